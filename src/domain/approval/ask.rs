@@ -1,0 +1,213 @@
+//! The ask: what is requested, the options, the digest of what was shown.
+//!
+//! Never holds the state of an ask: that is the session's ledger.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// What an engine asks, in the engine's terms, before the loop gave it an id of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionAsk {
+    /// The engine's own id; engines repeat theirs, so it never leaves the server as identity.
+    pub engine_request_id: String,
+    /// One line that names exactly what would happen.
+    pub title: String,
+    /// What can be answered, narrowest first.
+    pub options: Vec<PermissionOption>,
+    /// The rule that "allow_rule" would save, shown before it is saved.
+    pub rule: Option<PermissionRule>,
+    /// Everything the answer covers (command, patch, directory …); its digest is what was shown.
+    pub subject: Value,
+}
+
+/// An ask as clients see it (`Permission` of wire.md section 3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Permission {
+    /// Ours, unique for ever.
+    pub request_id: String,
+    /// Opaque digest of what is asked; an answer may carry it back.
+    pub digest: String,
+    /// One line that names exactly what would happen.
+    pub title: String,
+    /// What can be answered, narrowest first.
+    pub options: Vec<PermissionOption>,
+    /// The rule that "allow_rule" would save.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<PermissionRule>,
+    /// Milliseconds since the Unix epoch after which the ask counts as denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+/// One answer that can be given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionOption {
+    /// The engine's id of the option.
+    pub option_id: String,
+    /// What a button says.
+    pub label: String,
+    /// Which decision it is.
+    pub kind: PermissionOptionKind,
+}
+
+/// The kind of an option, in the words of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionOptionKind {
+    /// This one time.
+    AllowOnce,
+    /// And whatever the rule covers, in its scope.
+    AllowRule,
+    /// No.
+    Deny,
+}
+
+/// A decision as a client may state it without naming an option (R000-29).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// This one time.
+    AllowOnce,
+    /// No.
+    Deny,
+    /// This and whatever the rule covers.
+    AllowRule,
+}
+
+impl Decision {
+    /// The option kind that carries this decision.
+    pub fn option_kind(self) -> PermissionOptionKind {
+        match self {
+            Self::AllowOnce => PermissionOptionKind::AllowOnce,
+            Self::Deny => PermissionOptionKind::Deny,
+            Self::AllowRule => PermissionOptionKind::AllowRule,
+        }
+    }
+}
+
+/// What an "allow_rule" answer would allow from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionRule {
+    /// The exact title prefix or path that the rule covers, in the engine's notation.
+    pub pattern: String,
+    /// How long and where it holds.
+    pub scope: RuleScope,
+}
+
+/// Where a rule holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleScope {
+    /// Until the session is deleted.
+    Session,
+    /// In this workspace.
+    Workspace,
+}
+
+/// The state of an ask, as a permission block shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionStatus {
+    /// Waits for an answer.
+    Pending,
+    /// Allowed, once or by rule.
+    Allowed,
+    /// Denied by the user.
+    Denied,
+    /// Denied by time.
+    Expired,
+    /// Settled by a stop, an exit or a restart.
+    Cancelled,
+}
+
+impl PermissionAsk {
+    /// The option that an answer means: `option_id` wins; a plain decision takes the narrowest option of its kind,
+    /// which is the first, since asks list options narrowest first. `None` when there is no such option.
+    pub fn choose(options: &[PermissionOption], option_id: Option<&str>, decision: Decision) -> Option<PermissionOption> {
+        match option_id {
+            Some(id) => options.iter().find(|option| option.option_id == id).cloned(),
+            None => options.iter().find(|option| option.kind == decision.option_kind()).cloned(),
+        }
+    }
+}
+
+/// `sha256:<hex>` over the canonical text of what is asked. Object keys are sorted first, so that the digest does not
+/// depend on the order in which an engine wrote them.
+pub fn digest_of(title: &str, subject: &Value) -> String {
+    let mut hash = Sha256::new();
+    hash.update(title.as_bytes());
+    hash.update([0]);
+    feed(&mut hash, subject);
+    let bytes = hash.finalize();
+    let mut text = String::with_capacity(7 + 64);
+    text.push_str("sha256:");
+    for byte in bytes {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+fn feed(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort();
+            hash.update(b"{");
+            for key in keys {
+                hash.update(Value::String(key.clone()).to_string().as_bytes());
+                hash.update(b":");
+                feed(hash, &map[key]);
+                hash.update(b",");
+            }
+            hash.update(b"}");
+        }
+        Value::Array(items) => {
+            hash.update(b"[");
+            for item in items {
+                feed(hash, item);
+                hash.update(b",");
+            }
+            hash.update(b"]");
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            hash.update(value.to_string().as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn digest_ignores_key_order_and_sees_every_other_change() {
+        let one = digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}));
+        assert_eq!(one, digest_of("Run", &json!({"b": [1, {"c": null}], "a": 1})));
+        assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": false}]})));
+        assert_ne!(one, digest_of("Ran", &json!({"a": 1, "b": [1, {"c": null}]})));
+        assert_eq!(one.len(), 71);
+    }
+
+    #[test]
+    fn option_id_wins_over_decision_and_a_plain_decision_takes_the_narrowest() {
+        let option = |id: &str, kind| PermissionOption { option_id: id.into(), label: id.into(), kind };
+        let options = vec![
+            option("once", PermissionOptionKind::AllowOnce),
+            option("dir", PermissionOptionKind::AllowRule),
+            option("all", PermissionOptionKind::AllowRule),
+            option("no", PermissionOptionKind::Deny),
+        ];
+        let chosen = |id: Option<&str>, decision| {
+            PermissionAsk::choose(&options, id, decision).map(|option| option.option_id)
+        };
+        assert_eq!(chosen(Some("all"), Decision::Deny).as_deref(), Some("all"));
+        assert_eq!(chosen(None, Decision::AllowRule).as_deref(), Some("dir"));
+        assert_eq!(chosen(None, Decision::Deny).as_deref(), Some("no"));
+        assert_eq!(chosen(Some("nope"), Decision::AllowOnce), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! What an engine asks of the user and how it is settled.
+//!
+//! Owns the shape of a permission, its digest, and the rule that picks an option. Never settles anything
+//! itself: the loop does, once.
+
+mod ask;
+mod rule;
+
+pub use ask::{
+    Decision, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus,
+    RuleScope, digest_of,
+};
+pub use rule::rule_allows;

@@ -1,0 +1,5 @@
+//! Text and its changes: open buffers, diffs, patches.
+//!
+//! Owns positions, line ends and encodings. Never reads a file.
+
+pub mod overlay;

@@ -1,0 +1,281 @@
+//! The three stages an event passes inside the server: `EngineEvent` → `NormalizedEvent` → `SessionEvent`.
+//!
+//! Owns the one normalised vocabulary (class, pane, origin). Never decodes an engine's bytes and never
+//! gives out a `seq`: that is `session::sequence`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::approval::Permission;
+
+/// One message as an engine said it, before it has a class. Ids, order and payload are the engine's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineEvent {
+    /// The engine's resume token, opaque; empty where the engine has none (desktop, embedded, acp).
+    pub id: String,
+    /// The engine's own word for the message.
+    pub kind: String,
+    /// The engine's turn number, where it gives one.
+    pub turn: Option<u64>,
+    /// Milliseconds since the Unix epoch, where the engine gives a time.
+    pub ts: Option<i64>,
+    /// The message without its envelope.
+    pub payload: Map<String, Value>,
+    /// True when the text was not strictly JSON and was repaired (wire.md section 3).
+    pub repaired: bool,
+}
+
+/// An event that has been given its class and panes, and lacks only its `seq`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormalizedEvent {
+    /// The engine's resume token, or `""`.
+    pub id: String,
+    /// The raw type, or a `local.*` type.
+    pub kind: String,
+    /// Turn number.
+    pub turn: Option<u64>,
+    /// Milliseconds since the Unix epoch.
+    pub ts: Option<i64>,
+    /// The payload, untouched.
+    pub payload: Map<String, Value>,
+    /// Whether the text had to be repaired.
+    pub repaired: bool,
+    /// Who made the event.
+    pub origin: Origin,
+    /// The normalised class.
+    pub class: EventClass,
+    /// Panes in which it belongs.
+    pub pane: Vec<Pane>,
+    /// What is asked, on `permission.request`; filled by the loop, which owns request ids.
+    pub permission: Option<Permission>,
+}
+
+/// One journalled event, as every client sees it (`Event` of wire.md section 3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Event")]
+pub struct SessionEvent {
+    /// The engine's resume token: opaque, never parsed, compared as a number or regenerated. `""` for local events
+    /// and for engines without one.
+    pub id: String,
+    /// The raw type of the message, or one of the `local.*` types.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Turn number; turns restart per engine run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// Milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ts: Option<i64>,
+    /// The engine's payload, untouched but for repairs that `repaired` announces.
+    pub payload: Map<String, Value>,
+    /// Ours: per session from 1, without holes, the same at every replay of the same journal.
+    pub seq: u64,
+    /// The normalised class.
+    pub class: EventClass,
+    /// Panes in which the event belongs.
+    pub pane: Vec<Pane>,
+    /// Who made the event.
+    pub origin: Origin,
+    /// True when the engine's text was repaired to become JSON.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
+    /// What is asked, on events of class `permission.request`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<Permission>,
+}
+
+impl NormalizedEvent {
+    /// A server-made event: empty id, origin `local`.
+    pub fn local(kind: LocalKind, turn: Option<u64>, ts: i64, payload: Map<String, Value>) -> Self {
+        Self {
+            id: String::new(),
+            kind: kind.as_str().to_owned(),
+            turn,
+            ts: Some(ts),
+            payload,
+            repaired: false,
+            origin: Origin::Local,
+            class: kind.class(),
+            pane: kind.panes().to_vec(),
+            permission: None,
+        }
+    }
+
+    /// The last stage: the event with its place in the session.
+    pub fn sequenced(self, seq: u64) -> SessionEvent {
+        SessionEvent {
+            id: self.id,
+            kind: self.kind,
+            turn: self.turn,
+            ts: self.ts,
+            payload: self.payload,
+            seq,
+            class: self.class,
+            pane: self.pane,
+            origin: self.origin,
+            repaired: self.repaired,
+            permission: self.permission,
+        }
+    }
+}
+
+/// Who made an event: the engine, word for word, or this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// `id`, `type`, `turn`, `ts` and `payload` are the engine's own.
+    Engine,
+    /// Made by this server; never a resume cursor.
+    Local,
+}
+
+/// Where a client shows an event (seed 003).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pane {
+    /// The transcript.
+    Chat,
+    /// The task tree.
+    Tasks,
+    /// Files and patches.
+    Files,
+    /// The run summary: checkpoints, links, results.
+    Run,
+    /// Everything a developer of agents wants to see.
+    Debug,
+}
+
+/// The normalised class of an event: seed 003's table, then our additive classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum EventClass {
+    /// A prompt of the user.
+    #[serde(rename = "transcript.user_message")]
+    UserMessage,
+    /// A piece, or the whole, of an assistant message.
+    #[serde(rename = "transcript.assistant_stream")]
+    AssistantStream,
+    /// A piece of reasoning, a thought summary or a thinking phase.
+    #[serde(rename = "transcript.reasoning_stream")]
+    ReasoningStream,
+    /// A tool began.
+    #[serde(rename = "tool.call")]
+    ToolCall,
+    /// A tool ended.
+    #[serde(rename = "tool.result")]
+    ToolResult,
+    /// Additive: a piece of a running tool's output.
+    #[serde(rename = "tool.output")]
+    ToolOutput,
+    /// The engine waits for an answer.
+    #[serde(rename = "permission.request")]
+    PermissionRequest,
+    /// An ask was settled.
+    #[serde(rename = "permission.response")]
+    PermissionResponse,
+    /// The list of checkpoints.
+    #[serde(rename = "checkpoint.list")]
+    CheckpointList,
+    /// A checkpoint was restored.
+    #[serde(rename = "checkpoint.restored")]
+    CheckpointRestored,
+    /// A task changed.
+    #[serde(rename = "task.event")]
+    TaskEvent,
+    /// The skills there are.
+    #[serde(rename = "skills.catalog")]
+    SkillsCatalog,
+    /// The skills chosen.
+    #[serde(rename = "skills.selection")]
+    SkillsSelection,
+    /// One node of the conversation tree.
+    #[serde(rename = "ctree.node")]
+    CtreeNode,
+    /// The whole conversation tree.
+    #[serde(rename = "ctree.snapshot")]
+    CtreeSnapshot,
+    /// A reward changed.
+    #[serde(rename = "reward.update")]
+    RewardUpdate,
+    /// A link to a log or artifact.
+    #[serde(rename = "run.log_link")]
+    RunLogLink,
+    /// A turn ended; at least one per turn.
+    #[serde(rename = "run.finished")]
+    RunFinished,
+    /// Something failed, or events are missing.
+    #[serde(rename = "run.error_or_gap")]
+    RunErrorOrGap,
+    /// A turn began.
+    #[serde(rename = "turn.start")]
+    TurnStart,
+    /// Additive: a plan or todo list.
+    #[serde(rename = "plan.update")]
+    PlanUpdate,
+    /// Additive: how a search goes.
+    #[serde(rename = "retrieval.status")]
+    RetrievalStatus,
+    /// Additive: a patch waits for a decision.
+    #[serde(rename = "patch.proposed")]
+    PatchProposed,
+    /// Additive: tokens, cost, limits.
+    #[serde(rename = "usage.update")]
+    UsageUpdate,
+    /// Additive: hello, modes, state of the session.
+    #[serde(rename = "session.lifecycle")]
+    SessionLifecycle,
+    /// Additive: a sentence for the user.
+    #[serde(rename = "notice")]
+    Notice,
+    /// Whatever we have no word for; kept raw.
+    #[serde(rename = "unknown_event")]
+    UnknownEvent,
+}
+
+/// The closed list of server-made event types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalKind {
+    /// A prompt goes to the engine: `{ messageId, text, attachmentIds? }`.
+    Prompt,
+    /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, reason? }`.
+    PermissionSettled,
+    /// Events are missing: `{ from?, to?, reason }`.
+    Gap,
+    /// A turn ended without the engine's own end: `{ reason, message }`.
+    TurnEnd,
+    /// The agent process ended: `{ generation, code? }`.
+    AgentExited,
+    /// A sentence for the user: `{ level, text }`.
+    Notice,
+}
+
+impl LocalKind {
+    /// The `type` on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompt => "local.prompt",
+            Self::PermissionSettled => "local.permission_settled",
+            Self::Gap => "local.gap",
+            Self::TurnEnd => "local.turn_end",
+            Self::AgentExited => "local.agent_exited",
+            Self::Notice => "local.notice",
+        }
+    }
+
+    fn class(self) -> EventClass {
+        match self {
+            Self::Prompt => EventClass::UserMessage,
+            Self::PermissionSettled => EventClass::PermissionResponse,
+            Self::Gap | Self::AgentExited => EventClass::RunErrorOrGap,
+            Self::TurnEnd => EventClass::RunFinished,
+            Self::Notice => EventClass::Notice,
+        }
+    }
+
+    fn panes(self) -> &'static [Pane] {
+        match self {
+            Self::Prompt | Self::PermissionSettled | Self::Notice => &[Pane::Chat],
+            Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a session is: wire dialects, normalisation, view reducers, batching, approvals, edits, policy.
+//!
+//! Owns the meaning of a session. Never reads a clock, a file, the environment or a socket, never
+//! awaits, never locks: time, ids and randomness are parameters. Tests sit beside each file and in
+//! `tests/fixtures`.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
+
+pub mod approval;
+pub mod delivery;
+pub mod edits;
+pub mod event;
+pub mod normalize;
+pub mod policy;
+pub mod session;
+pub mod view;
+pub mod wire;

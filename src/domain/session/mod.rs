@@ -1,0 +1,1 @@
+//! Placeholder header until the room is furnished in the next commit.

@@ -1,0 +1,311 @@
+//! The nouns of the view: `View`, `Block`, `Change` (wire.md section 3).
+//!
+//! Never holds reducer state.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::approval::{Permission, PermissionStatus};
+
+/// The newest page of each lane at one `seq` of one `epoch`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Opaque name of the journal.
+    pub epoch: String,
+    /// The view holds every event up to this one.
+    pub seq: u64,
+    /// The four lanes.
+    pub lanes: ViewLanes,
+}
+
+/// The lanes of a view.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ViewLanes {
+    /// The transcript.
+    pub chat: LaneView,
+    /// The task tree.
+    pub tasks: LaneView,
+    /// The run summary.
+    pub run: LaneView,
+    /// Raw lanes for developers of agents.
+    pub debug: LaneView,
+}
+
+/// One page of a lane, oldest block first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LaneView {
+    /// Blocks in order.
+    pub blocks: Vec<Block>,
+    /// Whether `bb/view/page` has older ones.
+    pub has_more: bool,
+}
+
+/// The four lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// The transcript.
+    Chat,
+    /// The task tree.
+    Tasks,
+    /// The run summary.
+    Run,
+    /// Raw events.
+    Debug,
+}
+
+impl Lane {
+    /// All lanes, in wire order.
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Tasks, Self::Run, Self::Debug];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Tasks => "tasks",
+            Self::Run => "run",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+/// One change of the view. `put` inserts at the end or replaces by `id`; `append` adds `text` to the block's `text`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Which lane.
+    pub lane: Lane,
+    /// What to do.
+    pub op: ChangeOp,
+    /// Block id, unique in its lane.
+    pub id: String,
+    /// The block, on `put`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+    /// The text, on `append`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// What a change does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeOp {
+    /// Insert at the end, or replace by id.
+    Put,
+    /// Add text to a block.
+    Append,
+    /// Take a block away.
+    Remove,
+}
+
+/// One thing to draw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// Unique in its lane.
+    pub id: String,
+    /// Turn it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// `seq` of the event that made it.
+    pub seq: u64,
+    /// Kind and fields.
+    #[serde(flatten)]
+    pub body: BlockBody,
+}
+
+/// The kinds of blocks and their fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+pub enum BlockBody {
+    /// A prompt; immutable.
+    User {
+        /// What was asked.
+        text: String,
+        /// Id of the prompt, the client's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
+        /// Attachments that went with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachment_ids: Vec<String>,
+    },
+    /// The assistant's text.
+    Assistant {
+        /// Markdown so far.
+        text: String,
+        /// Whether more may come.
+        streaming: bool,
+        /// True when `text` was cut; the whole is in the events.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+    },
+    /// The assistant's reasoning.
+    Reasoning {
+        /// Text so far.
+        text: String,
+        /// Whether more may come.
+        streaming: bool,
+    },
+    /// A tool call.
+    Tool {
+        /// Name of the tool.
+        name: String,
+        /// How it stands.
+        status: ToolBlockStatus,
+        /// One line for the user.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// Its arguments, cut like a preview.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
+        /// The compact result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+        /// True when `preview` is not all; `bb/eventBody` of `resultSeq` has the rest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        truncated: Option<bool>,
+        /// Size of the whole result in bytes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<u64>,
+        /// `seq` of the event with the whole result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result_seq: Option<u64>,
+    },
+    /// An approval card.
+    Permission {
+        /// What is asked.
+        permission: Permission,
+        /// How it stands.
+        status: PermissionStatus,
+    },
+    /// A plan.
+    Plan {
+        /// Steps in order.
+        steps: Vec<PlanStepView>,
+    },
+    /// A proposed patch.
+    Patch {
+        /// Id of the patch.
+        patch_id: String,
+        /// Its files.
+        files: Vec<PatchFileSummary>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rationale: Option<String>,
+        /// The diff, cut like a preview.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+    },
+    /// A command of the user (`bb/command`).
+    Command {
+        /// Its name.
+        command: String,
+        /// How it stands.
+        status: String,
+    },
+    /// A task.
+    Task {
+        /// The engine's id.
+        task_id: String,
+        /// Its parent; `orphans` when the parent is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+        /// One line.
+        title: String,
+        /// `queued`, `running`, `completed` or `failed`.
+        status: String,
+    },
+    /// A checkpoint.
+    Checkpoint {
+        /// The engine's id.
+        checkpoint_id: String,
+        /// One line.
+        title: String,
+        /// How it stands.
+        status: String,
+    },
+    /// A link to a log or an artifact.
+    Link {
+        /// Where.
+        uri: String,
+        /// What the link says.
+        label: String,
+    },
+    /// How a turn ended.
+    Summary {
+        /// Whether it succeeded.
+        success: bool,
+        /// One line: why it ended.
+        text: String,
+        /// Counts that the engine gave, untouched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    },
+    /// A sentence for the user.
+    Notice {
+        /// How loud.
+        level: NoticeLevel,
+        /// What.
+        text: String,
+    },
+    /// Something we have no word for.
+    Unknown {
+        /// The raw type.
+        #[serde(rename = "type")]
+        kind: String,
+        /// The start of its raw text.
+        preview: String,
+    },
+}
+
+/// How a tool block stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolBlockStatus {
+    /// Not ended yet.
+    Running,
+    /// Ended well.
+    Ok,
+    /// Ended badly.
+    Failed,
+    /// The turn ended first.
+    Cancelled,
+}
+
+/// How loud a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeLevel {
+    /// For information.
+    Info,
+    /// To be seen.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// One step of a plan block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanStepView {
+    /// What.
+    pub text: String,
+    /// `pending`, `running`, `done` …, where the engine says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Files of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// One file of a patch block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatchFileSummary {
+    /// Relative to the workspace root.
+    pub file_path: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}

@@ -1,0 +1,1 @@
+//! Furnished in the next commits.

@@ -1,0 +1,5 @@
+//! The embedded agent: turn loop, tools, models, retrieval.
+//!
+//! Owns what happens inside one turn. Never knows the editor or the loop: it speaks through `ports`.
+
+pub mod ports;

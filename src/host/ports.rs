@@ -1,0 +1,80 @@
+//! What the embedded agent needs from outside, in its own words.
+//!
+//! Implemented by `engine::embedded`, which owns the channel to the loop.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::domain::edits::overlay::Overlay;
+use crate::domain::wire::desktop::ServerMessage;
+
+/// A future that a port returns.
+pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A workspace folder as the agent sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Its name, a prefix for paths where several roots are open.
+    pub name: String,
+    /// Its URI as the editor spells it.
+    pub uri: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// The workspace at this moment: roots and open buffers. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct WorkspaceView {
+    /// Roots, in order.
+    pub roots: Vec<Root>,
+    /// Open buffers, which win over the disk.
+    pub overlay: Arc<Overlay>,
+    /// Whether the workspace is trusted.
+    pub trusted: bool,
+}
+
+/// A refusal, as the agent tells it to its model: a stable code and one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortError {
+    /// For instance `conflict`.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// The answer to an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The user, or a rule, allowed it.
+    Allowed,
+    /// The user denied it, or it was cancelled.
+    Denied,
+}
+
+/// What the agent may do to the world during one turn.
+pub trait TurnPort: Send + Sync {
+    /// The workspace as it is now.
+    fn workspace(&self) -> WorkspaceView;
+    /// Says one message; awaits a free place, which holds the agent back when the loop is busy.
+    fn say(&self, message: ServerMessage) -> PortFuture<'_, ()>;
+    /// Waits for the answer to an ask that was said with this `request_id`.
+    fn answer(&self, request_id: &str) -> PortFuture<'_, Answer>;
+    /// Writes the whole new text of a file; gives the hash after it.
+    fn apply_text(
+        &self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        text: String,
+    ) -> PortFuture<'_, Result<String, PortError>>;
+    /// Runs a command; gives `{ exitCode, stdout, stderr, durationMs }`.
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>>;
+    /// A fresh id.
+    fn fresh_id(&self) -> String;
+    /// Resolves when the user stopped the turn.
+    fn stopped(&self) -> PortFuture<'_, ()>;
+}

@@ -1,0 +1,146 @@
+//! The v1 envelope of seed 000: what a webview and its host say, carried over the LSP wire by `bb/rpc`.
+//!
+//! Owns its shapes and their validation. Never handles a method: `bb.a.b` is `bb/a/b`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::error::{ErrorCode, WireError};
+use super::version::WIRE_VERSION;
+
+/// A request in an envelope (R000-09).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcReq {
+    /// Always 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub v: u64,
+    /// Always `req`.
+    pub kind: ReqKind,
+    /// The caller's id; the answer carries it back.
+    pub id: String,
+    /// `bb.init`, `bb.createSession` …
+    pub method: String,
+    /// Params as on the LSP wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Value>,
+}
+
+/// The one kind of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReqKind {
+    /// A request.
+    Req,
+}
+
+/// An answer in an envelope (R000-10, R000-11, R000-17): `ok: true` has no `error`, `ok: false` no `result`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcRes {
+    /// Always 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub v: u64,
+    /// Always `res`.
+    pub kind: ResKind,
+    /// Id of the request.
+    pub id: String,
+    /// Whether it worked.
+    pub ok: bool,
+    /// The result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<RpcError>,
+}
+
+/// The one kind of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResKind {
+    /// An answer.
+    Res,
+}
+
+/// `error` of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcError {
+    /// The stable code.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// More.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+/// What a payload turned out to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opened {
+    /// A request to be handled under its LSP name.
+    Request {
+        /// The caller's id.
+        id: String,
+        /// The LSP method, `bb/a/b`.
+        method: String,
+        /// Params.
+        params: Value,
+    },
+    /// A violation that the envelope can answer.
+    Violation(RpcRes),
+    /// Without a usable `id` only JSON-RPC can answer: `-32602`.
+    Unanswerable(WireError),
+}
+
+/// Reads one envelope. Invalid ones run no handler (R000-14, R000-19).
+pub fn open(payload: &Value) -> Opened {
+    let Some(id) = payload.get("id").and_then(Value::as_str) else {
+        return Opened::Unanswerable(WireError::new(
+            ErrorCode::InvalidParams,
+            "A `bb/rpc` payload needs a string `id`; send one v1 request envelope.",
+        ));
+    };
+    let violation = |message: &str| {
+        Opened::Violation(failed(id.to_owned(), &WireError::new(ErrorCode::InvalidParams, message)))
+    };
+    if payload.get("v").and_then(Value::as_u64) != Some(u64::from(WIRE_VERSION)) {
+        return violation("This server speaks envelope version 1; send `v: 1`.");
+    }
+    if payload.get("kind").and_then(Value::as_str) != Some("req") {
+        return violation("Only requests may be sent here; send `kind: \"req\"`.");
+    }
+    let Some(method) = payload.get("method").and_then(Value::as_str) else {
+        return violation("An envelope needs a string `method`.");
+    };
+    let params = match payload.get("params") {
+        None | Some(Value::Null) => json!({}),
+        Some(params) => params.clone(),
+    };
+    Opened::Request { id: id.to_owned(), method: lsp_name(method), params }
+}
+
+/// `bb.a.b` as the LSP wire calls it. Anything that is not a dotted `bb.` name keeps its spelling, and so is unknown.
+fn lsp_name(method: &str) -> String {
+    if method.starts_with("bb.") && !method.contains('/') { method.replace('.', "/") } else { format!("?{method}") }
+}
+
+/// An answer that worked.
+pub fn succeeded(id: String, result: Value) -> RpcRes {
+    RpcRes { v: u64::from(WIRE_VERSION), kind: ResKind::Res, id, ok: true, result: Some(result), error: None }
+}
+
+/// An answer that says why not.
+pub fn failed(id: String, error: &WireError) -> RpcRes {
+    RpcRes {
+        v: u64::from(WIRE_VERSION),
+        kind: ResKind::Res,
+        id,
+        ok: false,
+        result: None,
+        error: Some(RpcError {
+            code: error.code.as_str().to_owned(),
+            message: error.message.clone(),
+            details: error.details.clone(),
+        }),
+    }
+}

@@ -1,0 +1,205 @@
+//! The table of methods: the one place that knows which exist.
+//!
+//! From it come the typed `Request`, the dispatcher, the capability announcement, `schemas/` and PROTOCOL.md. A method
+//! that is not here answers `-32601`.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::envelope::{RpcReq, RpcRes};
+use super::error::{ErrorCode, WireError};
+use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
+use super::request::*;
+use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
+
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Editor to server, answered.
+    Request,
+    /// Editor to server, not answered.
+    ToServer,
+    /// Server to editor, not answered.
+    ToEditor,
+    /// Not a message: options and settings.
+    Document,
+}
+
+/// One row of the contract, for schemas and documents.
+pub struct MethodRow {
+    /// LSP method name.
+    pub method: &'static str,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Schema of the params.
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    /// Schema of the result.
+    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+}
+
+macro_rules! requests {
+    ($($variant:ident, $method:literal, $params:ty => $result:ty, $summary:literal;)*) => {
+        /// A request of the editor, checked: one variant a method.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Request {
+            $(#[doc = $summary] $variant($params),)*
+        }
+
+        impl Request {
+            /// Reads the params of `method`. Absent and `null` params count as `{}`.
+            pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
+                let params = if params.is_null() { Value::Object(Default::default()) } else { params };
+                match method {
+                    $($method => serde_json::from_value(params).map(Self::$variant).map_err(|error| misfit(method, &error)),)*
+                    _ => Err(unknown_method(method)),
+                }
+            }
+
+            /// LSP method name.
+            pub fn method(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $method,)*
+                }
+            }
+        }
+
+        /// Every request that the loop handles, in the order of the contract.
+        pub const REQUESTS: &[&str] = &[$($method,)*];
+
+        fn request_rows() -> Vec<MethodRow> {
+            vec![$(MethodRow {
+                method: $method,
+                direction: Direction::Request,
+                summary: $summary,
+                params: |generator| <$params>::json_schema(generator),
+                result: Some(|generator| <$result>::json_schema(generator)),
+            },)*]
+        }
+    };
+}
+
+requests! {
+    Init, "bb/init", InitParams => InitResult, "Says hello, chooses what to hear, and replays what was missed.";
+    CreateSession, "bb/createSession", CreateSessionParams => SessionResult, "Makes a session and attaches it.";
+    ListSessions, "bb/listSessions", NoParams => ListSessionsResult, "Lists the sessions of this workspace.";
+    SelectSession, "bb/selectSession", SessionParams => SelectSessionResult, "Attaches a session and gives its newest view.";
+    DeleteSession, "bb/deleteSession", SessionParams => DeleteSessionResult, "Stops and deletes a session.";
+    SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.";
+    Stop, "bb/stop", SessionParams => StopResult, "Stops the running turn and pauses the queue.";
+    QueueList, "bb/queue/list", QueueParams => QueueResult, "Lists the prompts that wait.";
+    QueueEdit, "bb/queue/edit", QueueParams => QueueResult, "Changes the text of a prompt that waits.";
+    QueueMove, "bb/queue/move", QueueParams => QueueResult, "Moves a prompt that waits.";
+    QueueRemove, "bb/queue/remove", QueueParams => QueueResult, "Takes a prompt out of the queue.";
+    QueueResume, "bb/queue/resume", QueueParams => QueueResult, "Lets a paused queue go on.";
+    ApprovePermission, "bb/approvePermission", ApprovePermissionParams => ApprovePermissionResult, "Answers an ask of the engine.";
+    ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.";
+    ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.";
+    EventsRead, "bb/events/read", EventsReadParams => EventsReadResult, "Reads events from the journal.";
+    EventBody, "bb/eventBody", EventBodyParams => EventBodyResult, "Reads one event untruncated.";
+    ViewPage, "bb/view/page", ViewPageParams => ViewPageResult, "Reads an older page of a lane.";
+    AttachmentPut, "bb/attachment/put", AttachmentPutParams => AttachmentPutResult, "Stores an attachment for later prompts.";
+    ModelsList, "bb/models/list", NoParams => ModelsResult, "Lists the models of the configured provider.";
+    ModelsSet, "bb/models/set", ModelSetting => ModelsResult, "Chooses the model of the embedded engine.";
+    SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.";
+}
+
+/// Name of the method that carries envelopes; it is dispatched into the others.
+pub const RPC: &str = "bb/rpc";
+
+/// Notifications that the server sends.
+pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view"];
+
+/// Notification of the editor about trust.
+pub const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
+
+/// Every method that `experimental.breadboard.methods` announces.
+pub fn announced_methods() -> Vec<&'static str> {
+    let mut methods: Vec<&'static str> = REQUESTS.to_vec();
+    methods.push(RPC);
+    methods.push(WORKSPACE_TRUST);
+    methods
+}
+
+/// The whole contract, in order.
+pub fn rows() -> Vec<MethodRow> {
+    let mut rows = request_rows();
+    let mut add = |method, direction, summary, params: fn(&mut SchemaGenerator) -> Schema, result| {
+        rows.push(MethodRow { method, direction, summary, params, result });
+    };
+    add(
+        RPC,
+        Direction::Request,
+        "Carries one v1 envelope, so that a thin host can pass webview messages through.",
+        |generator| RpcReq::json_schema(generator),
+        Some((|generator| RpcRes::json_schema(generator)) as fn(&mut SchemaGenerator) -> Schema),
+    );
+    add(
+        WORKSPACE_TRUST,
+        Direction::ToServer,
+        "Tells whether the user trusts the workspace.",
+        |generator| WorkspaceTrustParams::json_schema(generator),
+        None,
+    );
+    add(
+        "bb/connection",
+        Direction::ToEditor,
+        "The state of the engine connection changed, or events are missing.",
+        |generator| ConnectionParams::json_schema(generator),
+        None,
+    );
+    add(
+        "bb/state",
+        Direction::ToEditor,
+        "The list of sessions, or the state of one, changed.",
+        |generator| StateParams::json_schema(generator),
+        None,
+    );
+    add(
+        "bb/events",
+        Direction::ToEditor,
+        "A batch of events of an attached session.",
+        |generator| EventsParams::json_schema(generator),
+        None,
+    );
+    add(
+        "bb/view",
+        Direction::ToEditor,
+        "Changes of the view of an attached session.",
+        |generator| ViewParams::json_schema(generator),
+        None,
+    );
+    add(
+        "initializationOptions",
+        Direction::Document,
+        "What `initialize` may carry.",
+        |generator| InitializationOptions::json_schema(generator),
+        None,
+    );
+    add(
+        "workspaceConfiguration",
+        Direction::Document,
+        "What the section `breadboard` of `workspace/configuration` may change.",
+        |generator| WorkspaceConfiguration::json_schema(generator),
+        None,
+    );
+    rows
+}
+
+fn misfit(method: &str, error: &serde_json::Error) -> WireError {
+    let mut text = error.to_string();
+    if text.len() > 300 {
+        let cut = (0..=300).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(cut);
+    }
+    WireError::new(ErrorCode::InvalidParams, format!("The params of `{method}` do not fit its schema: {text}."))
+}
+
+fn unknown_method(method: &str) -> WireError {
+    let short: String = method.chars().take(80).collect();
+    WireError::new(
+        ErrorCode::UnknownMethod,
+        format!("There is no method `{short}`; `initialize` announces the ones there are."),
+    )
+}
