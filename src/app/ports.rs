@@ -24,6 +24,8 @@ pub trait Outbox: Send + Sync {
     /// Queues one JSON-RPC message (without header). `false`: the bound is reached and nothing was queued; the loop
     /// hears `OutboxDrained` when there is room again.
     fn push(&self, message: Vec<u8>) -> bool;
+    /// Replaces this secret by `[redacted]` in everything that leaves from now on.
+    fn hide(&self, secret: &Secret);
 }
 
 // ---------------------------------------------------------------- the journal

@@ -1,0 +1,1 @@
+//! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
