@@ -3,3 +3,4 @@
 //! Owns positions, line ends and encodings. Never reads a file.
 
 pub mod overlay;
+pub mod text;
