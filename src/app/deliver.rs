@@ -107,7 +107,7 @@ impl App {
         let commit = Commit {
             session_id: session_id.to_owned(),
             blocks,
-            view: serde_json::to_vec(&(&live.view, live.dirty.ords())).ok().map(|state| (live.head, state)),
+            view: serde_json::to_vec(&(&live.view, &live.dirty)).ok().map(|state| (live.head, state)),
             ..Commit::default()
         };
         match journal.commit(&commit) {
@@ -410,7 +410,7 @@ impl App {
 }
 
 /// Puts changes into the dirty blocks, asking the journal for the place of blocks that were checkpointed before.
-fn absorb(
+pub(super) fn absorb(
     journal: Option<&mut Box<dyn Journal>>,
     session_id: &str,
     live: &mut super::live::Live,

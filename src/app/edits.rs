@@ -11,8 +11,10 @@ use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
 use super::ports::{FileJob, FileText, Want};
 use super::state::App;
-use crate::domain::edits::overlay::{OpenDocument, PositionEncoding};
-use crate::domain::edits::text::{sha256_of, whole_range};
+use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::edits::replace::replacement;
+use crate::domain::edits::text::hash;
+use crate::domain::policy::uri;
 use crate::protocol::{ErrorCode, WireError};
 
 /// An edit that waits for the editor.
@@ -75,7 +77,7 @@ impl App {
         match (uri, open, base_hash) {
             (_, Some((uri, document)), base_hash) => {
                 let now = document.text.to_string();
-                if base_hash.as_deref() != Some(sha256_of(now.as_bytes()).as_str()) {
+                if base_hash.as_deref() != Some(hash(now.as_bytes()).as_str()) {
                     return reply.refuse(changed_since());
                 }
                 if !self.abilities.apply_edit {
@@ -110,7 +112,7 @@ impl App {
     }
 
     fn edit_in_editor(&mut self, uri: &str, version: Option<i64>, old: &str, new: &str, reply: Reply) {
-        let (start, end, inserted) = whole_range(old, new, self.encoding);
+        let (start, end, inserted) = replacement(old, new, self.encoding);
         let edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
@@ -124,7 +126,7 @@ impl App {
             json!({ "changes": { uri: [edit] } })
         };
         let params = json!({ "label": "BreadBoard", "edit": edit });
-        let wait = EditWait { reply, applied_hash: sha256_of(new.as_bytes()) };
+        let wait = EditWait { reply, applied_hash: hash(new.as_bytes()) };
         self.ask_editor("workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
     }
 
@@ -146,20 +148,20 @@ impl App {
 
     fn uri_of(&self, root: Option<&str>, path: &str) -> Option<String> {
         let folder = self.root_named(root)?;
-        let mut uri = folder.uri.trim_end_matches('/').to_owned();
+        let mut text = folder.uri.trim_end_matches('/').to_owned();
         for part in path.split('/') {
-            uri.push('/');
-            crate::domain::policy::path::push_percent_encoded(&mut uri, part);
+            text.push('/');
+            uri::push_encoded(&mut text, part);
         }
-        Some(uri)
+        Some(text)
     }
 
     /// The open buffer of a URI, however the editor spells it.
-    fn open_document(&self, uri: &str) -> Option<(String, Arc<OpenDocument>)> {
-        let wanted = crate::domain::policy::path::percent_decoded(uri);
+    fn open_document(&self, wanted: &str) -> Option<(String, Arc<OpenDocument>)> {
+        let wanted = uri::spelling(wanted);
         self.overlay
             .iter()
-            .find(|(open, _)| *open == uri || crate::domain::policy::path::percent_decoded(open) == wanted)
+            .find(|(open, _)| uri::spelling(open) == wanted)
             .map(|(open, document)| (open.to_owned(), document.clone()))
     }
 }
@@ -170,6 +172,3 @@ fn changed_since() -> WireError {
         "The file changed since the patch was made; ask again, so that it is made from what is there now.",
     )
 }
-
-/// The encoding is part of every range that leaves.
-const _: fn(PositionEncoding) = |_| ();

@@ -115,8 +115,8 @@ impl App {
         let head = journal.head(session_id).map_err(failed)?;
         let stored = journal.view(session_id).map_err(failed)?;
         let asks = journal.pending_asks(session_id).map_err(failed)?;
-        let (checkpoint, (view, ords)) = match stored {
-            Some((seq, state)) => match serde_json::from_slice::<(ViewState, _)>(&state) {
+        let (checkpoint, (view, dirty)) = match stored {
+            Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
                 Ok(state) => (seq, state),
                 Err(error) => {
                     // The events are all there; only the reduced form has to be made again.
@@ -130,7 +130,7 @@ impl App {
             head: checkpoint,
             flushed: head,
             view,
-            dirty: DirtyBlocks::with_ords(ords),
+            dirty,
             checkpoint,
             batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
             changes: Vec::new(),

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::editor_asks::PendingAsk;
+use super::edits::EditBase;
 use super::inbox::{EditorAbilities, Folder};
 use super::live::Live;
 use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox};
@@ -87,6 +88,8 @@ pub struct App {
     pub(super) connection_news: VecDeque<ConnectionParams>,
     pub(super) asks: HashMap<String, PendingAsk>,
     pub(super) last_ask: u64,
+    /// Edits that wait for the text they replace, by token.
+    pub(super) edit_bases: HashMap<String, EditBase>,
     pub(super) redactor: Redactor,
     /// Commits that the journal did not take; written first when it takes again.
     pub(super) unwritten: VecDeque<Commit>,
@@ -126,6 +129,7 @@ impl App {
             connection_news: VecDeque::new(),
             asks: HashMap::new(),
             last_ask: 0,
+            edit_bases: HashMap::new(),
             redactor: ports.redactor,
             unwritten: VecDeque::new(),
             unwritten_bytes: 0,

@@ -104,8 +104,7 @@ impl App {
         let before = match before {
             None => None,
             Some(id) => {
-                let in_memory = live.dirty.ord_of(lane, id);
-                let ord = match in_memory {
+                let ord = match live.dirty.place(lane, id) {
                     Some(ord) => Some(ord),
                     None => journal.block(session_id, lane, id).ok().flatten().map(|row| row.ord),
                 };
@@ -114,28 +113,22 @@ impl App {
                 })?)
             }
         };
-        // One more than asked tells whether there are older ones. Removed blocks in memory hide stored ones.
-        let hidden = live.dirty.iter().filter(|(of, _, _, _)| *of == lane).count();
-        let stored = journal
-            .blocks(session_id, lane, before, limit + 1 + hidden)
-            .map_err(|error| super::sessions::journal_failed(&error))?;
-        let mut by_ord = std::collections::BTreeMap::new();
-        for row in stored {
-            if let Some(block) = row.block.and_then(|block| serde_json::from_slice::<Block>(&block).ok()) {
-                by_ord.insert(row.ord, block);
+        let mut failed = None;
+        let mut stored = |before, limit| match journal.blocks(session_id, lane, before, limit) {
+            Ok(rows) => rows
+                .into_iter()
+                .filter_map(|row| Some((row.ord, serde_json::from_slice(&row.block?).ok()?)))
+                .collect(),
+            Err(error) => {
+                failed = Some(super::sessions::journal_failed(&error));
+                Vec::new()
             }
+        };
+        let (blocks, has_more) = live.dirty.merged_page(lane, before, limit, &mut stored);
+        if let Some(error) = failed {
+            return Err(error);
         }
-        for (of, ord, _, block) in live.dirty.iter() {
-            if of == lane && before.is_none_or(|before| ord < before) {
-                match block {
-                    Some(block) => by_ord.insert(ord, block.clone()),
-                    None => by_ord.remove(&ord),
-                };
-            }
-        }
-        let has_more = by_ord.len() > limit;
-        let mut blocks: Vec<Block> = by_ord.into_values().rev().take(limit).collect();
-        blocks.reverse();
+        let blocks = blocks.into_iter().map(|(_, block)| block).collect();
         Ok((blocks, has_more))
     }
 }

@@ -9,3 +9,6 @@ mod models;
 mod prompts;
 mod queue;
 mod sessions;
+
+pub(in crate::app) use prompts::turn_end;
+pub(in crate::app) use sessions::journal_failed;

@@ -4,3 +4,4 @@
 
 pub mod environment;
 pub mod path;
+pub mod uri;
