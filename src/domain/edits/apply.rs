@@ -75,7 +75,10 @@ pub fn apply_edits(old: &str, edits: &[TextEdit]) -> Result<String, Conflict> {
             [at] => text.replace_range(*at..*at + wanted.len(), &by),
             [] => return Err(refuse("old_text does not occur in the file.".to_owned())),
             many => {
-                return Err(refuse(format!("old_text occurs {} times; give more of its surroundings.", many.len())));
+                return Err(refuse(format!(
+                    "old_text occurs {} times; give more of its surroundings.",
+                    many.len()
+                )));
             }
         }
     }
@@ -143,7 +146,8 @@ fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<Place, String> {
         return if lines.is_empty() {
             Ok(Place { at: 0, exact: true, moved: false })
         } else {
-            Err("It only adds lines and shows none of those around them, so its place is not known.".to_owned())
+            Err("It only adds lines and shows none of those around them, so its place is not known."
+                .to_owned())
         };
     }
     let fits = |at: usize| {
@@ -161,7 +165,9 @@ fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<Place, String> {
         (Some(_), Some(_)) => {
             Err(format!("Its lines are not at line {} but at several other places.", hunk.old_start))
         }
-        (None, _) => Err(format!("Its lines are neither at line {} nor anywhere else in the file.", hunk.old_start)),
+        (None, _) => {
+            Err(format!("Its lines are neither at line {} nor anywhere else in the file.", hunk.old_start))
+        }
     }
 }
 
@@ -281,7 +287,10 @@ mod tests {
     #[test]
     fn a_crlf_file_stays_crlf_under_a_diff_with_bare_line_ends() {
         let old = "a\r\nb\r\nc\r\n";
-        assert_eq!(apply(old, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B2\n c\n"), Ok("a\r\nB\r\nB2\r\nc\r\n".to_owned()));
+        assert_eq!(
+            apply(old, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B2\n c\n"),
+            Ok("a\r\nB\r\nB2\r\nc\r\n".to_owned())
+        );
     }
 
     #[test]
@@ -312,7 +321,15 @@ mod tests {
     }
 
     fn texts() -> impl Strategy<Value = String> {
-        let line = prop_oneof![Just("a"), Just("b"), Just("--- c"), Just("+++ d"), Just(""), Just("é @@ "), Just("\\ x")];
+        let line = prop_oneof![
+            Just("a"),
+            Just("b"),
+            Just("--- c"),
+            Just("+++ d"),
+            Just(""),
+            Just("é @@ "),
+            Just("\\ x")
+        ];
         let end = prop_oneof![3 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\r")];
         (proptest::collection::vec((line, end), 0..24), any::<bool>()).prop_map(|(lines, ended)| {
             let mut text: String = lines.iter().map(|(line, end)| format!("{line}{end}")).collect();

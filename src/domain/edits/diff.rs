@@ -47,7 +47,8 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
     groups.extend((!group.is_empty()).then_some(group));
 
     for group in groups {
-        let (Some((first_before, first_after)), Some((last_before, last_after))) = (group.first(), group.last())
+        let (Some((first_before, first_after)), Some((last_before, last_after))) =
+            (group.first(), group.last())
         else {
             continue;
         };
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn one_changed_line_has_three_lines_of_context() {
-        let diff = unified_diff("src/a.rs", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), "1\n2\n3\n4\nV\n6\n7\n8\n9\n");
+        let diff =
+            unified_diff("src/a.rs", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), "1\n2\n3\n4\nV\n6\n7\n8\n9\n");
         assert_eq!(
             diff.unified,
             "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+V\n 6\n 7\n 8\n"

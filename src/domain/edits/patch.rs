@@ -97,7 +97,9 @@ pub fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
 fn read_hunk(lines: &[&str], at: usize, file: &mut FilePatch) -> Result<usize, String> {
     let number = file.hunks.len() + 1;
     let Some((old_start, old_said, new_start, new_said)) = hunk_header(lines[at]) else {
-        return Err(format!("The header of hunk {number} cannot be read; it must be `@@ -start,lines +start,lines @@`."));
+        return Err(format!(
+            "The header of hunk {number} cannot be read; it must be `@@ -start,lines +start,lines @@`."
+        ));
     };
     let mut body: Vec<HunkLine> = Vec::new();
     let (mut old_seen, mut new_seen, mut repaired) = (0u64, 0u64, 0u64);
@@ -169,7 +171,8 @@ fn read_hunk(lines: &[&str], at: usize, file: &mut FilePatch) -> Result<usize, S
 /// `--- x`, `+++ y`, `@@` in a row. The same could be a removed `-- x` and an added `++ y` before the next hunk; the
 /// caller knows the counts.
 fn is_file_header(lines: &[&str], at: usize) -> bool {
-    let starts = |offset: usize, mark: &str| lines.get(at + offset).is_some_and(|line| line.starts_with(mark));
+    let starts =
+        |offset: usize, mark: &str| lines.get(at + offset).is_some_and(|line| line.starts_with(mark));
     starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@")
 }
 
@@ -235,10 +238,7 @@ mod tests {
     fn r002_84_a_missing_leading_space_is_repaired_and_said() {
         let files = parse("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\nfn a() {\n\n-b\n+c\n }\n").unwrap();
         let lines = &files[0].hunks[0].lines;
-        assert_eq!(
-            lines[..2],
-            [line(LineKind::Context, "fn a() {\n"), line(LineKind::Context, "\n")]
-        );
+        assert_eq!(lines[..2], [line(LineKind::Context, "fn a() {\n"), line(LineKind::Context, "\n")]);
         assert_eq!(files[0].warnings, vec!["Hunk 1: 2 context line(s) had no leading space.".to_owned()]);
     }
 
@@ -256,10 +256,7 @@ mod tests {
     #[test]
     fn a_line_without_line_end_is_read_as_such() {
         let files = parse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n").unwrap();
-        assert_eq!(
-            files[0].hunks[0].lines,
-            vec![line(LineKind::Removed, "a"), line(LineKind::Added, "a\n")]
-        );
+        assert_eq!(files[0].hunks[0].lines, vec![line(LineKind::Removed, "a"), line(LineKind::Added, "a\n")]);
         assert_eq!(files[0].warnings, Vec::<String>::new());
     }
 
