@@ -89,7 +89,7 @@ prepare_pytest() {
 
 run_pytest() {
   # `-B` and no cacheprovider: the checkout stays as it is.
-  timeout --kill-after=5 "$limit" "$cache/venv/bin/python" -B -m pytest -q -p no:cacheprovider \
+  timeout --kill-after=5 "$limit" "$cache/venv/bin/python" -B -m pytest -q -p no:cacheprovider -o asyncio_default_fixture_loop_scope=function \
     --rootdir "$here/pytest" -c /dev/null "$here/pytest"
 }
 
