@@ -100,11 +100,6 @@ impl SqliteJournal {
         }
     }
 
-    /// Where the state lies, attachments included; `None` when nothing is kept.
-    pub fn state_dir(&self) -> Option<&Path> {
-        self.slot.as_ref().map(|slot| slot.state_dir.as_path())
-    }
-
     /// The database of this journal; `None` when it lives in memory.
     pub fn database(&self) -> Option<&Path> {
         self.slot.as_ref().map(|slot| slot.database.as_path())
@@ -177,6 +172,10 @@ impl SqliteJournal {
 impl Journal for SqliteJournal {
     fn epoch(&self) -> &str {
         &self.epoch
+    }
+
+    fn state_dir(&self) -> Option<PathBuf> {
+        self.slot.as_ref().map(|slot| slot.state_dir.clone())
     }
 
     fn take_warnings(&mut self) -> Vec<String> {

@@ -74,7 +74,7 @@ fn the_directory_is_closed_to_others_even_when_it_was_open() {
 
     let fresh = directory.path().join("a").join("b");
     let opened = journal(&fresh);
-    assert_eq!(opened.state_dir(), Some(fresh.as_path()));
+    assert_eq!(opened.state_dir(), Some(fresh.clone()));
     assert_eq!(mode(&fresh), 0o700);
 
     let wide = directory.path().join("wide");
