@@ -3,3 +3,4 @@
 //! Owns what happens inside one turn. Never knows the editor or the loop: it speaks through `ports`.
 
 pub mod ports;
+pub mod retrieval;
