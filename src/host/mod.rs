@@ -2,4 +2,5 @@
 //!
 //! Owns what happens inside one turn. Never knows the editor or the loop: it speaks through `ports`.
 
+pub mod models;
 pub mod ports;

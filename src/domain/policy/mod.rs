@@ -1,1 +1,7 @@
-//! Placeholder header until the room is furnished in the next commit.
+//! What is allowed: which paths belong to a workspace, what a child process may inherit.
+//!
+//! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
+
+pub mod environment;
+pub mod path;
+pub mod uri;
