@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::aside::{Why, set_aside};
 use super::database::{Refusal, open_file, open_memory, suspect_marker};
-use super::failure::{Failure, is_damage, is_full, journal_error};
+use super::failure::{Failure, is_damage, journal_error};
 use super::row::{at_most, block_row, collect, ledger_row, number, session_row};
 use super::slot::{Slot, SlotError, open_slot};
-use super::write::{fold_log, write};
+use super::write::{delete, with_room, write};
 use crate::app::ports::{BatchRow, BlockRow, Commit, Journal, JournalError, LedgerRow, SessionRow};
 use crate::domain::view::Lane;
 
@@ -203,13 +203,7 @@ impl Journal for SqliteJournal {
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.heads.remove(session_id);
-        self.run(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for table in ["session", "batch", "block", "view", "ask", "prompt"] {
-                transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
-            }
-            Ok(transaction.commit()?)
-        })
+        self.run(|connection| with_room(connection, |connection| delete(connection, session_id)))
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<(), JournalError> {
@@ -233,13 +227,7 @@ impl Journal for SqliteJournal {
             }
             head = Some(batch.to_seq);
         }
-        let outcome = self.run(|connection| match write(connection, commit) {
-            // The log is at its end, but may hold nothing that the database does not: folded in, it is free again.
-            Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => {
-                write(connection, commit)
-            }
-            outcome => outcome,
-        });
+        let outcome = self.run(|connection| with_room(connection, |connection| write(connection, commit)));
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,

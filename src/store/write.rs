@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::failure::Failure;
+use super::failure::{Failure, is_full};
 use super::row::{status_word, stored};
 use crate::app::ports::{BlockRow, Commit};
 
@@ -84,9 +84,29 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
     Ok(())
 }
 
+/// Deletes everything of a session in one transaction.
+pub(super) fn delete(connection: &mut Connection, session_id: &str) -> Result<(), Failure> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for table in ["session", "batch", "block", "view", "ask", "prompt"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Runs a write, and once more when the disk was full and the log could be folded in: the log's own space is then free.
+pub(super) fn with_room(
+    connection: &mut Connection,
+    write: impl Fn(&mut Connection) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match write(connection) {
+        Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => write(connection),
+        outcome => outcome,
+    }
+}
+
 /// Copies the log into the database, so that the next write starts at the log's beginning and needs no new space.
 /// Whether all of it could be copied.
-pub(super) fn fold_log(connection: &Connection) -> bool {
+fn fold_log(connection: &Connection) -> bool {
     let folded = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
         Ok(row.get::<_, i64>(0)? == 0
             && row.get::<_, i64>(1)? >= 0
