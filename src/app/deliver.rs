@@ -53,31 +53,37 @@ impl App {
         let workspace = self.workspace.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
-        let batch = live.batcher.take(now).map(|batch| BatchRow {
-            from_seq: batch.from_seq,
-            to_seq: batch.to_seq,
-            events: batch.events,
-        });
+        let mut batches = Vec::new();
+        while let Some(batch) = live.batcher.take(now) {
+            batches.push(BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events });
+        }
         let record_changed = std::mem::take(&mut live.record_changed);
         let ledger = std::mem::take(&mut live.ledger);
         let prompts = std::mem::take(&mut live.prompts);
-        if batch.is_none() && !record_changed && ledger.is_empty() && prompts.is_empty() {
+        if batches.is_empty() && !record_changed && ledger.is_empty() && prompts.is_empty() {
             return;
         }
-        let commit = Commit {
+        live.flushed = live.head;
+        // What is not an event goes with the first batch, so that an ask and its ledger row are one transaction.
+        let mut commit = Commit {
             session_id: session_id.to_owned(),
-            session: (record_changed || batch.is_some()).then(|| session.record.row(&workspace)),
-            batch,
+            session: Some(session.record.row(&workspace)),
+            batch: batches.first().cloned(),
             ledger,
             prompts,
             ..Commit::default()
         };
-        live.flushed = live.head;
-        let batch = commit.batch.clone();
-        self.write(commit);
-        if let Some(batch) = batch {
-            self.tell(session_id, &batch);
+        let mut rest = batches.iter().skip(1);
+        loop {
+            self.write(commit);
+            let Some(batch) = rest.next() else { break };
+            commit = Commit {
+                session_id: session_id.to_owned(),
+                batch: Some(batch.clone()),
+                ..Commit::default()
+            };
         }
+        self.tell(session_id, &batches);
         self.checkpoint(session_id);
     }
 
@@ -166,9 +172,10 @@ impl App {
         }
     }
 
-    /// `bb/events` and `bb/view` for a batch that is in the journal.
-    fn tell(&mut self, session_id: &str, batch: &BatchRow) {
+    /// `bb/events` and `bb/view` for batches that are in the journal.
+    fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
         let (outbox, hears, epoch) = (self.outbox.clone(), self.hears, &self.epoch);
+        let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
         let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut()) else {
             return;
         };
@@ -176,8 +183,13 @@ impl App {
         if !live.attached {
             return;
         }
-        if hears.events && live.flow == Flow::Direct && !outbox.push(wire_out::events(session_id, epoch, batch)) {
-            live.flow = Flow::Behind { next_seq: batch.from_seq };
+        for batch in batches {
+            if hears.events
+                && live.flow == Flow::Direct
+                && !outbox.push(wire_out::events(session_id, epoch, batch))
+            {
+                live.flow = Flow::Behind { next_seq: batch.from_seq };
+            }
         }
         if !hears.view {
             return;
@@ -189,8 +201,8 @@ impl App {
         let params = ViewParams {
             session_id: session_id.to_owned(),
             epoch: epoch.clone(),
-            from_seq: batch.from_seq,
-            to_seq: batch.to_seq,
+            from_seq: first.from_seq,
+            to_seq: last.to_seq,
             changes,
             snapshot: None,
         };
@@ -322,8 +334,8 @@ impl App {
             .iter()
             .filter(|(_, session)| {
                 session.live.as_ref().is_some_and(|live| {
-                    live.batcher.deadline_us().is_some_and(|deadline| deadline <= now)
-                        || (live.batcher.is_empty() && live.record_changed)
+                    live.batcher.due_us().is_some_and(|deadline| deadline <= now)
+                        || (live.batcher.due_us().is_none() && live.record_changed)
                         || !live.ledger.is_empty()
                         || !live.prompts.is_empty()
                 })
@@ -350,7 +362,7 @@ impl App {
         let next = self
             .sessions
             .values()
-            .filter_map(|session| session.live.as_ref().and_then(|live| live.batcher.deadline_us()))
+            .filter_map(|session| session.live.as_ref().and_then(|live| live.batcher.due_us()))
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }

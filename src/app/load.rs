@@ -100,7 +100,7 @@ impl App {
         );
         if let Ok(record) = self.record_mut(session_id) {
             record.open_turn = None;
-            if !record.queue.is_empty() {
+            if !record.queue.items().is_empty() {
                 record.queue.pause();
             }
         }
@@ -176,10 +176,9 @@ impl App {
     /// New batching for every session.
     pub(super) fn retime(&mut self) {
         let delivery = self.delivery;
-        self.flush_all();
         for session in self.sessions.values_mut() {
             if let Some(live) = session.live.as_deref_mut() {
-                live.batcher = Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);
+                live.batcher.set_limits(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);
             }
         }
     }

@@ -67,7 +67,7 @@ impl App {
             self.flush(&session_id);
         } else {
             let queue = &mut self.record_mut(&session_id)?.queue;
-            if queue.is_empty() {
+            if queue.items().is_empty() {
                 queue.resume();
             }
             self.start_turn(&session_id, prompt);

@@ -72,6 +72,6 @@ fn shown(queue: &PromptQueue) -> QueueResult {
                 attachment_ids: item.attachment_ids.clone(),
             })
             .collect(),
-        paused: queue.is_paused(),
+        paused: queue.paused(),
     }
 }
