@@ -34,6 +34,9 @@ impl App {
                 self.say("warning", &warning);
             }
             self.epoch = journal.epoch().to_owned();
+            if let Some(state_dir) = journal.state_dir() {
+                self.files.set_state_dir(state_dir);
+            }
             self.journal = Some(journal);
         }
         self.files.set_folders(&self.folders);

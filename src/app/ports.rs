@@ -113,6 +113,8 @@ pub struct Commit {
 pub trait Journal: Send {
     /// Opaque name of the file; another file, another epoch.
     fn epoch(&self) -> &str;
+    /// The state directory; `None` when this window keeps its sessions in memory only.
+    fn state_dir(&self) -> Option<PathBuf>;
     /// What had to be done to open the file, as sentences for the user (a damaged one set aside …). Drained once.
     fn take_warnings(&mut self) -> Vec<String>;
     /// All sessions of a workspace, newest first.

@@ -4,3 +4,4 @@
 
 pub mod models;
 pub mod ports;
+pub mod retrieval;

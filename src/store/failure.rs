@@ -15,7 +15,9 @@ pub(super) fn journal_error(error: &Error) -> JournalError {
             "The journal's file is damaged ({error}); restart the language server, which checks the file and sets it aside."
         ))
     } else {
-        JournalError::Failed(format!("The journal failed ({error}); try again, and restart the language server if it stays."))
+        JournalError::Failed(format!(
+            "The journal failed ({error}); try again, and restart the language server if it stays."
+        ))
     }
 }
 
@@ -38,10 +40,7 @@ pub(super) fn is_full(error: &Error) -> bool {
 
 /// Whether the bytes in the file are wrong.
 pub(super) fn is_damage(error: &Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Why a read or a write of the journal did not happen.

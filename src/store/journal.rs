@@ -4,16 +4,16 @@
 //! session have a hole or a double.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::aside::{Why, set_aside};
 use super::database::{Refusal, open_file, open_memory, suspect_marker};
-use super::failure::{Failure, is_damage, is_full, journal_error};
+use super::failure::{Failure, is_damage, journal_error};
 use super::row::{at_most, block_row, collect, ledger_row, number, session_row};
 use super::slot::{Slot, SlotError, open_slot};
-use super::write::{fold_log, write};
+use super::write::{delete, with_room, write};
 use crate::app::ports::{BatchRow, BlockRow, Commit, Journal, JournalError, LedgerRow, SessionRow};
 use crate::domain::view::Lane;
 
@@ -55,10 +55,16 @@ impl SqliteJournal {
         let slot = match open_slot(state_dir) {
             Ok(slot) => slot,
             Err(SlotError::Directory(error)) => {
-                return Self::in_memory(&format!("the state directory {shown} cannot be used: {error}"), Vec::new());
+                return Self::in_memory(
+                    &format!("the state directory {shown} cannot be used: {error}"),
+                    Vec::new(),
+                );
             }
             Err(SlotError::AllTaken) => {
-                return Self::in_memory(&format!("every slot in {shown} is taken by another window"), Vec::new());
+                return Self::in_memory(
+                    &format!("every slot in {shown} is taken by another window"),
+                    Vec::new(),
+                );
             }
         };
         let mut warnings = Vec::new();
@@ -87,15 +93,11 @@ impl SqliteJournal {
         }
         match open_file(&slot.database) {
             Ok(opened) => Self::with(opened, warnings, Some(slot)),
-            Err(refusal) => {
-                Self::in_memory(&format!("a new {} could not be made: {refusal:?}", slot.database.display()), warnings)
-            }
+            Err(refusal) => Self::in_memory(
+                &format!("a new {} could not be made: {refusal:?}", slot.database.display()),
+                warnings,
+            ),
         }
-    }
-
-    /// Where the state lies, attachments included; `None` when nothing is kept.
-    pub fn state_dir(&self) -> Option<&Path> {
-        self.slot.as_ref().map(|slot| slot.state_dir.as_path())
     }
 
     /// The database of this journal; `None` when it lives in memory.
@@ -114,7 +116,9 @@ impl SqliteJournal {
         match open_memory() {
             Ok(opened) => Self::with(opened, warnings, None),
             Err(refusal) => Self {
-                connection: Err(format!("There is no journal: not even one in memory could be made ({refusal:?}).")),
+                connection: Err(format!(
+                    "There is no journal: not even one in memory could be made ({refusal:?})."
+                )),
                 epoch: uuid::Uuid::new_v4().simple().to_string(),
                 heads: HashMap::new(),
                 warnings,
@@ -129,7 +133,10 @@ impl SqliteJournal {
     }
 
     /// Runs one read or write; wrong bytes in the file ask for a full check at the next start.
-    fn run<T>(&mut self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, JournalError> {
+    fn run<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, JournalError> {
         let connection = match &mut self.connection {
             Ok(connection) => connection,
             Err(reason) => return Err(JournalError::Failed(reason.clone())),
@@ -151,8 +158,9 @@ impl SqliteJournal {
             return Ok(*head);
         }
         let head = self.run(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1")?;
+            let mut statement = connection.prepare_cached(
+                "SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1",
+            )?;
             let head = statement.query_row([session_id], |row| number(row, 0)).optional()?;
             Ok(head.unwrap_or(0))
         })?;
@@ -164,6 +172,10 @@ impl SqliteJournal {
 impl Journal for SqliteJournal {
     fn epoch(&self) -> &str {
         &self.epoch
+    }
+
+    fn state_dir(&self) -> Option<PathBuf> {
+        self.slot.as_ref().map(|slot| slot.state_dir.clone())
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
@@ -191,13 +203,7 @@ impl Journal for SqliteJournal {
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.heads.remove(session_id);
-        self.run(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for table in ["session", "batch", "block", "view", "ask", "prompt"] {
-                transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
-            }
-            Ok(transaction.commit()?)
-        })
+        self.run(|connection| with_room(connection, |connection| delete(connection, session_id)))
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<(), JournalError> {
@@ -221,11 +227,7 @@ impl Journal for SqliteJournal {
             }
             head = Some(batch.to_seq);
         }
-        let outcome = self.run(|connection| match write(connection, commit) {
-            // The log is at its end, but may hold nothing that the database does not: folded in, it is free again.
-            Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => write(connection, commit),
-            outcome => outcome,
-        });
+        let outcome = self.run(|connection| with_room(connection, |connection| write(connection, commit)));
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,
@@ -246,7 +248,12 @@ impl Journal for SqliteJournal {
         self.read_head(session_id)
     }
 
-    fn batches(&mut self, session_id: &str, from_seq: u64, max_bytes: usize) -> Result<Vec<BatchRow>, JournalError> {
+    fn batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<BatchRow>, JournalError> {
         self.run(|connection| {
             let mut statement = connection.prepare_cached(BATCHES)?;
             let mut rows = statement.query(params![session_id, at_most(from_seq)])?;
@@ -279,14 +286,17 @@ impl Journal for SqliteJournal {
             let mut statement = connection.prepare_cached(BLOCKS)?;
             let before = before.map_or(i64::MAX, at_most);
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            collect(&mut statement, params![session_id, lane.as_str(), before, limit], |row| block_row(lane, row))
+            collect(&mut statement, params![session_id, lane.as_str(), before, limit], |row| {
+                block_row(lane, row)
+            })
         })
     }
 
     fn block(&mut self, session_id: &str, lane: Lane, id: &str) -> Result<Option<BlockRow>, JournalError> {
         self.run(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT ord, id, block FROM block WHERE session_id = ?1 AND lane = ?2 AND id = ?3")?;
+            let mut statement = connection.prepare_cached(
+                "SELECT ord, id, block FROM block WHERE session_id = ?1 AND lane = ?2 AND id = ?3",
+            )?;
             let row = statement.query_row(params![session_id, lane.as_str(), id], |row| block_row(lane, row));
             Ok(row.optional()?)
         })
@@ -294,7 +304,8 @@ impl Journal for SqliteJournal {
 
     fn view(&mut self, session_id: &str) -> Result<Option<(u64, Vec<u8>)>, JournalError> {
         self.run(|connection| {
-            let mut statement = connection.prepare_cached("SELECT seq, state FROM view WHERE session_id = ?1")?;
+            let mut statement =
+                connection.prepare_cached("SELECT seq, state FROM view WHERE session_id = ?1")?;
             Ok(statement.query_row([session_id], |row| Ok((number(row, 0)?, row.get(1)?))).optional()?)
         })
     }
@@ -320,8 +331,8 @@ impl Journal for SqliteJournal {
 
     fn prompt(&mut self, session_id: &str, message_id: &str) -> Result<Option<Vec<u8>>, JournalError> {
         self.run(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT answer FROM prompt WHERE session_id = ?1 AND message_id = ?2")?;
+            let mut statement = connection
+                .prepare_cached("SELECT answer FROM prompt WHERE session_id = ?1 AND message_id = ?2")?;
             Ok(statement.query_row([session_id, message_id], |row| row.get(0)).optional()?)
         })
     }

@@ -27,7 +27,12 @@ pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
 }
 
 pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    Ok(SessionRow { session_id: row.get(0)?, workspace: row.get(1)?, updated_at: row.get(2)?, record: row.get(3)? })
+    Ok(SessionRow {
+        session_id: row.get(0)?,
+        workspace: row.get(1)?,
+        updated_at: row.get(2)?,
+        record: row.get(3)?,
+    })
 }
 
 pub(super) fn block_row(lane: Lane, row: &Row<'_>) -> rusqlite::Result<BlockRow> {

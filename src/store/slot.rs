@@ -21,8 +21,16 @@ pub struct Slot {
     pub number: usize,
     /// Its database.
     pub database: PathBuf,
-    /// The system lets go of the lock when this closes, however the process ends.
-    _lock: File,
+    /// The system lets go of the lock when the process ends, however it does.
+    lock: File,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that is being started holds a copy of the handle until it runs its program.
+        // Where this fails, the lock goes with the process.
+        let _ = self.lock.unlock();
+    }
 }
 
 /// Why there is no slot.
@@ -48,7 +56,7 @@ pub fn open_slot(state_dir: &Path) -> Result<Slot, SlotError> {
         match lock.try_lock() {
             Ok(()) => {
                 let database = state_dir.join(format!("slot-{number}.sqlite3"));
-                return Ok(Slot { state_dir: state_dir.to_owned(), number, database, _lock: lock });
+                return Ok(Slot { state_dir: state_dir.to_owned(), number, database, lock });
             }
             Err(TryLockError::WouldBlock) => {}
             // Without locks (some network file systems) two windows could meet in one file.

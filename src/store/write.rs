@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::failure::Failure;
+use super::failure::{Failure, is_full};
 use super::row::{status_word, stored};
 use crate::app::ports::{BlockRow, Commit};
 
@@ -14,7 +14,9 @@ pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), 
     let session_id = commit.session_id.as_str();
     if let Some(batch) = &commit.batch {
         transaction
-            .prepare_cached("INSERT INTO batch (session_id, from_seq, to_seq, events) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached(
+                "INSERT INTO batch (session_id, from_seq, to_seq, events) VALUES (?1, ?2, ?3, ?4)",
+            )?
             .execute(params![session_id, stored(batch.from_seq)?, stored(batch.to_seq)?, batch.events])?;
     }
     if let Some(session) = &commit.session {
@@ -48,7 +50,9 @@ pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), 
     }
     for (message_id, answer) in &commit.prompts {
         transaction
-            .prepare_cached("INSERT OR REPLACE INTO prompt (session_id, message_id, answer) VALUES (?1, ?2, ?3)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO prompt (session_id, message_id, answer) VALUES (?1, ?2, ?3)",
+            )?
             .execute(params![session_id, message_id, answer])?;
     }
     Ok(transaction.commit()?)
@@ -65,22 +69,48 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
     };
     let ord = stored(block.ord)?;
     let changed = transaction
-        .prepare_cached("UPDATE block SET block = ?5 WHERE session_id = ?1 AND lane = ?2 AND ord = ?3 AND id = ?4")?
+        .prepare_cached(
+            "UPDATE block SET block = ?5 WHERE session_id = ?1 AND lane = ?2 AND ord = ?3 AND id = ?4",
+        )?
         .execute(params![session_id, lane, ord, block.id, json])?;
     if changed == 0 {
         // Whatever had this place or this id gives way: a rebuilt view may number its blocks anew.
         transaction
-            .prepare_cached("INSERT OR REPLACE INTO block (session_id, lane, ord, id, block) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO block (session_id, lane, ord, id, block) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
             .execute(params![session_id, lane, ord, block.id, json])?;
     }
     Ok(())
 }
 
+/// Deletes everything of a session in one transaction.
+pub(super) fn delete(connection: &mut Connection, session_id: &str) -> Result<(), Failure> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for table in ["session", "batch", "block", "view", "ask", "prompt"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Runs a write, and once more when the disk was full and the log could be folded in: the log's own space is then free.
+pub(super) fn with_room(
+    connection: &mut Connection,
+    write: impl Fn(&mut Connection) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match write(connection) {
+        Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => write(connection),
+        outcome => outcome,
+    }
+}
+
 /// Copies the log into the database, so that the next write starts at the log's beginning and needs no new space.
 /// Whether all of it could be copied.
-pub(super) fn fold_log(connection: &Connection) -> bool {
+fn fold_log(connection: &Connection) -> bool {
     let folded = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
-        Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? >= 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
+        Ok(row.get::<_, i64>(0)? == 0
+            && row.get::<_, i64>(1)? >= 0
+            && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
     });
     matches!(folded, Ok(true))
 }
