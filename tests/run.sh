@@ -34,7 +34,7 @@ else
 fi
 
 # Nobody's own engine, token or state takes part.
-unset BREADBOARD_API_URL BREADBOARD_API_TOKEN
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
 
 failed=()
 
