@@ -22,5 +22,5 @@ pub use block::{
 };
 pub use change::apply_changes;
 pub use coalesce::coalesce;
-pub use pages::DirtyBlocks;
+pub use pages::{DirtyBlocks, Stored};
 pub use reducer::ViewState;

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Change, ChangeOp, Lane};
 
+/// Gives a block of an earlier checkpoint with its place.
+pub type Stored<'a> = dyn FnMut(Lane, &str) -> Option<(u64, Block)> + 'a;
+
 /// The changed blocks by lane and place. Serialised it is only the next place of each lane, since a checkpoint, the one time
 /// it is written, stores the blocks themselves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,7 +34,7 @@ struct Dirty {
 impl DirtyBlocks {
     /// Takes in changes as a client does. `stored` gives a block of an earlier checkpoint with its place; it is asked once a
     /// block and checkpoint.
-    pub fn absorb(&mut self, changes: &[Change], stored: &mut dyn FnMut(Lane, &str) -> Option<(u64, Block)>) {
+    pub fn absorb(&mut self, changes: &[Change], stored: &mut Stored<'_>) {
         for change in changes {
             let known = self.place(change.lane, &change.id);
             match change.op {

@@ -58,9 +58,9 @@ fn count(diff: &str) -> (u64, u64) {
 /// Lengths from `@@ -a,b +c,d @@`; a length that is not written is 1.
 fn hunk_lengths(line: &str) -> Option<(u64, u64)> {
     let mut words = line.strip_prefix("@@ -")?.split(' ');
-    let length = |range: &str| match range.split_once(',') {
-        Some((_, length)) => length.parse().ok(),
-        None => Some(1),
+    let length = |range: &str| {
+        let (start, length) = range.split_once(',').unwrap_or((range, "1"));
+        start.parse::<u64>().ok().and_then(|_| length.parse().ok())
     };
     let old = length(words.next()?)?;
     let new = length(words.next()?.strip_prefix('+')?)?;
