@@ -17,7 +17,7 @@ BB_SERVER=$(realpath -- "$BB_SERVER")
 [[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 2; }
 export BB_SERVER
 # The peers test the built-in engine; nobody's own engine or token is to be used by accident.
-unset BREADBOARD_API_URL BREADBOARD_API_TOKEN
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
 mkdir -p "$cache"
 
 # Each prepare_* returns 0 when its peer can run, else prints why not and returns 1.

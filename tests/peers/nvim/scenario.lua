@@ -294,9 +294,9 @@ function story.cancel()
     table.insert(sockets, socket)
     reached = true
   end)
-  local url = ('http://127.0.0.1:%d/v1/'):format(deaf:getsockname().port)
+  local url = ('http://127.0.0.1:%d/'):format(deaf:getsockname().port)
   local chosen
-  request('bb/models/set', { provider = 'openai', name = 'never-answers', url = url }, function()
+  request('bb/models/set', { provider = 'ollama', name = 'never-answers', url = url }, function()
     chosen = true
   end)
   local called = {}

@@ -313,7 +313,7 @@ async def test_cancelled_request_is_answered_once_under_its_string_id(client: Pe
     port = deaf.sockets[0].getsockname()[1]
     await client.ask("bb/init", {})
     chosen = client.protocol.send_request(
-        "bb/models/set", {"provider": "openai", "name": "never-answers", "url": f"http://127.0.0.1:{port}/v1/"}
+        "bb/models/set", {"provider": "ollama", "name": "never-answers", "url": f"http://127.0.0.1:{port}/"}
     )
     listing = client.protocol.send_request("bb/models/list", {}, msg_id="slow-1")
     await asyncio.wait_for(reached.wait(), PATIENCE)
