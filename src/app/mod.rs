@@ -18,7 +18,7 @@ mod progress;
 mod record;
 mod run;
 mod state;
-mod wire_out;
+pub mod wire_out;
 
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
 pub use run::run;
