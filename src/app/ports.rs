@@ -126,7 +126,12 @@ pub trait Journal: Send {
     /// Last `seq` of a session, 0 when it has none.
     fn head(&mut self, session_id: &str) -> Result<u64, JournalError>;
     /// Batches that hold events from `from_seq` on, in order, until `max_bytes` are read (at least one batch).
-    fn batches(&mut self, session_id: &str, from_seq: u64, max_bytes: usize) -> Result<Vec<BatchRow>, JournalError>;
+    fn batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<BatchRow>, JournalError>;
     /// The newest `limit` blocks of a lane with `ord` below `before`, newest first. Removed ones are not given.
     fn blocks(
         &mut self,

@@ -4,4 +4,7 @@
 
 mod block;
 
-pub use block::{Block, BlockBody, Change, ChangeOp, Lane, LaneView, NoticeLevel, PatchFileSummary, PlanStepView, ToolBlockStatus, View, ViewLanes};
+pub use block::{
+    Block, BlockBody, Change, ChangeOp, Lane, LaneView, NoticeLevel, PatchFileSummary, PlanStepView,
+    ToolBlockStatus, View, ViewLanes,
+};
