@@ -4,12 +4,12 @@
 //! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
 //! the same question give the same answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
 
 use super::paths::label;
 use super::question::Question;
-use super::scan::{Scan, scan};
+use super::scan::{Scan, fade_repeated, scan};
 use super::symbols::symbols_of;
 use super::terms::{stem, words};
 use super::walk::Tree;
@@ -51,7 +51,7 @@ pub fn find_places(
     if question.terms.is_empty() {
         return Ok(found);
     }
-    let scans = spread(tree.files.len(), cancel, |at| {
+    let mut scans = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
         match scan(&tree.text(file)?, &question) {
@@ -65,6 +65,12 @@ pub fn find_places(
     })?;
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
+
+    let mut seen: HashMap<u64, u32> = HashMap::new();
+    for (_, text) in scans.iter().flat_map(|(_, scan)| &scan.texts) {
+        *seen.entry(*text).or_default() += 1;
+    }
+    scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &seen));
 
     let scorer = scorer(&scans, &question, tree.files.len());
     let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
@@ -84,7 +90,9 @@ pub fn find_places(
         let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
         let lines: Vec<&str> = text.lines().collect();
         let mut stretches = candidate.windows.clone();
-        stretches.extend(scorer.definitions(&candidate.scan.hits, &symbols, &lines));
+        let mut definitions = scorer.definitions(&candidate.scan.hits, &symbols, &lines);
+        candidate.damp_tests(&mut definitions);
+        stretches.append(&mut definitions);
         if stretches.is_empty() {
             // Only the path fits: show how the file begins.
             let end = lines.len().clamp(1, 12) as u64;
@@ -158,6 +166,8 @@ struct Candidate<'a> {
     whole: f64,
     /// What kind of file it is.
     damp: f64,
+    /// First line of its tests, from 0, when the question is not about tests.
+    tests_from: Option<u32>,
 }
 
 impl<'a> Candidate<'a> {
@@ -170,7 +180,8 @@ impl<'a> Candidate<'a> {
         }
         whole *= 0.35;
         for (term, factor) in path_terms(rel, question) {
-            whole += scorer.weights[term] * factor;
+            // The name of a file says what it is about, even by a word that all files mention.
+            whole += scorer.weights[term].max(1.0) * factor;
         }
         if names_path(rel, question) {
             whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
@@ -182,12 +193,22 @@ impl<'a> Candidate<'a> {
         if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
             damp *= 0.15;
         }
-        let windows = scorer.windows(&scan.hits, scan.lines, 6);
-        Self { at, scan, windows, whole, damp }
+        let mut windows = scorer.windows(&scan.hits, scan.lines, 6);
+        let tests_from = scan.tests_from.filter(|_| !question.about_tests);
+        let candidate = Self { at, scan, windows: Vec::new(), whole, damp, tests_from };
+        candidate.damp_tests(&mut windows);
+        Self { windows, ..candidate }
     }
 
     fn score(&self) -> f64 {
-        self.place_score(self.windows.first().map_or(0.0, |window| window.score))
+        self.place_score(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
+    }
+
+    fn damp_tests(&self, stretches: &mut [Stretch]) {
+        let Some(from) = self.tests_from else { return };
+        for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
+            stretch.score *= 0.5;
+        }
     }
 
     fn place_score(&self, local: f64) -> f64 {
@@ -197,17 +218,33 @@ impl<'a> Candidate<'a> {
 
 /// Terms in a path: in the file's name they count more than in its directories.
 fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64> {
-    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
     let name_at = rel.rfind('/').map_or(0, |at| at + 1);
+    let name_end = rel[name_at..].find('.').map_or(rel.len(), |dot| name_at + dot);
+    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
+    let (mut named, mut fitting) = (0.0, 0.0);
     words(rel, |at, word| {
+        let in_name = at >= name_at && at < name_end;
+        named += f64::from(u8::from(in_name));
         let Some(terms) = question.stems.get(&stem(word)) else { return };
+        fitting += f64::from(u8::from(in_name));
         for (term, factor) in terms {
-            let factor = f64::from(*factor) * if at >= name_at { 0.8 } else { 0.35 };
+            let factor = f64::from(*factor) * if in_name { 1.0 } else { -0.35 };
             let known = found.entry(*term).or_default();
-            *known = known.max(factor);
+            *known = if *known > 0.0 {
+                known.max(factor)
+            } else if factor > 0.0 {
+                factor
+            } else {
+                known.min(factor)
+            };
         }
     });
+    // A name that the question covers whole fits better than one of which it covers a word.
+    let whole = if named > 0.0 { 0.5 + 0.9 * fitting / named } else { 0.0 };
     found
+        .into_iter()
+        .map(|(term, factor)| (term, if factor > 0.0 { factor * whole } else { -factor }))
+        .collect()
 }
 
 fn names_path(rel: &str, question: &Question) -> bool {

@@ -2,6 +2,9 @@
 //!
 //! Owns what a line is (definition, import, test); never compares files.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::question::Question;
 use super::terms::{stem_into, words};
 
@@ -32,6 +35,10 @@ pub(super) struct Scan {
     pub bytes: usize,
     /// Lines of the text.
     pub lines: u32,
+    /// First line of the tests at the end of a file, from 0.
+    pub tests_from: Option<u32>,
+    /// Per line with hits: a hash of its text, to know what many files repeat.
+    pub texts: Vec<(u32, u64)>,
     /// Whether the start says that a program wrote the file.
     pub generated: bool,
 }
@@ -41,18 +48,21 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
     let first_bytes = first_bytes(question);
     let count = question.terms.len() + question.pairs.len();
     let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
-    let (mut key, mut in_tests) = (String::new(), false);
+    let mut key = String::new();
     for line in text.split_inclusive('\n') {
         let row = scan.lines;
         scan.lines += 1;
         let trimmed = line.trim_start();
         // Tests of a Rust file stand at its end.
-        in_tests |= trimmed.starts_with("#[cfg(test)]");
+        if scan.tests_from.is_none() && trimmed.starts_with("#[cfg(test)]") {
+            scan.tests_from = Some(row);
+        }
         if scan.hits.len() >= MOST_HITS {
             continue;
         }
-        let factor = match (in_tests && !question.about_tests, is_import(trimmed)) {
-            (true, _) => 0.25,
+        let in_tests = scan.tests_from.is_some() && !question.about_tests;
+        let factor = match (in_tests, is_import(trimmed) || is_data(trimmed)) {
+            (true, _) => 0.3,
             (false, true) => 0.35,
             (false, false) => 1.0,
         };
@@ -99,6 +109,11 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
         for hit in &scan.hits[hits_before..] {
             scan.sums[hit.term as usize] += hit.weight;
         }
+        if scan.hits.len() > hits_before && trimmed.len() > 24 {
+            let mut hasher = DefaultHasher::new();
+            trimmed.trim_end().hash(&mut hasher);
+            scan.texts.push((row, hasher.finish()));
+        }
     }
     if !question.phrases.is_empty() {
         phrases(text, question, &mut scan);
@@ -111,6 +126,23 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
         || head.contains("do not edit")
         || head.contains("automatically generated");
     Some(scan)
+}
+
+/// Lets lines that many files repeat (a sentence in every doc comment, a licence) count less: what is said everywhere
+/// answers nothing. `seen` tells how often a line's text stands in the workspace.
+pub(super) fn fade_repeated(scan: &mut Scan, seen: &HashMap<u64, u32>) {
+    let mut texts = scan.texts.iter().peekable();
+    for hit in &mut scan.hits {
+        while texts.next_if(|(row, _)| *row < hit.line).is_some() {}
+        if let Some((row, text)) = texts.peek()
+            && *row == hit.line
+            && let Some(count) = seen.get(text).filter(|count| **count > 1)
+        {
+            let before = hit.weight;
+            hit.weight /= (*count as f32).sqrt();
+            scan.sums[hit.term as usize] -= before - hit.weight;
+        }
+    }
 }
 
 /// First bytes of the stems, to pass over most words without stemming them.
@@ -152,6 +184,12 @@ fn is_import(trimmed: &str) -> bool {
     ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "package ", "extern crate "]
         .iter()
         .any(|start| trimmed.starts_with(start))
+}
+
+/// A line of a table of texts says little about what the code does.
+fn is_data(trimmed: &str) -> bool {
+    !trimmed.starts_with("\"\"\"")
+        && ["\"", "&[\"", "[\"", "(\""].iter().any(|start| trimmed.starts_with(start))
 }
 
 /// Byte range of the name that a line defines, whatever the language; empty when it defines none.
@@ -232,11 +270,21 @@ mod tests {
                 hit(1, 0, 1.0, true),
                 hit(1, 1, 1.0, true),
                 hit(1, 2, 1.0, true),
-                hit(4, 1, 0.25, false)
+                hit(4, 1, 0.3, false)
             ]
         );
-        assert_eq!(found.sums, [1.35, 1.25, 1.0]);
+        assert_eq!(found.sums, [1.35, 1.3, 1.0]);
         assert!(scan("nothing here", &question).is_none());
+    }
+
+    #[test]
+    fn a_sentence_that_many_files_repeat_fades() {
+        let question = Question::read("guard");
+        let text = "// This sentence is about every guard there is.\nfn guard() {}\n";
+        let mut found = scan(text, &question).unwrap();
+        let (row, repeated) = found.texts[0];
+        fade_repeated(&mut found, &HashMap::from([(repeated, 4)]));
+        assert_eq!((row, found.hits[0].weight, found.hits[1].weight, found.sums[0]), (0, 0.5, 1.0, 1.5));
     }
 
     #[test]

@@ -24,7 +24,7 @@ enum Fit {
 }
 
 /// The best `limit` definitions whose name fits: the name itself, then in another case, as a prefix, word by word
-/// (`frame guard`, `frameGuard` find `FrameGuard` and `frame_guard_of`), within. `Type::name` and `Type.name` ask for a
+/// (`red door`, `redDoor` find `RedDoor` and `red_door_of`), within. `Type::name` and `Type.name` ask for a
 /// container too. Gives root name (where several are open), path and definition; ties are in order of path and line,
 /// tests last.
 pub fn search_symbols(
