@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::paths::label;
 use super::question::Question;
-use super::scan::{Scan, fade_repeated, scan};
+use super::scan::{Scan, fade_repeated, most_hits, scan};
 use super::symbols::symbols_of;
 use super::terms::{stem, words};
 use super::walk::Tree;
@@ -54,7 +54,7 @@ pub fn find_places(
     let mut scans = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
-        match scan(&tree.text(file)?, &question) {
+        match scan(&tree.text(file)?, &question, most_hits(tree.files.len())) {
             Some(scan) => Some(scan),
             None if named => {
                 let sums = vec![0.0; question.terms.len() + question.pairs.len()];
@@ -264,7 +264,7 @@ pub(super) fn is_test_path(rel: &str) -> bool {
     });
     let stem = name.split('.').next().unwrap_or(name);
     in_tests
-        || ["test", "tests"].contains(&stem)
+        || ["test", "tests", "testutil", "testing"].contains(&stem)
         || stem.starts_with("test_")
         || ["_test", "_tests"].iter().any(|end| stem.ends_with(end))
         || name.contains(".test.")

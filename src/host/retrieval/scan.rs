@@ -8,8 +8,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::question::Question;
 use super::terms::{stem_into, words};
 
-/// Most hits kept of one file: far more than a ranking can tell apart.
-const MOST_HITS: usize = 20_000;
+/// Most hits kept of one file, and of all files together: far more than a ranking can tell apart, and a hostile tree
+/// that repeats a word cannot fill the memory. Beyond it the rest of a file is not looked at.
+const MOST_HITS: usize = 4_000;
+const MOST_HITS_TOGETHER: usize = 8_000_000;
+
+/// How many hits of one file are kept when so many files are searched.
+pub(super) fn most_hits(files: usize) -> usize {
+    (MOST_HITS_TOGETHER / files.max(1)).min(MOST_HITS)
+}
 
 /// A term on a line. Pairs of terms follow the terms in numbering.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,20 +51,21 @@ pub(super) struct Scan {
 }
 
 /// Passes over a text; `None` when nothing of the question is in it.
-pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
+pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<Scan> {
     let first_bytes = first_bytes(question);
     let count = question.terms.len() + question.pairs.len();
     let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
-    let mut key = String::new();
+    let (mut key, mut after_test_mark) = (String::new(), false);
     for line in text.split_inclusive('\n') {
         let row = scan.lines;
         scan.lines += 1;
         let trimmed = line.trim_start();
-        // Tests of a Rust file stand at its end.
-        if scan.tests_from.is_none() && trimmed.starts_with("#[cfg(test)]") {
+        // Tests of a Rust file stand in a module at its end.
+        if after_test_mark && scan.tests_from.is_none() && is_inline_module(trimmed) {
             scan.tests_from = Some(row);
         }
-        if scan.hits.len() >= MOST_HITS {
+        after_test_mark = is_test_mark(trimmed) || after_test_mark && trimmed.starts_with("#[");
+        if scan.hits.len() >= most_hits {
             continue;
         }
         let in_tests = scan.tests_from.is_some() && !question.about_tests;
@@ -116,7 +124,7 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
         }
     }
     if !question.phrases.is_empty() {
-        phrases(text, question, &mut scan);
+        phrases(text, question, most_hits, &mut scan);
     }
     if scan.hits.is_empty() {
         return None;
@@ -167,11 +175,11 @@ fn identifiers(line: &str, question: &Question, mut take: impl FnMut(usize, usiz
     }
 }
 
-fn phrases(text: &str, question: &Question, scan: &mut Scan) {
+fn phrases(text: &str, question: &Question, most_hits: usize, scan: &mut Scan) {
     for (row, line) in text.split('\n').enumerate() {
         let line = line.to_ascii_lowercase();
         for (phrase, term) in &question.phrases {
-            if line.contains(phrase.as_str()) && scan.hits.len() < MOST_HITS {
+            if line.contains(phrase.as_str()) && scan.hits.len() < most_hits {
                 scan.hits.push(Hit { line: row as u32, term: *term as u16, weight: 1.0, in_name: false });
                 scan.sums[*term] += 1.0;
             }
@@ -184,6 +192,16 @@ fn is_import(trimmed: &str) -> bool {
     ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "package ", "extern crate "]
         .iter()
         .any(|start| trimmed.starts_with(start))
+}
+
+/// `#[cfg(test)]`, `#[cfg(all(test, unix))]`.
+fn is_test_mark(trimmed: &str) -> bool {
+    trimmed.starts_with("#[cfg(test") || trimmed.starts_with("#[cfg(all(test")
+}
+
+fn is_inline_module(trimmed: &str) -> bool {
+    (trimmed.starts_with("mod ") || trimmed.starts_with("pub") && trimmed.contains(" mod "))
+        && trimmed.trim_end().ends_with('{')
 }
 
 /// A line of a table of texts says little about what the code does.
@@ -260,8 +278,8 @@ mod tests {
     #[test]
     fn hits_know_their_line_and_their_weight() {
         let question = Question::read("frame guard");
-        let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nlet guards = 1;\n";
-        let found = scan(text, &question).unwrap();
+        let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nmod t {\n    let guards = 1;\n";
+        let found = scan(text, &question, 99).unwrap();
         let hit = |line, term, weight, in_name| Hit { line, term, weight, in_name };
         assert_eq!(
             found.hits,
@@ -270,18 +288,28 @@ mod tests {
                 hit(1, 0, 1.0, true),
                 hit(1, 1, 1.0, true),
                 hit(1, 2, 1.0, true),
-                hit(4, 1, 0.3, false)
+                hit(5, 1, 0.3, false)
             ]
         );
         assert_eq!(found.sums, [1.35, 1.3, 1.0]);
-        assert!(scan("nothing here", &question).is_none());
+        assert!(scan("nothing here", &question, 99).is_none());
+    }
+
+    #[test]
+    fn an_import_for_tests_does_not_make_the_rest_tests() {
+        let question = Question::read("guard");
+        let found = scan("#[cfg(test)]\nuse a::b;\nfn guard() {}\n", &question, 99).unwrap();
+        assert_eq!((found.tests_from, found.hits[0].weight), (None, 1.0));
+        let bounded = scan(&"guard\n".repeat(50), &question, 10).unwrap();
+        assert_eq!((bounded.hits.len(), bounded.lines), (10, 50));
+        assert_eq!((most_hits(10), most_hits(40_000)), (MOST_HITS, 200));
     }
 
     #[test]
     fn a_sentence_that_many_files_repeat_fades() {
         let question = Question::read("guard");
         let text = "// This sentence is about every guard there is.\nfn guard() {}\n";
-        let mut found = scan(text, &question).unwrap();
+        let mut found = scan(text, &question, 99).unwrap();
         let (row, repeated) = found.texts[0];
         fade_repeated(&mut found, &HashMap::from([(repeated, 4)]));
         assert_eq!((row, found.hits[0].weight, found.hits[1].weight, found.sums[0]), (0, 0.5, 1.0, 1.5));
@@ -291,7 +319,7 @@ mod tests {
     fn quoted_texts_and_identifiers_are_found_whole() {
         let question = Question::read("\"no such place\" OpenDocument");
         let found =
-            scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question).unwrap();
+            scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question, 99).unwrap();
         let phrase = question.phrases[0].1;
         let name = question.identifiers["opendocument"];
         assert_eq!((found.sums[phrase], found.sums[name]), (1.0, 1.0));
