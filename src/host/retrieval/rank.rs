@@ -301,7 +301,7 @@ fn kind_of_file(rel: &str, question: &Question) -> f64 {
     factor
         * match extension {
             "md" | "rst" | "adoc" | "txt" | "html" => docs,
-            "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" => 0.65,
+            "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" | "orig" | "bak" => 0.65,
             _ => 1.0,
         }
 }

@@ -55,7 +55,7 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
     let first_bytes = first_bytes(question);
     let count = question.terms.len() + question.pairs.len();
     let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
-    let (mut key, mut after_test_mark) = (String::new(), false);
+    let (mut key, mut after_test_mark, mut in_header) = (String::new(), false, true);
     for line in text.split_inclusive('\n') {
         let row = scan.lines;
         scan.lines += 1;
@@ -69,10 +69,16 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
             continue;
         }
         let in_tests = scan.tests_from.is_some() && !question.about_tests;
-        let factor = match (in_tests, is_import(trimmed) || is_data(trimmed)) {
-            (true, _) => 0.3,
-            (false, true) => 0.35,
-            (false, false) => 1.0,
+        in_header &= row < 16 && (trimmed.trim_end().is_empty() || is_comment(trimmed));
+        let factor = if in_tests {
+            0.3
+        } else if is_import(trimmed) || is_data(trimmed) {
+            0.35
+        } else if in_header {
+            // What a file says of itself.
+            1.3
+        } else {
+            1.0
         };
         // Found at the first hit only: most lines have none.
         let mut name: Option<(usize, usize)> = None;
@@ -202,6 +208,10 @@ fn is_test_mark(trimmed: &str) -> bool {
 fn is_inline_module(trimmed: &str) -> bool {
     (trimmed.starts_with("mod ") || trimmed.starts_with("pub") && trimmed.contains(" mod "))
         && trimmed.trim_end().ends_with('{')
+}
+
+fn is_comment(trimmed: &str) -> bool {
+    ["//", "/*", "*", "# ", "#!", "\"\"\""].iter().any(|start| trimmed.starts_with(start))
 }
 
 /// A line of a table of texts says little about what the code does.

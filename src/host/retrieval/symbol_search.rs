@@ -55,7 +55,7 @@ pub fn search_symbols(
         let test = is_test_path(&tree.files[at].rel);
         all.extend(fitting.into_iter().map(|(fit, symbol)| (fit, test, at, symbol)));
     }
-    all.sort_by(|a, b| (a.0, a.1, a.2, a.3.start_line).cmp(&(b.0, b.1, b.2, b.3.start_line)));
+    all.sort_by_key(|(fit, test, at, symbol)| (*fit, *test, *at, symbol.start_line));
     all.truncate(limit);
     let named = |at: usize| (label(view, tree.files[at].root), tree.files[at].rel.clone());
     Ok(all

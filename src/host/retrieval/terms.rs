@@ -87,8 +87,8 @@ pub(super) fn stem_into(word: &str, out: &mut String) {
         if let Some(rest) = out.strip_suffix(end)
             && rest.len() >= least
             && rest.bytes().any(|byte| b"aeiouy".contains(&byte))
-            && !(end == "ion" && !rest.ends_with(['s', 't']))
-            && !(end == "ed" && rest.ends_with('e'))
+            && (end != "ion" || rest.ends_with(['s', 't']))
+            && (end != "ed" || !rest.ends_with('e'))
         {
             let keep = rest.len();
             out.truncate(keep);
