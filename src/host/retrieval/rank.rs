@@ -4,14 +4,14 @@
 //! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
 //! the same question give the same answer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use super::kinds::{kind_of_file, names_path, path_terms};
 use super::paths::label;
 use super::question::Question;
 use super::scan::{Scan, fade_repeated, most_hits, scan};
 use super::symbols::symbols_of;
-use super::terms::{stem, words};
 use super::walk::Tree;
 use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
 use super::workers::spread;
@@ -214,96 +214,6 @@ impl<'a> Candidate<'a> {
     fn place_score(&self, local: f64) -> f64 {
         (local + self.whole) * self.damp
     }
-}
-
-/// Terms in a path: in the file's name they count more than in its directories.
-fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64> {
-    let name_at = rel.rfind('/').map_or(0, |at| at + 1);
-    let name_end = rel[name_at..].find('.').map_or(rel.len(), |dot| name_at + dot);
-    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
-    let (mut named, mut fitting) = (0.0, 0.0);
-    words(rel, |at, word| {
-        let in_name = at >= name_at && at < name_end;
-        named += f64::from(u8::from(in_name));
-        let Some(terms) = question.stems.get(&stem(word)) else { return };
-        fitting += f64::from(u8::from(in_name));
-        for (term, factor) in terms {
-            let factor = f64::from(*factor) * if in_name { 1.0 } else { -0.35 };
-            let known = found.entry(*term).or_default();
-            *known = if *known > 0.0 {
-                known.max(factor)
-            } else if factor > 0.0 {
-                factor
-            } else {
-                known.min(factor)
-            };
-        }
-    });
-    // A name that the question covers whole fits better than one of which it covers a word.
-    let whole = if named > 0.0 { 0.5 + 0.9 * fitting / named } else { 0.0 };
-    found
-        .into_iter()
-        .map(|(term, factor)| (term, if factor > 0.0 { factor * whole } else { -factor }))
-        .collect()
-}
-
-fn names_path(rel: &str, question: &Question) -> bool {
-    let rel = rel.to_ascii_lowercase();
-    question
-        .paths
-        .iter()
-        .any(|path| rel == *path || rel.ends_with(path) && rel[..rel.len() - path.len()].ends_with('/'))
-}
-
-/// True for a file of tests, by its path.
-pub(super) fn is_test_path(rel: &str) -> bool {
-    let lower = rel.to_ascii_lowercase();
-    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let in_tests = directories.split('/').any(|part| {
-        matches!(part, "test" | "tests" | "__tests__" | "spec" | "testdata" | "fixtures" | "e2e")
-    });
-    let stem = name.split('.').next().unwrap_or(name);
-    in_tests
-        || ["test", "tests", "testutil", "testing"].contains(&stem)
-        || stem.starts_with("test_")
-        || ["_test", "_tests"].iter().any(|end| stem.ends_with(end))
-        || name.contains(".test.")
-        || name.contains(".spec.")
-}
-
-/// How much a file of this kind counts against code.
-fn kind_of_file(rel: &str, question: &Question) -> f64 {
-    let lower = rel.to_ascii_lowercase();
-    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let mut factor = 1.0;
-    if is_test_path(rel) && !question.about_tests {
-        factor *= 0.5;
-    }
-    for part in directories.split('/') {
-        factor *= match part {
-            "vendor" | "third_party" | "node_modules" | "dist" | "external" => 0.3,
-            "examples" | "example" | "benches" | "bench" | "benchmarks" | "generated" => 0.6,
-            _ => 1.0,
-        };
-    }
-    if name.ends_with(".lock") || matches!(name, "package-lock.json" | "pnpm-lock.yaml" | "go.sum") {
-        return factor * 0.08;
-    }
-    if name.contains(".min.") || matches!(extension, "map" | "svg" | "csv" | "tsv" | "snap" | "ipynb" | "po")
-    {
-        return factor * 0.15;
-    }
-    let docs = if question.about_docs { 1.3 } else { 0.75 };
-    if name.starts_with("changelog") || name.starts_with("changes") || name.starts_with("history") {
-        return factor * if question.about_docs { 1.0 } else { 0.4 };
-    }
-    factor
-        * match extension {
-            "md" | "rst" | "adoc" | "txt" | "html" => docs,
-            "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" | "orig" | "bak" => 0.65,
-            _ => 1.0,
-        }
 }
 
 #[cfg(test)]

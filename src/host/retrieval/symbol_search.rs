@@ -4,8 +4,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::kinds::is_test_path;
 use super::paths::label;
-use super::rank::is_test_path;
 use super::symbols::symbols_of;
 use super::terms::words;
 use super::walk::Tree;
