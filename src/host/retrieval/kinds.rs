@@ -86,6 +86,9 @@ pub(super) fn kind_of_file(rel: &str, question: &Question) -> f64 {
     {
         return factor * 0.15;
     }
+    if ["license", "copying", "notice"].iter().any(|start| name.starts_with(start)) && !name.contains(".rs") {
+        return factor * if question.about_docs { 1.0 } else { 0.15 };
+    }
     let docs = if question.about_docs { 1.3 } else { 0.75 };
     if name.starts_with("changelog") || name.starts_with("changes") || name.starts_with("history") {
         return factor * if question.about_docs { 1.0 } else { 0.4 };

@@ -154,7 +154,7 @@ fn scorer(scans: &[(usize, Scan)], question: &Question, files: usize) -> Scorer 
         let both = weights[*first] + weights.get(first + 1).copied().unwrap_or(0.0);
         weights.push(0.3 * both);
     }
-    Scorer { weights, terms }
+    Scorer { weights, terms, named: question.identifiers.keys().cloned().collect() }
 }
 
 /// One file that may answer.
@@ -305,6 +305,17 @@ mod tests {
             "CHANGELOG.md"
         );
         assert_eq!(ask(&fixture.view(), "show me src/server.rs").places[0].path, "src/server.rs");
+    }
+
+    #[test]
+    fn a_definition_asked_for_by_name_comes_before_its_uses() {
+        let uses = "use x::RedDoor;\nfn of(a: RedDoor, b: RedDoor) -> RedDoor {\n    RedDoor::new(a, b)\n}\n"
+            .repeat(4);
+        let fixture = Fixture::new(&[
+            ("a/uses.rs", &uses),
+            ("b/kinds.rs", "pub struct RedDoor {\n    open: bool,\n}\n"),
+        ]);
+        assert_eq!(ask(&fixture.view(), "RedDoor").places[0].path, "b/kinds.rs");
     }
 
     #[test]
