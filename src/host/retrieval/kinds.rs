@@ -56,7 +56,7 @@ pub(super) fn is_test_path(rel: &str) -> bool {
     });
     let stem = name.split('.').next().unwrap_or(name);
     in_tests
-        || ["test", "tests", "testutil", "testing"].contains(&stem)
+        || ["test", "tests", "testutil", "testing", "mock", "mocks"].contains(&stem)
         || stem.starts_with("test_")
         || ["_test", "_tests"].iter().any(|end| stem.ends_with(end))
         || name.contains(".test.")
