@@ -514,3 +514,54 @@ async fn a_model_that_never_answers_is_stopped_after_its_steps() {
     assert_eq!((server.asked().len(), metadata.success), (24, false));
     assert!(message.contains("24 steps"));
 }
+
+#[tokio::test]
+async fn with_several_roots_a_patch_names_its_root_and_a_command_stays_in_the_first() {
+    let edit = json!({ "file_path": "other/b.txt", "rationale": "r", "edits": [{ "old_text": "x", "new_text": "y" }] });
+    let server = FakeModel::start(vec![
+        tool_call("propose_patch", &edit),
+        tool_call("run_command", &json!({ "command": "true", "cwd": "other", "reason": "r" })),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(true, User::Allows);
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("b.txt"), "x\n").unwrap();
+    world.port.change_view(|view| {
+        let uri = url::Url::from_directory_path(other.path()).unwrap().to_string();
+        view.roots.push(super::ports::Root { name: "other".to_owned(), uri, path: other.path().to_owned() });
+    });
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(
+        *world.port.writes.lock().unwrap(),
+        vec![(Some("other".to_owned()), "b.txt".to_owned(), Some(content_hash(b"x\n")), "y\n".to_owned())]
+    );
+    assert_eq!(*world.port.commands.lock().unwrap(), vec![]);
+    assert!(last_result(&server).starts_with("Error (unsupported)"), "{}", last_result(&server));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_patch_through_a_link_out_of_the_workspace_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("s.txt"), "x\n").unwrap();
+    for path in ["link.txt", "dir/s.txt", "dir/new.txt"] {
+        let edit = json!({ "file_path": path, "rationale": "r", "new_content": "stolen" });
+        let server = FakeModel::start(vec![
+            tool_call("propose_patch", &edit),
+            openai(vec![json!({ "content": "." })]),
+        ])
+        .await;
+        let world = world(true, User::Allows);
+        std::os::unix::fs::symlink(outside.path().join("s.txt"), world.folder.path().join("link.txt"))
+            .unwrap();
+        std::os::unix::fs::symlink(outside.path(), world.folder.path().join("dir")).unwrap();
+        turn::run(&world.port, openai_request(&server)).await;
+        assert_eq!(*world.port.writes.lock().unwrap(), vec![], "{path}");
+        assert!(
+            last_result(&server).starts_with("Error (path_outside_workspace)"),
+            "{}",
+            last_result(&server)
+        );
+    }
+}
