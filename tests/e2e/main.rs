@@ -1,1 +1,3 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
+
+mod ask;
