@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, store};
 use super::list::list;
+use super::read::read;
 use super::root::Roots;
 use super::run::{self, LIMITS};
 use super::snippet::snippet;
@@ -157,6 +158,12 @@ impl Files for WorkspaceFiles {
                     }
                 });
             }
+            FileJob::Read { root, path, token } => {
+                let done = Arc::clone(&self.done);
+                self.work(waiting, move || {
+                    done(FileJobDone::Read { token, outcome: read(&roots, root.as_deref(), &path) });
+                });
+            }
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
         }
     }
@@ -171,6 +178,7 @@ fn refuse(job: FileJob, done: &Done) {
         FileJob::StoreAttachment { session_id, reply, .. } => {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
+        FileJob::Read { token, .. } => done(FileJobDone::Read { token, outcome: Err(refused) }),
         FileJob::List { reply, .. }
         | FileJob::Snippet { reply, .. }
         | FileJob::Write { reply, .. }
@@ -252,7 +260,7 @@ mod tests {
         }
         let answer = submit(&files, attachment);
         let job = tokio::task::spawn_blocking(move || heard.recv().unwrap()).await.unwrap();
-        let FileJobDone::Stored { session_id, outcome, reply } = job;
+        let FileJobDone::Stored { session_id, outcome, reply } = job else { panic!("{job:?}") };
         assert_eq!((session_id.as_str(), outcome.map(|stored| stored.bytes)), ("s", Ok(3)));
         reply.answer(&"seen");
         assert_eq!(answer.await.unwrap(), Ok(json!("seen")));
@@ -269,7 +277,7 @@ mod tests {
         let mut refused = submit(&files, listing);
         assert_eq!(refused.try_recv().unwrap().unwrap_err().code, ErrorCode::Overloaded);
         drop(submit(&files, attachment));
-        let FileJobDone::Stored { outcome, .. } = heard.try_recv().unwrap();
+        let FileJobDone::Stored { outcome, .. } = heard.try_recv().unwrap() else { panic!() };
         assert_eq!(outcome.unwrap_err().code, ErrorCode::Overloaded);
         for answer in taken {
             assert!(answer.await.unwrap().is_ok());

@@ -13,6 +13,7 @@ mod ignored;
 mod lines;
 mod list;
 mod media;
+mod read;
 mod root;
 mod run;
 mod snippet;

@@ -30,8 +30,9 @@ pub struct Applied {
 }
 
 /// What is there now.
-struct Current {
-    bytes: Vec<u8>,
+pub(super) struct Current {
+    /// Its bytes.
+    pub(super) bytes: Vec<u8>,
     permissions: Permissions,
 }
 
@@ -89,7 +90,8 @@ pub fn write(
     Ok(Applied { applied_hash })
 }
 
-fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<Current, WireError> {
+/// What is at a place, up to `MAX_BYTES`.
+pub(super) fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<Current, WireError> {
     let (file, metadata) = open_regular(dir, place, path)?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refusal(&error, path))?;

@@ -45,7 +45,11 @@ impl App {
             return Ok(answer);
         }
         let message_id = message_id.unwrap_or_else(|| self.ambient.fresh_id());
-        let prompt = QueuedPrompt { message_id: message_id.clone(), text, attachment_ids };
+        let prompt = QueuedPrompt {
+            message_id: message_id.clone(),
+            text,
+            attachment_ids: attachment_ids.unwrap_or_default(),
+        };
         self.attachments_of(&session_id, &prompt)?;
         // One input is outstanding at the engine; the rest waits here, in order (ruling 7).
         let busy = self.known(&session_id)?.record.open_turn.is_some();
@@ -96,8 +100,8 @@ impl App {
     /// Attachments of a prompt, resolved.
     fn attachments_of(&self, session_id: &str, prompt: &QueuedPrompt) -> Result<Vec<Attachment>, WireError> {
         let record = &self.known(session_id)?.record;
-        let wanted = prompt.attachment_ids.as_deref().unwrap_or_default();
-        wanted
+        prompt
+            .attachment_ids
             .iter()
             .map(|id| {
                 record.attachments.iter().find(|attachment| attachment.id == *id).cloned().ok_or_else(|| {
@@ -129,8 +133,8 @@ impl App {
         let mut payload = Map::new();
         payload.insert("messageId".to_owned(), prompt.message_id.clone().into());
         payload.insert("text".to_owned(), prompt.text.clone().into());
-        if let Some(ids) = &prompt.attachment_ids {
-            payload.insert("attachmentIds".to_owned(), json!(ids));
+        if !prompt.attachment_ids.is_empty() {
+            payload.insert("attachmentIds".to_owned(), json!(prompt.attachment_ids));
         }
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Prompt, Some(turn), now, payload));
         self.flush(session_id);

@@ -69,7 +69,7 @@ fn shown(queue: &PromptQueue) -> QueueResult {
             .map(|item| QueueItem {
                 message_id: item.message_id.clone(),
                 text: item.text.clone(),
-                attachment_ids: item.attachment_ids.clone(),
+                attachment_ids: (!item.attachment_ids.is_empty()).then(|| item.attachment_ids.clone()),
             })
             .collect(),
         paused: queue.paused(),
