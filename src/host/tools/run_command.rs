@@ -82,7 +82,8 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     if port.answer(&request_id).await == Answer::Denied {
         return Err(Refusal {
             code: "denied".to_owned(),
-            message: "The user denied this command; it did not run. Do not ask for it again unchanged.".to_owned(),
+            message: "The user denied this command; it did not run. Do not ask for it again unchanged."
+                .to_owned(),
         });
     }
     // Trust may have gone while the question was open.
