@@ -160,7 +160,11 @@ pub fn open(payload: &Value) -> Opened {
 
 /// `bb.a.b` as the LSP wire calls it. Anything that is not a dotted `bb.` name keeps its spelling, and so is unknown.
 fn lsp_name(method: &str) -> String {
-    if method.starts_with("bb.") && !method.contains('/') { method.replace('.', "/") } else { format!("?{method}") }
+    if method.starts_with("bb.") && !method.contains('/') {
+        method.replace('.', "/")
+    } else {
+        format!("?{method}")
+    }
 }
 
 /// An answer that worked.

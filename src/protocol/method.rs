@@ -241,7 +241,10 @@ fn misfit(method: &str, mut text: String) -> WireError {
         let cut = (0..=300).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(cut);
     }
-    WireError::new(ErrorCode::InvalidParams, format!("The params of `{method}` do not fit its schema: {text}."))
+    WireError::new(
+        ErrorCode::InvalidParams,
+        format!("The params of `{method}` do not fit its schema: {text}."),
+    )
 }
 
 fn unknown_method(method: &str) -> WireError {

@@ -1,1 +1,4 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
+
+mod harness;
+mod lsp_edge;

@@ -127,7 +127,11 @@ pub enum PermissionStatus {
 impl PermissionAsk {
     /// The option that an answer means: `option_id` wins; a plain decision takes the narrowest option of its kind,
     /// which is the first, since asks list options narrowest first. `None` when there is no such option.
-    pub fn choose(options: &[PermissionOption], option_id: Option<&str>, decision: Decision) -> Option<PermissionOption> {
+    pub fn choose(
+        options: &[PermissionOption],
+        option_id: Option<&str>,
+        decision: Decision,
+    ) -> Option<PermissionOption> {
         match option_id {
             Some(id) => options.iter().find(|option| option.option_id == id).cloned(),
             None => options.iter().find(|option| option.kind == decision.option_kind()).cloned(),

@@ -7,7 +7,7 @@ mod ask;
 mod rule;
 
 pub use ask::{
-    Decision, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus,
-    RuleScope, digest_of,
+    Decision, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
+    PermissionStatus, RuleScope, digest_of,
 };
 pub use rule::rule_allows;

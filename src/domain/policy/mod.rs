@@ -1,6 +1,9 @@
-//! What may happen and what may be said.
+//! What is allowed: which paths belong to a workspace, what needs trust, what a child may inherit, what must be hidden.
 //!
-//! Owns the trust table and the redaction of secrets. Never asks anybody: answers are values. Tests: beside each file.
+//! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
+pub mod environment;
+pub mod path;
 pub mod redact;
 pub mod trust;
+pub mod uri;

@@ -1,0 +1,584 @@
+//! `breadboard-ls ask`: one question, one turn, on the terminal.
+//!
+//! Owns the conversation: which request follows what, who is asked, when it ends. Text is made by `render`, written by
+//! `console`; the wire is `client`'s.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufRead, Read, Stderr, Stdout, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::args::AskArgs;
+use super::client::{Client, ClientError, Incoming, Refusal};
+use super::console::Console;
+use super::exit::{Exit, TurnOutcome};
+use super::handshake::{ANSWER, END, hello, initialize, start};
+use super::interrupt;
+use super::render::{Renderer, Seen, offers_rule};
+use super::terminal::{Terminal, Tone, clean, clean_line};
+use crate::domain::approval::{Decision, Permission};
+use crate::domain::event::{EventClass, SessionEvent};
+use crate::protocol::notification::{ConnectionParams, EventsParams};
+use crate::protocol::request::ConnectionStatus;
+
+/// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
+const WAITING: usize = 64;
+/// Longest line read from the keyboard, in bytes; what follows counts as the next line.
+const TYPED: u64 = 1 << 10;
+
+/// Asks, shows the answer, and tells how it went.
+pub fn ask(args: &AskArgs) -> Exit {
+    let terminal = Terminal::detect(|name| std::env::var(name).ok());
+    let workspace = match folder(&args.workspace) {
+        Ok(workspace) => workspace,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
+    if args.question.trim().is_empty() {
+        return refuse("The question is empty; put it in quotes behind `ask`.", Exit::Usage);
+    }
+    let mut client = match start(&args.server) {
+        Ok(client) => client,
+        Err(error) => return refuse(&error.to_string(), Exit::Server),
+    };
+    let interrupted = interrupt::watch(client.sender());
+    let opened = open(&mut client, args, &workspace);
+    let (session_id, trusted) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return give_up(client, &error),
+    };
+    let seen =
+        Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
+    let mut turn = Turn {
+        client,
+        console: Console::new(std::io::stdout(), std::io::stderr(), terminal.progress() && !args.json),
+        renderer: Renderer::new(seen),
+        json: args.json,
+        interactive: terminal.stdin,
+        workspace,
+        session_id,
+        trusted,
+        trust_refused: false,
+        seq: 0,
+        waiting: VecDeque::new(),
+        open: None,
+        question: 0,
+        reading: false,
+        answers: HashMap::new(),
+        stop: None,
+        interrupted,
+        outcome: TurnOutcome::default(),
+    };
+    match turn.run(&args.question) {
+        Ok(()) => {
+            let exit = turn.outcome.exit();
+            turn.client.finish(END);
+            exit
+        }
+        Err(Ended::Refused(refusal)) => {
+            turn.say(Tone::Bad, &clean(&refusal.message));
+            turn.client.finish(END);
+            Exit::Failed
+        }
+        Err(Ended::NobodyTrusts) => {
+            turn.client.finish(END);
+            Exit::Unanswered
+        }
+        // Nobody reads any more, so there is nothing to say and nobody to say it to.
+        Err(Ended::Unread) => {
+            turn.client.finish(END);
+            Exit::Failed
+        }
+        Err(Ended::Client(error)) => give_up(turn.client, &error),
+    }
+}
+
+fn folder(path: &Path) -> Result<PathBuf, String> {
+    let shown = path.display();
+    let whole = path.canonicalize().map_err(|error| {
+        format!("The workspace {shown} cannot be opened ({error}); give another --workspace.")
+    })?;
+    if whole.is_dir() {
+        Ok(whole)
+    } else {
+        Err(format!("The workspace {shown} is not a folder; give the folder."))
+    }
+}
+
+fn refuse(sentence: &str, exit: Exit) -> Exit {
+    let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", clean(sentence));
+    exit
+}
+
+/// The end of a conversation that failed: the reason, and the server's last words if it is gone.
+fn give_up(client: Client, error: &ClientError) -> Exit {
+    match error {
+        ClientError::Interrupted => {
+            client.finish(END);
+            Exit::Interrupted
+        }
+        ClientError::Refused(_) => {
+            client.finish(END);
+            refuse(&error.to_string(), Exit::Failed)
+        }
+        ClientError::Start(_) | ClientError::Gone(_) | ClientError::Nonsense(_) | ClientError::Silent(_) => {
+            let last = client.abandon(END);
+            let exit = refuse(&error.to_string(), Exit::Server);
+            for line in last {
+                let _ = writeln!(std::io::stderr(), "  server: {}", clean(&line));
+            }
+            exit
+        }
+    }
+}
+
+fn open(client: &mut Client, args: &AskArgs, workspace: &Path) -> Result<(String, bool), ClientError> {
+    initialize(client, workspace, args.server.trust)?;
+    let hello = hello(client)?;
+    let made = client.request("bb/createSession", json!({}), ANSWER)?;
+    let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
+        ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
+    })?;
+    Ok((session_id.to_owned(), hello.workspace_trusted))
+}
+
+/// Why a turn ended before its end.
+enum Ended {
+    Client(ClientError),
+    Refused(Refusal),
+    NobodyTrusts,
+    Unread,
+}
+
+impl From<ClientError> for Ended {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// What the user is being asked.
+enum Open {
+    /// About this permission.
+    Decision(Pending),
+    /// Whether to trust the folder, because this permission was allowed.
+    Trust(Pending, Decision),
+    /// Whether to trust the folder, because the engine takes no prompt without.
+    TrustForPrompt,
+}
+
+struct Pending {
+    permission: Permission,
+    payload: Map<String, Value>,
+}
+
+/// What follows one event or line.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Listen,
+    Finished,
+}
+
+struct Turn {
+    client: Client,
+    console: Console<Stdout, Stderr>,
+    renderer: Renderer,
+    json: bool,
+    interactive: bool,
+    workspace: PathBuf,
+    session_id: String,
+    trusted: bool,
+    trust_refused: bool,
+    seq: u64,
+    waiting: VecDeque<Pending>,
+    open: Option<Open>,
+    question: u64,
+    reading: bool,
+    answers: HashMap<u64, (Pending, Decision)>,
+    stop: Option<u64>,
+    interrupted: Arc<AtomicBool>,
+    outcome: TurnOutcome,
+}
+
+impl Turn {
+    fn run(&mut self, question: &str) -> Result<(), Ended> {
+        let mut prompt = Some(self.prompt(question)?);
+        loop {
+            let incoming = self.client.next();
+            if self.stop.is_none() && self.interrupted.load(Ordering::SeqCst) {
+                self.stop(question_is_open(&self.open))?;
+                if self.stop.is_none() {
+                    return Ok(());
+                }
+            }
+            let next = match incoming {
+                Incoming::Notification { method, raw } => self.notification(&method, &raw)?,
+                Incoming::Answer { id, outcome } if Some(id) == prompt => {
+                    prompt = None;
+                    self.prompt_answered(outcome)?
+                }
+                Incoming::Answer { id, outcome } => self.answered(id, outcome)?,
+                Incoming::Line { question: number, text } => {
+                    let again = self.typed(number, text)?;
+                    if again {
+                        prompt = Some(self.prompt(question)?);
+                    }
+                    Next::Listen
+                }
+                Incoming::Interrupt => Next::Listen,
+                Incoming::Gone(why) => return Err(ClientError::Gone(why).into()),
+            };
+            if next == Next::Finished {
+                break;
+            }
+        }
+        let last = self.renderer.close();
+        self.show(&last)
+    }
+
+    fn prompt(&mut self, question: &str) -> Result<u64, Ended> {
+        let params = json!({ "sessionId": self.session_id, "text": question });
+        Ok(self.client.send_request("bb/sendMessage", params)?)
+    }
+
+    fn prompt_answered(&mut self, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+        match outcome {
+            Ok(_) => Ok(Next::Listen),
+            Err(refusal) if refusal.code == "untrusted_workspace" => {
+                if !self.interactive {
+                    self.say(
+                        Tone::Bad,
+                        &format!("{} Nobody can be asked here: pass --trust.", clean(&refusal.message)),
+                    );
+                    return Err(Ended::NobodyTrusts);
+                }
+                self.say(Tone::Warn, &clean(&refusal.message));
+                self.open = Some(Open::TrustForPrompt);
+                self.put_question();
+                Ok(Next::Listen)
+            }
+            Err(refusal) => Err(Ended::Refused(refusal)),
+        }
+    }
+
+    fn notification(&mut self, method: &str, raw: &str) -> Result<Next, Ended> {
+        if self.json {
+            let line = one_line(raw);
+            self.console.raw(&line).map_err(|_| Ended::Unread)?;
+        }
+        match method {
+            "bb/events" => {
+                let batch: EventsParams = params_of(raw)?;
+                if batch.session_id == self.session_id {
+                    for event in batch.events {
+                        if self.event(event)? == Next::Finished {
+                            return Ok(Next::Finished);
+                        }
+                    }
+                }
+                Ok(Next::Listen)
+            }
+            "bb/connection" => {
+                let connection: ConnectionParams = params_of(raw)?;
+                if connection.status == ConnectionStatus::Error {
+                    let why =
+                        connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
+                    self.say(Tone::Warn, &clean_line(&why, 1_000));
+                }
+                Ok(Next::Listen)
+            }
+            _ => Ok(Next::Listen),
+        }
+    }
+
+    fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
+        if event.seq != self.seq + 1 {
+            // Shown, not fatal: what is there is still worth reading.
+            self.outcome.errors = true;
+            self.say(
+                Tone::Bad,
+                &format!("error: events {} to {} are missing", self.seq + 1, event.seq.saturating_sub(1)),
+            );
+        }
+        self.seq = event.seq;
+        if !self.json {
+            let pieces = self.renderer.draw(&event);
+            self.show(&pieces)?;
+        }
+        match event.class {
+            EventClass::RunErrorOrGap => self.outcome.errors = true,
+            EventClass::PermissionRequest => {
+                if let Some(permission) = event.permission {
+                    self.asked(Pending { permission, payload: event.payload })?;
+                }
+            }
+            EventClass::PermissionResponse => self.settled(&event.payload)?,
+            EventClass::RunFinished => {
+                let success = event.payload.get("metadata").and_then(|metadata| metadata.get("success"));
+                self.outcome.unsuccessful = match success.and_then(Value::as_bool) {
+                    Some(success) => !success,
+                    // Only a turn without the engine's own end is closed by us.
+                    None => event.kind == "local.turn_end",
+                };
+                return Ok(Next::Finished);
+            }
+            _ => {}
+        }
+        Ok(Next::Listen)
+    }
+
+    /// A permission came: it is put to the user in its turn, or denied when there is none.
+    fn asked(&mut self, pending: Pending) -> Result<(), Ended> {
+        if !self.interactive {
+            let pieces = self.renderer.permission(&pending.permission, &pending.payload);
+            self.show(&pieces)?;
+            self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
+            self.outcome.unanswered = true;
+            return self.decide(pending, Decision::Deny);
+        }
+        if self.waiting.len() >= WAITING {
+            return self.decide(pending, Decision::Deny);
+        }
+        self.waiting.push_back(pending);
+        self.ask_next()
+    }
+
+    fn ask_next(&mut self) -> Result<(), Ended> {
+        if self.open.is_some() || self.stop.is_some() {
+            return Ok(());
+        }
+        let Some(pending) = self.waiting.pop_front() else { return Ok(()) };
+        let pieces = self.renderer.permission(&pending.permission, &pending.payload);
+        self.show(&pieces)?;
+        self.open = Some(Open::Decision(pending));
+        self.put_question();
+        Ok(())
+    }
+
+    /// An ask was settled, perhaps by somebody else: nobody needs to be asked about it any more.
+    fn settled(&mut self, payload: &Map<String, Value>) -> Result<(), Ended> {
+        let Some(id) = payload.get("requestId").and_then(Value::as_str) else { return Ok(()) };
+        self.waiting.retain(|pending| pending.permission.request_id != id);
+        let open_id = match &self.open {
+            Some(Open::Decision(pending) | Open::Trust(pending, _)) => {
+                Some(pending.permission.request_id.as_str())
+            }
+            Some(Open::TrustForPrompt) | None => None,
+        };
+        if open_id == Some(id) {
+            self.open = None;
+            self.say(Tone::Dim, "this was settled meanwhile; no answer is needed.");
+            self.ask_next()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the open question, under a new number. A line that was begun under an older number answers nothing: it was
+    /// typed for something else.
+    fn put_question(&mut self) {
+        let text = match &self.open {
+            Some(Open::Decision(pending)) if offers_rule(&pending.permission) => {
+                "[y]es once / [n]o / [r]ule for this session?".to_owned()
+            }
+            Some(Open::Decision(_)) => "[y]es once / [n]o?".to_owned(),
+            Some(Open::Trust(..) | Open::TrustForPrompt) => {
+                let shown = clean_line(&self.workspace.to_string_lossy(), 500);
+                format!("Trust this folder ({shown})? [y/N]")
+            }
+            None => return,
+        };
+        self.question += 1;
+        self.console.question(&text);
+        self.read_line();
+    }
+
+    fn read_line(&mut self) {
+        if self.reading {
+            return;
+        }
+        self.reading = true;
+        let (question, sender) = (self.question, self.client.sender());
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            let read = std::io::stdin().lock().take(TYPED).read_until(b'\n', &mut line);
+            let text = matches!(read, Ok(1..)).then(|| String::from_utf8_lossy(&line).trim().to_lowercase());
+            // Nobody listens once the turn is over.
+            let _ = sender.send(Incoming::Line { question, text });
+        });
+    }
+
+    /// `true`: the prompt is to be sent again.
+    fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, Ended> {
+        self.reading = false;
+        if text.is_none() {
+            self.interactive = false;
+        }
+        if number != self.question && text.is_some() {
+            // The question on the screen has another number; it is put again.
+            self.put_question();
+            return Ok(false);
+        }
+        let Some(open) = self.open.take() else { return Ok(false) };
+        let word = text.as_deref();
+        match open {
+            Open::TrustForPrompt => {
+                if !matches!(word, Some("y" | "yes")) {
+                    return Err(Ended::NobodyTrusts);
+                }
+                self.trust()?;
+                return Ok(true);
+            }
+            Open::Trust(pending, decision) => {
+                if matches!(word, Some("y" | "yes")) {
+                    self.trust()?;
+                    self.decide(pending, decision)?;
+                } else {
+                    self.trust_refused = true;
+                    self.say(Tone::Warn, "denied: the folder is not trusted.");
+                    self.decide(pending, Decision::Deny)?;
+                }
+            }
+            Open::Decision(pending) => {
+                let decision = match word {
+                    Some("y" | "yes") => Decision::AllowOnce,
+                    Some("r" | "rule") if offers_rule(&pending.permission) => Decision::AllowRule,
+                    Some("n" | "no") => Decision::Deny,
+                    Some(_) => {
+                        self.open = Some(Open::Decision(pending));
+                        self.put_question();
+                        return Ok(false);
+                    }
+                    None => {
+                        self.outcome.unanswered = true;
+                        Decision::Deny
+                    }
+                };
+                if decision == Decision::Deny || self.trusted {
+                    self.decide(pending, decision)?;
+                } else if self.trust_refused {
+                    self.say(Tone::Warn, "denied: the folder is not trusted.");
+                    self.decide(pending, Decision::Deny)?;
+                } else {
+                    self.open = Some(Open::Trust(pending, decision));
+                    self.put_question();
+                    return Ok(false);
+                }
+            }
+        }
+        if !self.interactive {
+            // Stdin ended: what still waits can be answered by nobody.
+            while let Some(pending) = self.waiting.pop_front() {
+                self.outcome.unanswered = true;
+                self.decide(pending, Decision::Deny)?;
+            }
+        }
+        self.ask_next()?;
+        Ok(false)
+    }
+
+    fn trust(&mut self) -> Result<(), Ended> {
+        self.client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
+        self.trusted = true;
+        Ok(())
+    }
+
+    fn decide(&mut self, pending: Pending, decision: Decision) -> Result<(), Ended> {
+        let params = json!({
+            "sessionId": self.session_id,
+            "requestId": pending.permission.request_id,
+            "decision": decision,
+            "digest": pending.permission.digest,
+        });
+        let id = self.client.send_request("bb/approvePermission", params)?;
+        self.answers.insert(id, (pending, decision));
+        Ok(())
+    }
+
+    fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+        if self.stop == Some(id) {
+            let stopping =
+                outcome.as_ref().is_ok_and(|said| said.get("stopping") == Some(&Value::Bool(true)));
+            // A turn that does not run has no end to wait for.
+            return Ok(if stopping { Next::Listen } else { Next::Finished });
+        }
+        let Some((pending, decision)) = self.answers.remove(&id) else { return Ok(Next::Listen) };
+        if let Err(refusal) = outcome {
+            self.say(Tone::Bad, &format!("the answer was not taken: {}", clean(&refusal.message)));
+            // The engine still waits. A denial needs nothing that could be missing; if even that is refused, it was
+            // settled already.
+            if decision != Decision::Deny {
+                self.decide(pending, Decision::Deny)?;
+            }
+        }
+        Ok(Next::Listen)
+    }
+
+    /// The first Ctrl-C. Before the prompt was taken there is no turn to stop, so `stop` stays empty.
+    fn stop(&mut self, prompt_held_back: bool) -> Result<(), Ended> {
+        self.outcome.interrupted = true;
+        if prompt_held_back {
+            return Ok(());
+        }
+        self.say(Tone::Warn, "stopping… (Ctrl-C again quits at once)");
+        let params = json!({ "sessionId": self.session_id });
+        self.stop = Some(self.client.send_request("bb/stop", params)?);
+        Ok(())
+    }
+
+    fn say(&mut self, tone: Tone, clean_text: &str) {
+        let pieces = self.renderer.remark(tone, clean_text);
+        // A remark goes to stderr; at most a newline of it goes to stdout, whose end the next answer will notice.
+        let _ = self.show(&pieces);
+    }
+
+    fn show(&mut self, pieces: &[super::render::Piece]) -> Result<(), Ended> {
+        self.console.show(pieces).map_err(|_| Ended::Unread)
+    }
+}
+
+fn question_is_open(open: &Option<Open>) -> bool {
+    matches!(open, Some(Open::TrustForPrompt))
+}
+
+#[derive(serde::Deserialize)]
+struct Message<P> {
+    params: P,
+}
+
+fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
+    serde_json::from_str::<Message<P>>(raw).map(|message| message.params).map_err(|error| {
+        ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
+    })
+}
+
+/// The message as it came, on one line. Only a message that was laid out over several lines is written anew.
+fn one_line(raw: &str) -> String {
+    let raw = raw.trim();
+    if !raw.contains(['\n', '\r']) {
+        return raw.to_owned();
+    }
+    serde_json::from_str::<Value>(raw)
+        .map_or_else(|_| raw.replace(['\n', '\r'], " "), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_laid_out_over_lines_becomes_one_line() {
+        assert_eq!(one_line("{\"a\": 1}"), "{\"a\": 1}");
+        assert_eq!(one_line("{\r\n  \"a\": 1\n}"), "{\"a\":1}");
+    }
+
+    #[test]
+    fn a_workspace_must_be_a_folder_that_is_there() {
+        let place = tempfile::tempdir().expect("a folder");
+        let file = place.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        assert!(folder(place.path()).is_ok());
+        assert!(folder(&file).expect_err("is a file").contains("not a folder"));
+        assert!(folder(&place.path().join("none")).expect_err("is not there").contains("cannot be opened"));
+    }
+}

@@ -1,0 +1,512 @@
+//! A small LSP client over a child process: what `ask` and `doctor` speak to the server with.
+//!
+//! Owns the child, its framing and its end. Never knows a `bb/*` method. Blocking, with two threads of its own: one reads
+//! messages, one keeps the last lines of stderr.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Messages that wait for us. When full the reader waits, then the pipe fills, and the server keeps what follows in its
+/// journal: nothing is lost and nothing grows.
+const INCOMING_MESSAGES: usize = 256;
+/// Notifications kept while we wait for one answer. A server that sends more before it answers is not ours.
+const BACKLOG_MESSAGES: usize = 16_384;
+/// Largest message we take, in bytes; the server's own cap on what it accepts is the same.
+const MAX_MESSAGE: usize = 32 << 20;
+/// Longest header in bytes.
+const MAX_HEADER: u64 = 8 << 10;
+/// Lines of the child's stderr that are kept; the oldest go.
+const STDERR_LINES: usize = 20;
+/// Bytes of one such line; the rest of a longer one is cut into further lines.
+const STDERR_LINE: u64 = 1 << 10;
+
+/// What can come to whoever drives a session.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A notification of the server.
+    Notification {
+        /// Its method.
+        method: String,
+        /// The whole message as it came.
+        raw: String,
+    },
+    /// The answer to a request of ours.
+    Answer {
+        /// Id of the request.
+        id: u64,
+        /// Result or refusal.
+        outcome: Result<Value, Refusal>,
+    },
+    /// No more messages come; why, in one sentence.
+    Gone(String),
+    /// Ctrl-C.
+    Interrupt,
+    /// The user answered question `question`; `None` at the end of stdin.
+    Line {
+        /// Number of the question that was open when reading began.
+        question: u64,
+        /// What was typed.
+        text: Option<String>,
+    },
+}
+
+/// A refusal of the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// JSON-RPC number.
+    pub number: i64,
+    /// `data.code`, or empty.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Why a conversation with the server came to nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClientError {
+    /// The program did not start.
+    Start(String),
+    /// It ended, or closed its side.
+    Gone(String),
+    /// It said something that is not the protocol.
+    Nonsense(String),
+    /// It did not answer in time.
+    Silent(String),
+    /// It refused.
+    Refused(Refusal),
+    /// The user pressed Ctrl-C before it answered.
+    Interrupted,
+}
+
+impl std::fmt::Display for ClientError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start(text) | Self::Gone(text) | Self::Nonsense(text) | Self::Silent(text) => {
+                f.write_str(text)
+            }
+            Self::Refused(refusal) => f.write_str(&refusal.message),
+            Self::Interrupted => f.write_str("Interrupted."),
+        }
+    }
+}
+
+type SharedStdin = Arc<Mutex<Option<ChildStdin>>>;
+type SharedLines = Arc<Mutex<VecDeque<String>>>;
+
+/// A running server and our end of its pipes.
+#[derive(Debug)]
+pub struct Client {
+    child: Child,
+    stdin: SharedStdin,
+    stderr: SharedLines,
+    stderr_reader: Option<std::thread::JoinHandle<()>>,
+    incoming: Receiver<Incoming>,
+    sender: SyncSender<Incoming>,
+    backlog: VecDeque<Incoming>,
+    next_id: u64,
+    gone: Option<String>,
+}
+
+impl Client {
+    /// Starts the server. It gets a process group of its own, so that a Ctrl-C of the terminal reaches only us and the
+    /// turn can be stopped in order.
+    pub fn start(mut command: Command) -> Result<Self, ClientError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(|error| {
+            ClientError::Start(format!("The server could not be started: {error}; reinstall breadboard-ls."))
+        })?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(ClientError::Start("The server started without pipes; try again.".to_owned()));
+        };
+        let stdin: SharedStdin = Arc::new(Mutex::new(Some(stdin)));
+        let lines: SharedLines = Arc::default();
+        let (sender, incoming) = sync_channel(INCOMING_MESSAGES);
+        let (to_driver, answers) = (sender.clone(), Arc::clone(&stdin));
+        std::thread::spawn(move || read_messages(BufReader::new(stdout), &to_driver, &answers));
+        let kept = Arc::clone(&lines);
+        let stderr_reader = std::thread::spawn(move || keep_lines(BufReader::new(stderr), &kept));
+        Ok(Self {
+            child,
+            stdin,
+            stderr: lines,
+            stderr_reader: Some(stderr_reader),
+            incoming,
+            sender,
+            backlog: VecDeque::new(),
+            next_id: 0,
+            gone: None,
+        })
+    }
+
+    /// Where other sources (Ctrl-C, the keyboard) put what they have.
+    pub fn sender(&self) -> SyncSender<Incoming> {
+        self.sender.clone()
+    }
+
+    /// Sends a request; the answer comes as `Incoming::Answer` with this id.
+    pub fn send_request(&mut self, method: &str, params: Value) -> Result<u64, ClientError> {
+        self.next_id += 1;
+        let id = self.next_id;
+        let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        put_params(&mut message, params);
+        self.write(&message)?;
+        Ok(id)
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        put_params(&mut message, params);
+        self.write(&message)
+    }
+
+    /// Sends a request and waits for its answer; what comes in between is kept for `next`. An interrupt ends the wait.
+    pub fn request(&mut self, method: &str, params: Value, timeout: Duration) -> Result<Value, ClientError> {
+        if let Some(why) = &self.gone {
+            return Err(ClientError::Gone(why.clone()));
+        }
+        let wanted = self.send_request(method, params)?;
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.incoming.recv_timeout(left) {
+                Ok(Incoming::Answer { id, outcome }) if id == wanted => {
+                    return outcome.map_err(ClientError::Refused);
+                }
+                Ok(Incoming::Gone(why)) => {
+                    self.gone = Some(why.clone());
+                    return Err(ClientError::Gone(why));
+                }
+                Ok(Incoming::Interrupt) => return Err(ClientError::Interrupted),
+                Ok(other) if self.backlog.len() < BACKLOG_MESSAGES => self.backlog.push_back(other),
+                Ok(_) => {
+                    return Err(ClientError::Nonsense(format!(
+                        "The server sent {BACKLOG_MESSAGES} notifications before it answered `{method}`; run `doctor`."
+                    )));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(ClientError::Silent(format!(
+                        "The server did not answer `{method}` within {} s; run `doctor`.",
+                        timeout.as_secs()
+                    )));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(ClientError::Gone(CLOSED.to_owned())),
+            }
+        }
+    }
+
+    /// The next thing that came.
+    pub fn next(&mut self) -> Incoming {
+        let next = match (self.backlog.pop_front(), &self.gone) {
+            (Some(kept), _) => kept,
+            (None, Some(why)) => Incoming::Gone(why.clone()),
+            (None, None) => self.incoming.recv().unwrap_or_else(|_| Incoming::Gone(CLOSED.to_owned())),
+        };
+        if let Incoming::Gone(why) = &next {
+            self.gone = Some(why.clone());
+        }
+        next
+    }
+
+    /// Ends the server in order: `shutdown`, `exit`, end of stdin; after `timeout` it is killed.
+    pub fn finish(mut self, timeout: Duration) {
+        let _ = self.request("shutdown", Value::Null, timeout);
+        let _ = self.notify("exit", Value::Null);
+        self.reap(timeout);
+    }
+
+    /// Ends the server at once and gives the last lines of its stderr.
+    pub fn abandon(mut self, timeout: Duration) -> Vec<String> {
+        self.reap(timeout);
+        if let Some(reader) = self.stderr_reader.take() {
+            let _ = reader.join();
+        }
+        lock(&self.stderr).drain(..).collect()
+    }
+
+    fn reap(&mut self, timeout: Duration) {
+        drop(lock(&self.stdin).take());
+        let deadline = Instant::now() + timeout;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(_)) | Err(_) => return,
+                Ok(None) if Instant::now() >= deadline => break,
+                // Messages are thrown away meanwhile, so that a server that still writes can end.
+                Ok(None) => drop(self.incoming.recv_timeout(Duration::from_millis(5))),
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn write(&mut self, message: &Value) -> Result<(), ClientError> {
+        write_frame(&self.stdin, message)
+            .map_err(|error| ClientError::Gone(format!("The server does not listen any more ({error}).")))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Every other way out reaped the child already; this one must not leave it behind.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Absent params are left out: some methods refuse even `null`.
+fn put_params(message: &mut Value, params: Value) {
+    if let (false, Some(map)) = (params.is_null(), message.as_object_mut()) {
+        map.insert("params".to_owned(), params);
+    }
+}
+
+const CLOSED: &str = "The server closed its output.";
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_frame(stdin: &SharedStdin, message: &Value) -> std::io::Result<()> {
+    let mut guard = lock(stdin);
+    let Some(pipe) = guard.as_mut() else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
+    pipe.write_all(&frame(message))?;
+    pipe.flush()
+}
+
+fn frame(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Reads one message. `None` at a clean end between two messages; an error names what is wrong in one sentence.
+fn read_frame(input: &mut impl BufRead) -> Result<Option<String>, String> {
+    let mut length: Option<usize> = None;
+    let mut first = true;
+    loop {
+        let mut line = Vec::new();
+        let read = input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line);
+        let read = read.map_err(|error| format!("Reading from the server failed: {error}."))?;
+        if read == 0 && first {
+            return Ok(None);
+        }
+        if line.last() != Some(&b'\n') {
+            return Err("The server sent a broken header.".to_owned());
+        }
+        first = false;
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if text.is_empty() {
+            break;
+        }
+        let Some((name, value)) = text.split_once(':') else {
+            return Err("The server sent text that is not the protocol.".to_owned());
+        };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok();
+        }
+    }
+    let length = length.ok_or("The server sent a message without its length.")?;
+    if length > MAX_MESSAGE {
+        return Err(format!("The server sent a message of {length} bytes, more than {MAX_MESSAGE}."));
+    }
+    let mut body = vec![0; length];
+    input.read_exact(&mut body).map_err(|_| "The server ended in the middle of a message.".to_owned())?;
+    String::from_utf8(body).map(Some).map_err(|_| "The server sent a message that is not UTF-8.".to_owned())
+}
+
+#[derive(serde::Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<String>,
+}
+
+/// Sorts what the server says until it ends; answers its requests here, so that no driver can forget one.
+fn read_messages(mut input: impl BufRead, to_driver: &SyncSender<Incoming>, answers: &SharedStdin) {
+    loop {
+        let next = match read_frame(&mut input) {
+            Ok(Some(raw)) => sort(raw, answers),
+            Ok(None) => Some(Incoming::Gone(CLOSED.to_owned())),
+            Err(why) => Some(Incoming::Gone(why)),
+        };
+        let Some(next) = next else { continue };
+        let last = matches!(next, Incoming::Gone(_));
+        if to_driver.send(next).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn sort(raw: String, answers: &SharedStdin) -> Option<Incoming> {
+    let nonsense = || Some(Incoming::Gone("The server sent a message that is not JSON-RPC.".to_owned()));
+    let Ok(head) = serde_json::from_str::<Head<'_>>(&raw) else { return nonsense() };
+    match (head.method, head.id) {
+        (Some(method), None) => Some(Incoming::Notification { method, raw }),
+        (Some(method), Some(_)) => {
+            let Ok(request) = serde_json::from_str::<Value>(&raw) else { return nonsense() };
+            // A server that does not take the answer is gone, and its output says so next.
+            let _ = write_frame(answers, &answer_to(&method, &request));
+            None
+        }
+        (None, Some(_)) => {
+            let Ok(mut answer) = serde_json::from_str::<Value>(&raw) else { return nonsense() };
+            let id = answer.get("id").and_then(Value::as_u64)?;
+            let outcome = match answer.get("error") {
+                Some(error) if !error.is_null() => Err(refusal(error)),
+                Some(_) | None => Ok(answer.get_mut("result").map(Value::take).unwrap_or_default()),
+            };
+            Some(Incoming::Answer { id, outcome })
+        }
+        (None, None) => nonsense(),
+    }
+}
+
+fn refusal(error: &Value) -> Refusal {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    Refusal {
+        number: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
+        code: text(error.pointer("/data/code")),
+        message: text(error.get("message")),
+    }
+}
+
+/// What a client without windows answers to a server's request.
+fn answer_to(method: &str, request: &Value) -> Value {
+    let id = request.get("id").cloned().unwrap_or_default();
+    let result = match method {
+        "window/workDoneProgress/create" | "client/registerCapability" | "client/unregisterCapability" => {
+            Value::Null
+        }
+        "workspace/configuration" => {
+            let items = request.pointer("/params/items").and_then(Value::as_array).map_or(0, Vec::len);
+            Value::Array(vec![Value::Null; items])
+        }
+        _ => {
+            let error = json!({ "code": -32601, "message": "This client has no such method." });
+            return json!({ "jsonrpc": "2.0", "id": id, "error": error });
+        }
+    };
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn keep_lines(mut input: impl BufRead, lines: &Mutex<VecDeque<String>>) {
+    loop {
+        let mut line = Vec::new();
+        match input.by_ref().take(STDERR_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let mut kept = lock(lines);
+                if kept.len() == STDERR_LINES {
+                    kept.pop_front();
+                }
+                kept.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn frames_are_read_back_as_they_were_written() {
+        let messages = [json!({"id": 1, "text": "ä\r\n\r\n€"}), json!({}), json!([1, 2])];
+        let bytes: Vec<u8> = messages.iter().flat_map(frame).collect();
+        // A buffer of one byte splits headers and bodies at every place.
+        let mut input = BufReader::with_capacity(1, Cursor::new(bytes));
+        for message in &messages {
+            assert_eq!(read_frame(&mut input), Ok(Some(message.to_string())));
+        }
+        assert_eq!(read_frame(&mut input), Ok(None));
+    }
+
+    #[test]
+    fn extra_headers_are_skipped_and_broken_input_is_named() {
+        let read = |text: &str| read_frame(&mut Cursor::new(text.as_bytes().to_vec()));
+        assert_eq!(read("Content-Type: x\r\ncontent-length: 2\r\n\r\n{}"), Ok(Some("{}".to_owned())));
+        for (text, part) in [
+            ("hello\r\n\r\n", "not the protocol"),
+            ("Content-Type: x\r\n\r\n{}", "without its length"),
+            ("Content-Length: 9\r\n\r\n{}", "middle of a message"),
+            ("Content-Length: 99999999999\r\n\r\n", "more than"),
+            ("Content-Le", "broken header"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(part), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn messages_are_sorted_and_refusals_keep_their_code() {
+        let nobody: SharedStdin = Arc::default();
+        let sorted = |message: Value| sort(message.to_string(), &nobody);
+        assert!(matches!(
+            sorted(json!({"method": "bb/events", "params": {}})),
+            Some(Incoming::Notification { method, raw }) if method == "bb/events" && raw.contains("params")
+        ));
+        assert!(matches!(
+            sorted(json!({"id": 3, "result": {"a": 1}})),
+            Some(Incoming::Answer { id: 3, outcome: Ok(value) }) if value == json!({"a": 1})
+        ));
+        let refused =
+            json!({"id": 4, "error": {"code": -32803, "message": "No.", "data": {"code": "conflict"}}});
+        let wanted = Refusal { number: -32803, code: "conflict".into(), message: "No.".into() };
+        assert!(matches!(
+            sorted(refused),
+            Some(Incoming::Answer { id: 4, outcome: Err(refusal) }) if refusal == wanted
+        ));
+        assert!(sorted(json!({"id": 5, "method": "workspace/configuration"})).is_none());
+        assert!(matches!(sort("[]x".to_owned(), &nobody), Some(Incoming::Gone(_))));
+    }
+
+    #[test]
+    fn every_request_of_the_server_gets_an_answer() {
+        let answer = |method: &str, params: Value| answer_to(method, &json!({"id": "a", "params": params}));
+        assert_eq!(
+            answer("window/workDoneProgress/create", json!({"token": 1})),
+            json!({"jsonrpc": "2.0", "id": "a", "result": null})
+        );
+        assert_eq!(
+            answer("workspace/configuration", json!({"items": [{}, {}]})),
+            json!({"jsonrpc": "2.0", "id": "a", "result": [null, null]})
+        );
+        assert_eq!(answer("workspace/applyEdit", json!({})).pointer("/error/code"), Some(&json!(-32601)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_child_that_ends_early_leaves_its_last_words() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one >&2; echo two >&2; exit 9"]);
+        let mut client = Client::start(command).expect("sh starts");
+        assert!(matches!(client.next(), Incoming::Gone(why) if why == CLOSED));
+        assert_eq!(client.abandon(Duration::from_secs(20)), ["one", "two"].map(str::to_owned));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_is_no_server_is_told_apart() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo hello; cat >/dev/null"]);
+        let mut client = Client::start(command).expect("sh starts");
+        let error =
+            client.request("initialize", json!({}), Duration::from_secs(20)).expect_err("is no server");
+        assert_eq!(error, ClientError::Gone("The server sent text that is not the protocol.".to_owned()));
+        client.finish(Duration::from_secs(20));
+    }
+}

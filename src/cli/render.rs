@@ -1,0 +1,542 @@
+//! Events of a session as text for a person.
+//!
+//! Owns what is shown and how; every foreign text passes `terminal::clean` here. Never writes and never decides: it turns
+//! an event into pieces, the console puts them where they belong.
+
+use serde_json::{Map, Value};
+
+use super::terminal::{Look, Tone, clean, clean_line, diff};
+use crate::domain::approval::{Permission, PermissionOptionKind};
+use crate::domain::event::{EventClass, SessionEvent};
+
+/// Characters of a progress line or of one tool's argument.
+const LINE: usize = 72;
+/// Characters of the raw details of an ask that we have no words for. What is longer says so; the title stays whole.
+const DETAILS: usize = 4_000;
+/// Files remembered for the closing line; more are counted only.
+const FILES: usize = 8;
+/// Bytes of the answer remembered for the closing line, which looks for file names in it.
+const REMEMBERED: usize = 256 << 10;
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Part of the answer, for stdout as it is.
+    Answer(String),
+    /// A whole line, or lines, beside the answer, for stderr; without the last newline.
+    Note(String),
+    /// What is going on right now; replaces the last such line.
+    Progress(String),
+}
+
+/// Where the pieces will be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Colours of stdout.
+    pub out: Look,
+    /// Colours of stderr.
+    pub err: Look,
+    /// Whether both are the same screen, so that a note must not land in the middle of a line of the answer.
+    pub one_screen: bool,
+}
+
+/// Turns the events of one turn into pieces.
+#[derive(Debug)]
+pub struct Renderer {
+    seen: Seen,
+    mid_line: bool,
+    answer: String,
+    said: bool,
+    shown_diff: Option<String>,
+    read: Vec<String>,
+    read_more: usize,
+}
+
+impl Renderer {
+    /// Nothing shown yet.
+    pub fn new(seen: Seen) -> Self {
+        Self {
+            seen,
+            mid_line: false,
+            answer: String::new(),
+            said: false,
+            shown_diff: None,
+            read: Vec::new(),
+            read_more: 0,
+        }
+    }
+
+    /// What to show for one event; often nothing.
+    pub fn draw(&mut self, event: &SessionEvent) -> Vec<Piece> {
+        let payload = &event.payload;
+        let mut pieces = Vec::new();
+        match event.class {
+            EventClass::AssistantStream => {
+                if let Some(text) = spoken(payload) {
+                    self.say(&mut pieces, text);
+                }
+            }
+            EventClass::ReasoningStream | EventClass::RetrievalStatus => {
+                if let Some(text) = text(payload, "message").or_else(|| spoken(payload)) {
+                    progress(&mut pieces, text);
+                }
+            }
+            EventClass::ToolCall => {
+                let (name, argument) = tool(payload);
+                progress(&mut pieces, &join(&name, &argument));
+            }
+            EventClass::ToolResult => self.tool_result(&mut pieces, payload),
+            EventClass::PlanUpdate => self.plan(&mut pieces, payload),
+            EventClass::PatchProposed => self.patch(&mut pieces, payload),
+            EventClass::Notice => {
+                let line = clean_line(text(payload, "text").unwrap_or_default(), 1_000);
+                match text(payload, "level") {
+                    Some("error") => self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &line)),
+                    Some("warning") => self.note(&mut pieces, self.seen.err.paint(Tone::Warn, &line)),
+                    Some(_) | None => self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line)),
+                }
+            }
+            EventClass::RunErrorOrGap => {
+                let line = clean_line(trouble(event), 1_000);
+                self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &format!("error: {line}")));
+            }
+            EventClass::RunFinished => self.finish(&mut pieces, event),
+            EventClass::PermissionResponse => {
+                if let (Some(status), Some(by)) = (text(payload, "status"), text(payload, "resolvedBy"))
+                    && by != "user"
+                {
+                    let line = format!("· {} by {}", clean_line(status, LINE), clean_line(by, LINE));
+                    self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
+                }
+            }
+            // A permission needs an answer, so the driver asks for `permission` itself; the rest is not for a terminal.
+            EventClass::PermissionRequest
+            | EventClass::UserMessage
+            | EventClass::ToolOutput
+            | EventClass::CheckpointList
+            | EventClass::CheckpointRestored
+            | EventClass::TaskEvent
+            | EventClass::SkillsCatalog
+            | EventClass::SkillsSelection
+            | EventClass::CtreeNode
+            | EventClass::CtreeSnapshot
+            | EventClass::RewardUpdate
+            | EventClass::RunLogLink
+            | EventClass::TurnStart
+            | EventClass::UsageUpdate
+            | EventClass::SessionLifecycle
+            | EventClass::UnknownEvent => {}
+        }
+        pieces
+    }
+
+    /// What is asked, whole: the title, then the diff or the command, then the rule that could be saved. Nothing of it is
+    /// cut, since an allowing answer covers all of it; only raw details that merely repeat the ask may be.
+    pub fn permission(&mut self, permission: &Permission, payload: &Map<String, Value>) -> Vec<Piece> {
+        let err = self.seen.err;
+        let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", clean(&permission.title)));
+        let args = payload.get("args").and_then(Value::as_object);
+        let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
+        if let Some(reason) = field("reason") {
+            lines.push_str(&indented("why: ", reason));
+        }
+        if let Some(patch) = field("diff") {
+            if !self.seen.one_screen || self.shown_diff.as_deref() != Some(patch) {
+                lines.push('\n');
+                lines.push_str(diff(err, patch).trim_end_matches('\n'));
+            }
+        } else if let Some(command) = field("command") {
+            lines.push_str(&indented("command: ", command));
+            if let Some(directory) = field("working_directory") {
+                lines.push_str(&indented("in: ", directory));
+            }
+            if let Some(environment) =
+                payload.get("environment").filter(|env| env.as_object().is_some_and(|env| !env.is_empty()))
+            {
+                lines.push_str(&indented("environment: ", &environment.to_string()));
+            }
+        } else {
+            let details = Value::Object(payload.clone()).to_string();
+            lines.push_str(&indented("details: ", &clean_line(&details, DETAILS)));
+        }
+        if let Some(rule) = permission.rule.as_ref().filter(|_| offers_rule(permission)) {
+            lines.push_str(&indented("a rule would cover: ", &rule.pattern));
+        }
+        let mut pieces = Vec::new();
+        self.note(&mut pieces, lines);
+        pieces
+    }
+
+    /// A sentence of our own between the pieces; `line` must be clean.
+    pub fn remark(&mut self, tone: Tone, line: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        self.note(&mut pieces, self.seen.err.paint(tone, line));
+        pieces
+    }
+
+    /// The last pieces: the end of the last line, and the files that were read but that the answer does not name.
+    pub fn close(&mut self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if self.mid_line {
+            pieces.push(Piece::Answer("\n".to_owned()));
+            self.mid_line = false;
+        }
+        let unnamed: Vec<&str> =
+            self.read.iter().map(String::as_str).filter(|path| !self.answer.contains(path)).collect();
+        if !unnamed.is_empty() {
+            let more =
+                if self.read_more > 0 { format!(" and {} more", self.read_more) } else { String::new() };
+            let line = format!("also read: {}{more}", unnamed.join(", "));
+            pieces.push(Piece::Note(self.seen.err.paint(Tone::Dim, &line)));
+        }
+        pieces
+    }
+
+    fn say(&mut self, pieces: &mut Vec<Piece>, text: &str) {
+        let text = clean(text);
+        if text.is_empty() {
+            return;
+        }
+        self.said = true;
+        self.mid_line = !text.ends_with('\n');
+        if self.answer.len() < REMEMBERED {
+            self.answer.push_str(&text);
+        }
+        pieces.push(Piece::Answer(text));
+    }
+
+    fn note(&mut self, pieces: &mut Vec<Piece>, lines: String) {
+        if self.mid_line && self.seen.one_screen {
+            pieces.push(Piece::Answer("\n".to_owned()));
+            self.mid_line = false;
+        }
+        pieces.push(Piece::Note(lines));
+    }
+
+    fn tool_result(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
+        let (name, argument) = tool(payload);
+        let call = join(&name, &argument);
+        let result = payload.get("result").unwrap_or(&Value::Null);
+        let err = self.seen.err;
+        if text(payload, "status") == Some("failed") {
+            let why = result
+                .get("error")
+                .and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
+            let why = why.map(|why| format!(": {}", clean_line(why, 200))).unwrap_or_default();
+            self.note(pieces, err.paint(Tone::Bad, &format!("✗ {call} failed{why}")));
+            return;
+        }
+        let count = match (text_in(result, "summary"), results(result)) {
+            (Some(summary), _) => format!(" → {}", clean_line(summary, 200)),
+            (None, Some(1)) => " → 1 result".to_owned(),
+            (None, Some(count)) => format!(" → {count} results"),
+            (None, None) => String::new(),
+        };
+        self.note(pieces, err.paint(Tone::Dim, &format!("· {call}{count}")));
+        if name == "read_file"
+            && let Some(path) = payload.get("args").and_then(Value::as_object).and_then(path_of)
+        {
+            let path = clean_line(path, 200);
+            if !self.read.contains(&path) {
+                if self.read.len() < FILES { self.read.push(path) } else { self.read_more += 1 }
+            }
+        }
+    }
+
+    fn plan(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
+        let steps = payload.get("steps").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let lines: Vec<String> = steps
+            .iter()
+            .filter_map(|step| step.get("description")?.as_str())
+            .enumerate()
+            .map(|(index, step)| format!("  {}. {}", index + 1, clean_line(step, 200)))
+            .collect();
+        if !lines.is_empty() {
+            self.note(pieces, self.seen.err.paint(Tone::Dim, &format!("plan:\n{}", lines.join("\n"))));
+        }
+    }
+
+    fn patch(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
+        let Some(patch) = text(payload, "diff") else { return };
+        let path = clean_line(text(payload, "file_path").unwrap_or_default(), 500);
+        let why = match text(payload, "rationale").filter(|why| !why.trim().is_empty()) {
+            Some(why) => format!(": {}", clean_line(why, 500)),
+            None => String::new(),
+        };
+        self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
+        if self.mid_line {
+            pieces.push(Piece::Answer("\n".to_owned()));
+            self.mid_line = false;
+        }
+        pieces.push(Piece::Answer(diff(self.seen.out, patch)));
+        self.shown_diff = Some(patch.to_owned());
+    }
+
+    fn finish(&mut self, pieces: &mut Vec<Piece>, event: &SessionEvent) {
+        // An engine that does not stream says everything at its end.
+        if let Some(message) = text(&event.payload, "message")
+            && event.kind == "assistant.message_final"
+            && !self.said
+        {
+            self.say(pieces, message);
+        }
+        if event.kind == "local.turn_end" {
+            let message = text(&event.payload, "message").or_else(|| text(&event.payload, "reason"));
+            let line = clean_line(message.unwrap_or_default(), 1_000);
+            if !line.is_empty() {
+                self.note(pieces, self.seen.err.paint(Tone::Warn, &line));
+            }
+        }
+    }
+}
+
+/// Whether "and from now on" can be answered.
+pub fn offers_rule(permission: &Permission) -> bool {
+    permission.options.iter().any(|option| option.kind == PermissionOptionKind::AllowRule)
+}
+
+fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    map.get(name).and_then(Value::as_str)
+}
+
+fn text_in<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.as_object().and_then(|map| text(map, name))
+}
+
+/// The piece of text in a streamed message, under the names that the engines' dialects use.
+fn spoken(payload: &Map<String, Value>) -> Option<&str> {
+    text(payload, "token").or_else(|| text(payload, "text")).or_else(|| {
+        payload.get("content").and_then(|content| content.as_str().or_else(|| content.get("text")?.as_str()))
+    })
+}
+
+fn trouble(event: &SessionEvent) -> &str {
+    let payload = &event.payload;
+    let inner =
+        payload.get("error").and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
+    inner.or_else(|| text(payload, "message")).or_else(|| text(payload, "reason")).unwrap_or(&event.kind)
+}
+
+fn progress(pieces: &mut Vec<Piece>, text: &str) {
+    let line = clean_line(text, LINE);
+    if !line.is_empty() {
+        pieces.push(Piece::Progress(line));
+    }
+}
+
+/// Name of a tool and the one argument that says most about the call.
+fn tool(payload: &Map<String, Value>) -> (String, String) {
+    let name = text(payload, "tool_name").or_else(|| text(payload, "title")).unwrap_or("tool");
+    let args = payload.get("args").and_then(Value::as_object);
+    let argument = args.and_then(|args| {
+        ["query", "pattern", "symbol", "command"]
+            .iter()
+            .find_map(|key| text(args, key))
+            .or_else(|| path_of(args))
+            .or_else(|| args.values().find_map(Value::as_str))
+    });
+    (clean_line(name, LINE), argument.map(|argument| clean_line(argument, LINE)).unwrap_or_default())
+}
+
+fn path_of(args: &Map<String, Value>) -> Option<&str> {
+    ["path", "file_path", "filePath"].iter().find_map(|key| text(args, key))
+}
+
+fn join(name: &str, argument: &str) -> String {
+    if argument.is_empty() { name.to_owned() } else { format!("{name} \"{argument}\"") }
+}
+
+/// How many results a tool's result holds, where it is a list or has one.
+fn results(result: &Value) -> Option<usize> {
+    match result {
+        Value::Array(items) => Some(items.len()),
+        Value::Object(map) => ["results", "matches", "places", "symbols", "entries", "files"]
+            .iter()
+            .find_map(|key| map.get(*key)?.as_array().map(Vec::len)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// `text` after a label, its further lines under its first, so that no line of it can pass for one of ours.
+fn indented(label: &str, text: &str) -> String {
+    format!("\n  {label}{}", clean(text).trim_end().replace('\n', "\n  | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::approval::{PermissionOption, PermissionRule, RuleScope};
+    use crate::domain::event::Origin;
+    use serde_json::json;
+
+    fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
+        SessionEvent {
+            id: String::new(),
+            kind: kind.to_owned(),
+            turn: None,
+            ts: None,
+            payload: payload.as_object().cloned().expect("payload is an object"),
+            seq: 1,
+            class: serde_json::from_value(json!(class)).expect("is a class"),
+            pane: Vec::new(),
+            origin: Origin::Engine,
+            repaired: false,
+            permission: None,
+        }
+    }
+
+    fn session() -> Vec<SessionEvent> {
+        vec![
+            event("transcript.user_message", "local.prompt", json!({"text": "q"})),
+            event(
+                "transcript.reasoning_stream",
+                "assistant.thinking",
+                json!({"phase": "analyzing", "message": "Reading\x1b[2J"}),
+            ),
+            event(
+                "tool.call",
+                "tool.execute",
+                json!({"tool_name": "search_text", "args": {"query": "foo"}, "status": "started", "result": null}),
+            ),
+            event(
+                "tool.result",
+                "tool.execute",
+                json!({"tool_name": "search_text", "args": {"query": "foo"}, "status": "completed", "result": {"matches": [1, 2]}}),
+            ),
+            event(
+                "tool.result",
+                "tool.execute",
+                json!({"tool_name": "read_file", "args": {"path": "b\x1b.rs"}, "status": "completed", "result": {"summary": "3 lines", "text": ""}}),
+            ),
+            event(
+                "tool.result",
+                "tool.execute",
+                json!({"tool_name": "read_file", "args": {"path": "c.rs"}, "status": "failed", "result": {"error": "no such file"}}),
+            ),
+            event("transcript.assistant_stream", "assistant.token", json!({"token": "It is in "})),
+            event("transcript.assistant_stream", "assistant.token", json!({"token": "a.rs:3\x1b[31m"})),
+            event(
+                "patch.proposed",
+                "patch.proposed",
+                json!({"patch_id": "p", "file_path": "a.rs", "diff": "-a\n+b\n", "rationale": "better"}),
+            ),
+            event("run.error_or_gap", "server.error", json!({"error": {"message": "The model failed."}})),
+            event(
+                "run.finished",
+                "assistant.message_final",
+                json!({"message": "It is in a.rs:3", "metadata": {"success": true}}),
+            ),
+        ]
+    }
+
+    fn drawn(seen: Seen) -> Vec<Piece> {
+        let mut renderer = Renderer::new(seen);
+        let mut pieces: Vec<Piece> = session().iter().flat_map(|event| renderer.draw(event)).collect();
+        pieces.extend(renderer.close());
+        pieces
+    }
+
+    const PIPED: Seen = Seen { out: Look::PLAIN, err: Look::PLAIN, one_screen: false };
+
+    #[test]
+    fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
+        let pieces = drawn(PIPED);
+        let answer: String = pieces
+            .iter()
+            .filter_map(|piece| if let Piece::Answer(text) = piece { Some(text.as_str()) } else { None })
+            .collect();
+        assert_eq!(answer, "It is in a.rs:3[31m\n-a\n+b\n");
+        let notes: Vec<&str> = pieces
+            .iter()
+            .filter_map(|piece| if let Piece::Note(text) = piece { Some(text.as_str()) } else { None })
+            .collect();
+        assert_eq!(
+            notes,
+            [
+                "· search_text \"foo\" → 2 results",
+                "· read_file \"b.rs\" → 3 lines",
+                "✗ read_file \"c.rs\" failed: no such file",
+                "Proposed change of a.rs: better",
+                "error: The model failed.",
+                "also read: b.rs",
+            ]
+        );
+        let progress: Vec<&Piece> =
+            pieces.iter().filter(|piece| matches!(piece, Piece::Progress(_))).collect();
+        assert_eq!(
+            progress,
+            [&Piece::Progress("Reading[2J".into()), &Piece::Progress("search_text \"foo\"".into())]
+        );
+    }
+
+    #[test]
+    fn on_one_screen_a_note_never_lands_inside_a_line_of_the_answer() {
+        let pieces = drawn(Seen { one_screen: true, ..PIPED });
+        let at =
+            pieces.iter().position(|piece| *piece == Piece::Note("Proposed change of a.rs: better".into()));
+        let before = at.and_then(|at| pieces.get(at - 1));
+        assert_eq!(before, Some(&Piece::Answer("\n".into())));
+    }
+
+    #[test]
+    fn an_engine_that_does_not_stream_is_heard_at_its_end() {
+        let mut renderer = Renderer::new(PIPED);
+        let last = event(
+            "run.finished",
+            "assistant.message_final",
+            json!({"message": "All of it.", "metadata": {}}),
+        );
+        assert_eq!(renderer.draw(&last), [Piece::Answer("All of it.".into())]);
+        assert_eq!(renderer.close(), [Piece::Answer("\n".into())]);
+    }
+
+    fn permission(title: &str) -> Permission {
+        let option = |id: &str, kind| PermissionOption { option_id: id.into(), label: id.into(), kind };
+        Permission {
+            request_id: "r".into(),
+            digest: "d".into(),
+            title: title.into(),
+            options: vec![
+                option("allow_once", PermissionOptionKind::AllowOnce),
+                option("allow_rule", PermissionOptionKind::AllowRule),
+                option("deny", PermissionOptionKind::Deny),
+            ],
+            rule: Some(PermissionRule { pattern: "run: ls".into(), scope: RuleScope::Session }),
+            expires_at: None,
+        }
+    }
+
+    #[test]
+    fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
+        let mut renderer = Renderer::new(PIPED);
+        let asked =
+            json!({"command": "ls\nwhy: harmless\x1b[8m", "working_directory": ".", "reason": "to see"});
+        let pieces = renderer.permission(&permission("ls"), asked.as_object().expect("is an object"));
+        let wanted = "Permission needed: ls\n  why: to see\n  command: ls\n  | why: harmless[8m\n  in: .\n  \
+                      a rule would cover: run: ls";
+        assert_eq!(pieces, [Piece::Note(wanted.into())]);
+    }
+
+    #[test]
+    fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
+        let shows = |one_screen: bool, asked: &str| {
+            let mut renderer = Renderer::new(Seen { one_screen, ..PIPED });
+            renderer.draw(&event(
+                "patch.proposed",
+                "patch.proposed",
+                json!({"file_path": "a", "diff": "+b\n"}),
+            ));
+            let payload = json!({"args": {"file_path": "a", "diff": asked}});
+            match renderer
+                .permission(&permission("Write a"), payload.as_object().expect("is an object"))
+                .last()
+            {
+                Some(Piece::Note(text)) => text.contains(asked.trim_end()),
+                other => panic!("not a note: {other:?}"),
+            }
+        };
+        assert!(!shows(true, "+b\n"));
+        assert!(shows(true, "+other\n"));
+        assert!(shows(false, "+b\n"));
+    }
+}

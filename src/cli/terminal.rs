@@ -1,0 +1,204 @@
+//! What may reach a terminal, and how it looks there.
+//!
+//! Owns the cleaning of foreign text: a model, a file name or a tool's output comes from a repository that may be
+//! hostile, and an escape sequence can rewrite what the user believes to approve. Never writes anything itself.
+
+use std::io::IsTerminal;
+
+/// How one output looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Whether colours may be used.
+    pub colour: bool,
+}
+
+/// Colours by what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Beside the point.
+    Dim,
+    /// Added, or good.
+    Good,
+    /// Removed, or bad.
+    Bad,
+    /// Needs a look.
+    Warn,
+    /// A title.
+    Strong,
+}
+
+impl Look {
+    /// No escape sequence at all.
+    #[cfg(test)]
+    pub const PLAIN: Self = Self { colour: false };
+
+    /// `text` in this tone; `text` must be clean already.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Dim => "2",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Warn => "33",
+            Tone::Strong => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// The three standard streams, looked at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Somebody can answer.
+    pub stdin: bool,
+    /// Stdout is a terminal.
+    pub stdout: bool,
+    /// Stderr is a terminal.
+    pub stderr: bool,
+    /// `NO_COLOR` is set, or the terminal is `dumb`.
+    pub plain: bool,
+}
+
+impl Terminal {
+    /// Looks at the standard streams and at `NO_COLOR` and `TERM`.
+    pub fn detect(env: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            stdin: std::io::stdin().is_terminal(),
+            stdout: std::io::stdout().is_terminal(),
+            stderr: std::io::stderr().is_terminal(),
+            plain: env("NO_COLOR").is_some_and(|value| !value.is_empty())
+                || env("TERM").is_some_and(|term| term == "dumb"),
+        }
+    }
+
+    /// How stdout looks.
+    pub fn out(self) -> Look {
+        Look { colour: self.stdout && !self.plain }
+    }
+
+    /// How stderr looks. Plain too when stdout is piped: then nobody watches, or a program reads both.
+    pub fn err(self) -> Look {
+        Look { colour: self.stdout && self.stderr && !self.plain }
+    }
+
+    /// Whether a line may be rewritten in place on stderr.
+    pub fn progress(self) -> bool {
+        self.stdout && self.stderr && !self.plain
+    }
+}
+
+/// Foreign text without anything that a terminal obeys: no C0 but newline and tab, no DEL, no C1. Marks that reverse the
+/// direction of writing become U+FFFD, because they can make a command look like another one.
+pub fn clean(text: &str) -> String {
+    text.chars().filter_map(shown).collect()
+}
+
+/// The same on one line: a newline becomes `⏎`, a tab a space; past `limit` characters it ends in `…`.
+pub fn clean_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    for (index, ch) in text.trim().chars().filter_map(shown).enumerate() {
+        if index == limit {
+            line.push('…');
+            break;
+        }
+        line.push(match ch {
+            '\n' => '⏎',
+            '\t' => ' ',
+            other => other,
+        });
+    }
+    line
+}
+
+fn shown(ch: char) -> Option<char> {
+    match ch {
+        '\n' | '\t' => Some(ch),
+        // C0, DEL and C1.
+        _ if ch.is_control() => None,
+        '\u{200e}'
+        | '\u{200f}'
+        | '\u{061c}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),
+        _ => Some(ch),
+    }
+}
+
+/// A unified diff with its lines coloured. `diff` may be foreign; it is cleaned here, and ends in a newline.
+pub fn diff(look: Look, diff: &str) -> String {
+    let mut text = String::with_capacity(diff.len() + 16);
+    for line in clean(diff).lines() {
+        let tone = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Some(Tone::Strong),
+            [b'@', b'@', ..] => Some(Tone::Dim),
+            [b'+', ..] => Some(Tone::Good),
+            [b'-', ..] => Some(Tone::Bad),
+            _ => None,
+        };
+        match tone {
+            Some(tone) => text.push_str(&look.paint(tone, line)),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn obeyed(ch: char) -> bool {
+        (ch.is_control() && ch != '\n' && ch != '\t') || ('\u{202a}'..='\u{202e}').contains(&ch)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_terminal_obeys_passes(text in any::<Vec<char>>(), limit in 0_usize..40) {
+            let text: String = text.into_iter().collect();
+            let laced = format!("\x1b]0;{text}\x07\x1b[2J\u{9b}1m{text}\r\u{202e}\x7f");
+            prop_assert!(!clean(&laced).chars().any(obeyed));
+            prop_assert!(!diff(Look::PLAIN, &laced).chars().any(obeyed));
+            let line = clean_line(&laced, limit);
+            prop_assert!(!line.chars().any(|ch| obeyed(ch) || ch == '\n' || ch == '\t'));
+            prop_assert!(line.chars().count() <= limit + 1);
+        }
+
+        #[test]
+        fn harmless_text_passes_whole(text in "[ -~\n\täöü€→𝄞]{0,80}") {
+            prop_assert_eq!(clean(&text), text);
+        }
+    }
+
+    #[test]
+    fn one_line_shows_where_lines_broke_and_where_it_was_cut() {
+        assert_eq!(clean_line(" rm a\nrm\tb ", 40), "rm a⏎rm b");
+        assert_eq!(clean_line("abcdef", 3), "abc…");
+        assert_eq!(clean_line("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_diff_is_coloured_line_by_line_and_plain_without_colours() {
+        let given = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n\x1b[31mew\n same";
+        assert_eq!(diff(Look::PLAIN, given), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n[31mew\n same\n");
+        assert_eq!(
+            diff(Look { colour: true }, given),
+            "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[2m@@ -1 +1 @@\x1b[0m\n\x1b[31m-old\x1b[0m\n\
+             \x1b[32m+n[31mew\x1b[0m\n same\n"
+        );
+    }
+
+    #[test]
+    fn a_pipe_or_no_color_means_plain() {
+        let all = Terminal { stdin: true, stdout: true, stderr: true, plain: false };
+        assert!(all.out().colour && all.err().colour && all.progress());
+        for plain in [Terminal { plain: true, ..all }, Terminal { stdout: false, ..all }] {
+            assert!(!plain.out().colour && !plain.err().colour && !plain.progress(), "{plain:?}");
+        }
+    }
+}
