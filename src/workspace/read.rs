@@ -15,7 +15,7 @@ pub fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<File
     let root = roots.choose(root)?;
     let Some(place) = root.locate(&path)? else { return Ok(None) };
     let bytes = current(root.dir()?, &place, &path)?.bytes;
-    let decoded = decode(&bytes, guess).map_err(|_| {
+    let decoded = decode(&bytes, |bytes| guess([bytes])).map_err(|_| {
         WireError::new(
             ErrorCode::NotText,
             format!("`{}` is not text, so it cannot be edited as text.", short(path.as_str())),
