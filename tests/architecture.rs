@@ -1,0 +1,475 @@
+//! The walls of the house, read from the source: who may import whom, what the pure rooms never touch, how long a file
+//! may grow. Each complaint names file, line and rule.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A room, the rooms it may import, and, of another room, the only doors it may use (empty: all).
+struct Room {
+    name: &'static str,
+    imports: &'static [(&'static str, &'static [&'static str])],
+    /// Words that do not occur in it, tests aside.
+    never: &'static [&'static str],
+}
+
+/// The ports of `app` and what it hears, and the names that it exports of the two.
+const PORTS: &[&str] =
+    &["ports", "inbox", "DocumentEvent", "EditorEvent", "Event", "Inbox", "InboxFull", "Reply", "StartUp"];
+const ANY: &[&str] = &[];
+
+const PURE: &[&str] = &[
+    "tokio",
+    "async fn",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "Instant::now",
+    "SystemTime",
+    "Mutex",
+    "RwLock",
+    "tower_lsp",
+    "lsp_types",
+    "reqwest",
+    "rusqlite",
+    "println!",
+    "eprintln!",
+];
+const NOT_THE_EDITOR: &[&str] = &["tower_lsp", "lsp_types", "println!", "eprintln!"];
+
+/// "Who may import whom": arrows point inward only, edges → app → protocol → domain. `engine`, `store` and `workspace` see
+/// those types of the protocol that the ports of `app` expose.
+const ROOMS: &[Room] = &[
+    Room { name: "domain", imports: &[], never: PURE },
+    Room { name: "protocol", imports: &[("domain", ANY)], never: PURE },
+    Room {
+        name: "app",
+        imports: &[("domain", ANY), ("protocol", ANY)],
+        never: &[
+            "std::fs",
+            "std::net",
+            "std::process",
+            "reqwest",
+            "rusqlite",
+            "tower_lsp",
+            "lsp_types",
+            "println!",
+            "eprintln!",
+        ],
+    },
+    Room {
+        name: "editor",
+        imports: &[("app", PORTS), ("protocol", ANY), ("domain", ANY)],
+        never: &["rusqlite", "reqwest", "std::fs", "println!", "eprintln!"],
+    },
+    Room {
+        name: "engine",
+        imports: &[("app", PORTS), ("host", ANY), ("protocol", ANY), ("domain", ANY)],
+        never: NOT_THE_EDITOR,
+    },
+    Room { name: "host", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    Room {
+        name: "store",
+        imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
+        never: NOT_THE_EDITOR,
+    },
+    Room {
+        name: "workspace",
+        imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
+        never: NOT_THE_EDITOR,
+    },
+    Room { name: "simulate", imports: &[("domain", &["wire"])], never: NOT_THE_EDITOR },
+    // They wire everything together.
+    Room {
+        name: "cli",
+        imports: &[
+            ("app", ANY),
+            ("domain", ANY),
+            ("editor", ANY),
+            ("engine", ANY),
+            ("host", ANY),
+            ("protocol", ANY),
+            ("simulate", ANY),
+            ("store", ANY),
+            ("workspace", ANY),
+        ],
+        never: &["tower_lsp", "lsp_types"],
+    },
+];
+
+const LONGEST: usize = 600;
+
+/// Files that may be longer, each with its reason.
+const LONGER: &[(&str, usize, &str)] =
+    &[("src/protocol/request.rs", 1_000, "one pair of shapes a method, nothing else")];
+
+/// Names that say nothing.
+const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "common", "manager", "misc"];
+
+struct Source {
+    /// Relative to the package.
+    path: String,
+    text: String,
+    /// The text with comments and strings blanked out, line by line.
+    code: Vec<String>,
+    /// Which of its lines are tests.
+    in_tests: Vec<bool>,
+}
+
+impl Source {
+    fn room(&self) -> &str {
+        self.path.split('/').nth(1).unwrap_or_default()
+    }
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    collect(&root.join("src"), &mut paths);
+    paths.sort();
+    assert!(paths.len() > 50, "only {} source files were found", paths.len());
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let path = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            source(path, text)
+        })
+        .collect()
+}
+
+fn source(path: String, text: String) -> Source {
+    let code: Vec<String> = blanked(&text).lines().map(str::to_owned).collect();
+    let whole = path.contains("/tests/") || path.ends_with("tests.rs");
+    let in_tests = if whole { vec![true; code.len()] } else { test_lines(&code) };
+    Source { path, text, code, in_tests }
+}
+
+/// Which lines belong to an item under `#[cfg(test)]`.
+fn test_lines(code: &[String]) -> Vec<bool> {
+    let mut lines = vec![false; code.len()];
+    let mut at = 0;
+    while at < code.len() {
+        let attribute = code[at].trim();
+        if !attribute.starts_with("#[cfg(test") && !attribute.starts_with("#[cfg(all(test") {
+            at += 1;
+            continue;
+        }
+        let mut depth = 0_i32;
+        let mut ended = false;
+        while at < code.len() && !ended {
+            lines[at] = true;
+            for c in code[at].chars() {
+                match c {
+                    '{' => depth += 1,
+                    '}' => {
+                        depth -= 1;
+                        ended |= depth == 0;
+                    }
+                    ';' => ended |= depth == 0,
+                    _ => {}
+                }
+            }
+            at += 1;
+        }
+    }
+    lines
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Comments and string contents become spaces; line breaks stay.
+fn blanked(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
+    while at < chars.len() {
+        let next = chars.get(at + 1).copied();
+        match chars[at] {
+            '/' if next == Some('/') => {
+                while at < chars.len() && chars[at] != '\n' {
+                    out.push(' ');
+                    at += 1;
+                }
+            }
+            '/' if next == Some('*') => {
+                while at < chars.len() && !(chars[at] == '*' && chars.get(at + 1) == Some(&'/')) {
+                    out.push(blank(chars[at]));
+                    at += 1;
+                }
+                at += 2;
+            }
+            'r' if raw_string(&chars, at).is_some() && !follows_word(&chars, at) => {
+                let hashes = raw_string(&chars, at).unwrap_or(0);
+                at += hashes + 2;
+                while at < chars.len() {
+                    let closes = chars[at] == '"'
+                        && chars[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes;
+                    out.push(blank(chars[at]));
+                    at += 1;
+                    if closes {
+                        at += hashes;
+                        break;
+                    }
+                }
+            }
+            '"' => {
+                out.push('"');
+                at += 1;
+                while at < chars.len() && chars[at] != '"' {
+                    if chars[at] == '\\' {
+                        out.push(' ');
+                        at += 1;
+                    }
+                    if at < chars.len() {
+                        out.push(blank(chars[at]));
+                        at += 1;
+                    }
+                }
+                out.push('"');
+                at += 1;
+            }
+            // A quote or backslash as a character would open a string that is none.
+            '\'' if next == Some('"') && chars.get(at + 2) == Some(&'\'') => {
+                out.push_str("' '");
+                at += 3;
+            }
+            '\'' if next == Some('\\') && chars.get(at + 3) == Some(&'\'') => {
+                out.push_str("'  '");
+                at += 4;
+            }
+            c => {
+                out.push(c);
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+/// Number of `#` when a raw string starts here.
+fn raw_string(chars: &[char], at: usize) -> Option<usize> {
+    let hashes = chars[at + 1..].iter().take_while(|c| **c == '#').count();
+    (chars.get(at + 1 + hashes) == Some(&'"')).then_some(hashes)
+}
+
+fn follows_word(chars: &[char], at: usize) -> bool {
+    // `br"…"` is a raw string too.
+    at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_') && chars[at - 1] != 'b'
+}
+
+/// The paths that start with `crate::`, as first and second segment, each with its line from 1. Groups are taken apart.
+fn crate_paths(code: &[String]) -> Vec<(usize, String, Option<String>)> {
+    let text = code.join("\n");
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices("crate::") {
+        if text[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
+            continue;
+        }
+        let line = text[..start].matches('\n').count() + 1;
+        for path in heads(&text[start + "crate::".len()..]) {
+            let mut segments = path.split("::");
+            let first = segments.next().unwrap_or_default().to_owned();
+            found.push((line, first, segments.next().map(str::to_owned)));
+        }
+    }
+    found
+}
+
+/// First two segments of a path, or of each path in a group, as `a::b`.
+fn heads(text: &str) -> Vec<String> {
+    let text = text.trim_start();
+    if let Some(group) = text.strip_prefix('{') {
+        return members(group).into_iter().flat_map(|member| heads(&member)).collect();
+    }
+    let first = word(text);
+    let rest = text[first.len()..].strip_prefix("::").map(str::trim_start);
+    match rest {
+        Some(rest) if rest.starts_with('{') => members(&rest[1..])
+            .iter()
+            .map(|member| format!("{first}::{}", word(member.trim_start())))
+            .collect(),
+        Some(rest) => vec![format!("{first}::{}", word(rest))],
+        None => vec![first.to_owned()],
+    }
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// The comma-separated members of a group whose `{` was taken off.
+fn members(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut depth = 0;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = found.last_mut() {
+            last.push(c);
+        }
+    }
+    found.retain(|member| !member.trim().is_empty());
+    found
+}
+
+fn breaches_of_imports(source: &Source) -> Vec<String> {
+    let Some(room) = ROOMS.iter().find(|room| room.name == source.room()) else { return Vec::new() };
+    let mut breaches = Vec::new();
+    for (line, first, second) in crate_paths(&source.code) {
+        if first == room.name || !ROOMS.iter().any(|other| other.name == first) {
+            continue;
+        }
+        let place = format!("{}:{line}", source.path);
+        match room.imports.iter().find(|(name, _)| *name == first) {
+            None => breaches.push(format!("{place}: `{}` may not import `{first}`", room.name)),
+            Some((_, doors)) => {
+                let through = second.unwrap_or_default();
+                if !doors.is_empty() && !doors.contains(&through.as_str()) {
+                    breaches.push(format!(
+                        "{place}: `{}` may import of `{first}` only {doors:?}, not `{through}`",
+                        room.name
+                    ));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+fn breaches_of_words(source: &Source) -> Vec<String> {
+    let Some(room) = ROOMS.iter().find(|room| room.name == source.room()) else { return Vec::new() };
+    let mut breaches = Vec::new();
+    for (at, line) in source.code.iter().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+        for never in room.never {
+            let standing = line.match_indices(never).any(|(start, _)| {
+                let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+                boundary(line[..start].chars().next_back())
+                    && boundary(line[start + never.len()..].chars().next())
+            });
+            // `cap_std::fs` is a confined directory, which is the point.
+            if standing && !(*never == "std::fs" && line.contains("cap_std::fs")) {
+                breaches.push(format!("{}:{}: `{}` never says `{never}`", source.path, at + 1, room.name));
+            }
+        }
+    }
+    breaches
+}
+
+fn assert_none(breaches: &[String]) {
+    assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
+}
+
+#[test]
+fn rooms_import_inward_only() {
+    let sources = sources();
+    for source in &sources {
+        let top = source.path.matches('/').count() == 1;
+        assert!(
+            top || ROOMS.iter().any(|room| room.name == source.room()),
+            "{}: `{}` is no room; add it to the table with what it may import",
+            source.path,
+            source.room()
+        );
+    }
+    assert_none(&sources.iter().flat_map(breaches_of_imports).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_room_says_what_belongs_to_another() {
+    assert_none(&sources().iter().flat_map(breaches_of_words).collect::<Vec<_>>());
+}
+
+#[test]
+fn files_stay_short_have_a_header_and_a_name() {
+    let mut breaches = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        let limit =
+            LONGER.iter().find(|(path, ..)| *path == source.path).map_or(LONGEST, |(_, limit, _)| *limit);
+        if lines > limit {
+            breaches.push(format!("{}: {lines} lines, at most {limit}", source.path));
+        }
+        if lines > 3 && !source.text.starts_with("//!") {
+            breaches.push(format!("{}:1: no `//!` header that says what the file owns", source.path));
+        }
+        let name = source.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        if EMPTY_NAMES.contains(&name) {
+            breaches
+                .push(format!("{}: `{name}` says nothing; name the file after what it owns", source.path));
+        }
+    }
+    assert_none(&breaches);
+}
+
+#[test]
+fn nothing_is_left_for_later_and_nothing_panics_on_purpose() {
+    let mut breaches = Vec::new();
+    for source in sources() {
+        for (at, line) in source.text.lines().enumerate() {
+            if ["TODO", "FIXME", "XXX"].iter().any(|mark| line.contains(mark)) {
+                breaches.push(format!("{}:{}: left for later", source.path, at + 1));
+            }
+        }
+        for (at, line) in source.code.iter().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+            for word in [".unwrap()", ".expect(", "panic!(", "todo!(", "unimplemented!(", "unreachable!("] {
+                if line.contains(word) {
+                    breaches.push(format!("{}:{}: `{word}` outside tests", source.path, at + 1));
+                }
+            }
+        }
+    }
+    assert_none(&breaches);
+}
+
+#[test]
+fn the_check_itself_sees_breaches() {
+    let source = |path: &str, text: &str| source(path.to_owned(), text.to_owned());
+    let imports = |path: &str, text: &str| breaches_of_imports(&source(path, text)).len();
+    assert_eq!(imports("src/domain/a.rs", "use crate::app::ports::X;\n"), 1);
+    assert_eq!(imports("src/domain/a.rs", "fn f() { crate::editor::g() }\n"), 1);
+    assert_eq!(imports("src/host/a.rs", "use crate::{domain::event::E, engine, app::{ports}};\n"), 2);
+    assert_eq!(imports("src/store/a.rs", "use crate::app::{\n    inbox::A,\n    state::{B, C},\n};\n"), 1);
+    assert_eq!(imports("src/editor/a.rs", "use crate::app::inbox::A;\nuse crate::domain::x;\n"), 0);
+    assert_eq!(
+        imports(
+            "src/domain/a.rs",
+            "// crate::app::x\nlet s = \"crate::app::x\"; let r = r#\"crate::app \" \"#;\n"
+        ),
+        0
+    );
+
+    let words = |path: &str, text: &str| breaches_of_words(&source(path, text)).len();
+    assert_eq!(words("src/domain/a.rs", "let now = std::time::Instant::now();\n"), 1);
+    assert_eq!(words("src/domain/a.rs", "use std::fs;\nuse std::env::var;\n"), 2);
+    assert_eq!(
+        words(
+            "src/domain/a.rs",
+            "struct SystemTimes;\n#[cfg(test)]\nmod tests {\nuse std::fs;\n}\nuse std::fs;\n"
+        ),
+        1
+    );
+    assert_eq!(words("src/workspace/a.rs", "use cap_std::fs::Dir;\nuse tower_lsp::X;\n"), 1);
+    let quote = "let q = '\"'; use crate::app::x; let p = '\\\\';\n";
+    assert_eq!(imports("src/domain/a.rs", quote), 1);
+}
