@@ -199,6 +199,15 @@ impl Inbox {
         (Self { editor }, receiver)
     }
 
+    /// Hands an event over, now, or gives it back when there is no room.
+    pub fn offer(&self, event: Event) -> Result<(), Box<Event>> {
+        self.editor.try_send(event).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => {
+                Box::new(event)
+            }
+        })
+    }
+
     /// Hands an event over, now. A request that does not fit is answered `overloaded` by its own `Reply`.
     pub fn send(&self, event: Event) -> Result<(), InboxFull> {
         self.editor.try_send(event).map_err(|refused| {

@@ -3,7 +3,23 @@
 //! Owns order, time, sessions, trust, the queue, the ledger and the overlay of open buffers. Never opens a file, a
 //! socket or a database itself, and never knows LSP: it speaks through `ports`, which the edges implement.
 
+mod deliver;
+mod editor_asks;
+mod edits;
 pub mod inbox;
+mod live;
+mod load;
+mod on_editor;
+mod on_engine;
+mod on_event;
+mod on_request;
 pub mod ports;
+mod progress;
+mod record;
+mod run;
+mod state;
+pub mod wire_out;
 
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
+pub use run::run;
+pub use state::{App, OpenEngine, Ports};

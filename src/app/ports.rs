@@ -113,6 +113,8 @@ pub struct Commit {
 pub trait Journal: Send {
     /// Opaque name of the file; another file, another epoch.
     fn epoch(&self) -> &str;
+    /// The state directory; `None` when this window keeps its sessions in memory only.
+    fn state_dir(&self) -> Option<PathBuf>;
     /// What had to be done to open the file, as sentences for the user (a damaged one set aside …). Drained once.
     fn take_warnings(&mut self) -> Vec<String>;
     /// All sessions of a workspace, newest first.
@@ -364,6 +366,15 @@ pub enum FileJob {
         /// Answers `{ "appliedHash": "sha256:…" }` or a refusal.
         reply: Reply,
     },
+    /// Reads a whole text that an edit of the editor's is to replace; reports `FileJobDone::Read`.
+    Read {
+        /// Name of the root; `None` for the first.
+        root: Option<String>,
+        /// Relative to it.
+        path: String,
+        /// Comes back with the text.
+        token: String,
+    },
     /// Runs a command in the workspace: own process group, no `BREADBOARD_*` and no token in its environment, time and
     /// output bounded; answers `{ exitCode, stdout, stderr, durationMs }`.
     Run {
@@ -388,6 +399,22 @@ pub enum FileJobDone {
         /// Where the answer goes.
         reply: Reply,
     },
+    /// A text was read (or not).
+    Read {
+        /// The job's token.
+        token: String,
+        /// The text, `None` when there is no such file.
+        outcome: Result<Option<FileText>, WireError>,
+    },
+}
+
+/// A whole text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// Its text.
+    pub text: String,
+    /// `sha256:<hex>` of its bytes.
+    pub hash: String,
 }
 
 /// The workspace edge.

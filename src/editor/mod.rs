@@ -1,1 +1,27 @@
-//! Furnished in the next commits.
+//! The editor edge: the only room that knows the LSP framework, the frames of stdin and the one writer of stdout.
+//!
+//! Owns framing, JSON-RPC, capabilities and the end of the process. Never decides anything about sessions: it hands typed
+//! events to `app::Inbox` in the order in which they came, and carries the answers back. The wire itself is tested by
+//! `tests/e2e/lsp_edge.rs`.
+
+mod backend;
+mod capabilities;
+mod client_watch;
+mod courier;
+mod documents;
+#[cfg(debug_assertions)]
+mod fault;
+mod frame;
+mod guard;
+mod lifecycle;
+mod log_layer;
+mod options;
+mod outbox;
+mod server;
+mod skim;
+
+pub use guard::MAX_FRAME;
+pub use lifecycle::{EndCause, Lifecycle};
+pub use log_layer::{LogGate, LogLayer};
+pub use outbox::FrameOutbox;
+pub use server::{Edge, serve};

@@ -74,6 +74,45 @@ pub struct RpcError {
     pub details: Option<Value>,
 }
 
+/// A notification in an envelope (R000-12): what a thin host makes of each `bb/*` notification for its webview.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcEvt {
+    /// Always 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub v: u64,
+    /// Always `evt`.
+    pub kind: EvtKind,
+    /// The LSP method of the notification.
+    pub topic: Topic,
+    /// Its params.
+    pub payload: Value,
+}
+
+/// The one kind of a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EvtKind {
+    /// A notification.
+    Evt,
+}
+
+/// The topics (R000-13): the three of the seed, and those that a webview asked for in `bb.init` (ruling 23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Topic {
+    /// The connection to the engine.
+    #[serde(rename = "bb/connection")]
+    Connection,
+    /// Sessions and their state.
+    #[serde(rename = "bb/state")]
+    State,
+    /// Events, raw.
+    #[serde(rename = "bb/events")]
+    Events,
+    /// Changes of the view.
+    #[serde(rename = "bb/view")]
+    View,
+}
+
 /// What a payload turned out to be.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opened {
@@ -103,7 +142,7 @@ pub fn open(payload: &Value) -> Opened {
     let violation = |message: &str| {
         Opened::Violation(failed(id.to_owned(), &WireError::new(ErrorCode::InvalidParams, message)))
     };
-    if payload.get("v").and_then(Value::as_u64) != Some(u64::from(WIRE_VERSION)) {
+    if payload.get("v").and_then(Value::as_f64) != Some(f64::from(WIRE_VERSION)) {
         return violation("This server speaks envelope version 1; send `v: 1`.");
     }
     if payload.get("kind").and_then(Value::as_str) != Some("req") {

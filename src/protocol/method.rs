@@ -4,7 +4,9 @@
 //! that is not here answers `-32601`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Number, Value};
 
 use super::envelope::{RpcReq, RpcRes};
 use super::error::{ErrorCode, WireError};
@@ -52,7 +54,7 @@ macro_rules! requests {
             pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
                 let params = if params.is_null() { Value::Object(Default::default()) } else { params };
                 match method {
-                    $($method => serde_json::from_value(params).map(Self::$variant).map_err(|error| misfit(method, &error)),)*
+                    $($method => read(method, params).map(Self::$variant),)*
                     _ => Err(unknown_method(method)),
                 }
             }
@@ -132,63 +134,109 @@ pub fn rows() -> Vec<MethodRow> {
         RPC,
         Direction::Request,
         "Carries one v1 envelope, so that a thin host can pass webview messages through.",
-        |generator| RpcReq::json_schema(generator),
-        Some((|generator| RpcRes::json_schema(generator)) as fn(&mut SchemaGenerator) -> Schema),
+        RpcReq::json_schema,
+        Some(RpcRes::json_schema as fn(&mut SchemaGenerator) -> Schema),
     );
     add(
         WORKSPACE_TRUST,
         Direction::ToServer,
         "Tells whether the user trusts the workspace.",
-        |generator| WorkspaceTrustParams::json_schema(generator),
+        WorkspaceTrustParams::json_schema,
         None,
     );
     add(
         "bb/connection",
         Direction::ToEditor,
         "The state of the engine connection changed, or events are missing.",
-        |generator| ConnectionParams::json_schema(generator),
+        ConnectionParams::json_schema,
         None,
     );
     add(
         "bb/state",
         Direction::ToEditor,
         "The list of sessions, or the state of one, changed.",
-        |generator| StateParams::json_schema(generator),
+        StateParams::json_schema,
         None,
     );
     add(
         "bb/events",
         Direction::ToEditor,
         "A batch of events of an attached session.",
-        |generator| EventsParams::json_schema(generator),
+        EventsParams::json_schema,
         None,
     );
     add(
         "bb/view",
         Direction::ToEditor,
         "Changes of the view of an attached session.",
-        |generator| ViewParams::json_schema(generator),
+        ViewParams::json_schema,
         None,
     );
     add(
         "initializationOptions",
         Direction::Document,
         "What `initialize` may carry.",
-        |generator| InitializationOptions::json_schema(generator),
+        InitializationOptions::json_schema,
         None,
     );
     add(
         "workspaceConfiguration",
         Direction::Document,
         "What the section `breadboard` of `workspace/configuration` may change.",
-        |generator| WorkspaceConfiguration::json_schema(generator),
+        WorkspaceConfiguration::json_schema,
         None,
     );
     rows
 }
 
-fn misfit(method: &str, error: &serde_json::Error) -> WireError {
-    let mut text = error.to_string();
+/// Reads params exactly as their schema allows them. The decoder alone is wider in two ways (an array in place of an
+/// object, a map in place of a word) and narrower in one (`4096.0` where a whole number is wanted, as some editors write it).
+fn read<T: DeserializeOwned + Serialize>(method: &str, mut params: Value) -> Result<T, WireError> {
+    make_whole(&mut params);
+    let read = T::deserialize(&params).map_err(|error| misfit(method, error.to_string()))?;
+    let understood = serde_json::to_value(&read).map_err(|error| misfit(method, error.to_string()))?;
+    if same_shape(&params, &understood) {
+        Ok(read)
+    } else {
+        Err(misfit(method, "a list or an object stands where another kind of value is wanted".to_owned()))
+    }
+}
+
+/// Numbers without a fraction become integers.
+fn make_whole(value: &mut Value) {
+    // 2^64 and 2^63: the first numbers past what fits.
+    const UNSIGNED_END: f64 = 18_446_744_073_709_551_616.0;
+    const SIGNED_END: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Number(number) => {
+            if let Some(whole) = number.as_f64().filter(|n| number.is_f64() && n.fract() == 0.0) {
+                if (0.0..UNSIGNED_END).contains(&whole) {
+                    *number = Number::from(whole as u64);
+                } else if (-SIGNED_END..0.0).contains(&whole) {
+                    *number = Number::from(whole as i64);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_whole),
+        Value::Object(map) => map.values_mut().for_each(make_whole),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether what was given has the JSON types of what was understood; fields that were not understood do not matter.
+fn same_shape(given: &Value, understood: &Value) -> bool {
+    match (given, understood) {
+        (Value::Object(given), Value::Object(understood)) => understood
+            .iter()
+            .all(|(name, understood)| given.get(name).is_none_or(|given| same_shape(given, understood))),
+        (Value::Array(given), Value::Array(understood)) => {
+            given.iter().zip(understood).all(|(given, understood)| same_shape(given, understood))
+        }
+        (given, understood) => std::mem::discriminant(given) == std::mem::discriminant(understood),
+    }
+}
+
+fn misfit(method: &str, mut text: String) -> WireError {
     if text.len() > 300 {
         let cut = (0..=300).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(cut);

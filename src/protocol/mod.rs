@@ -8,6 +8,7 @@ pub mod error;
 pub mod method;
 pub mod notification;
 pub mod request;
+pub mod schema;
 pub mod settings;
 pub mod version;
 

@@ -1,1 +1,22 @@
-//! Furnished in the next commits.
+//! The workspace edge: files of the workspace, attachments, commands.
+//!
+//! Owns every look at the user's files, through directory handles that cannot be left. Never decides whether something
+//! is allowed (that is the loop's, from trust and rules) and never follows a symbolic link out of a root. Tests sit beside
+//! each file.
+
+mod attachment;
+mod base64;
+mod capture;
+mod charset;
+mod files;
+mod ignored;
+mod lines;
+mod list;
+mod media;
+mod read;
+mod root;
+mod run;
+mod snippet;
+mod write;
+
+pub use files::WorkspaceFiles;

@@ -1,3 +1,5 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod ask;
+mod harness;
+mod lsp_edge;

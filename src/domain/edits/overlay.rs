@@ -158,3 +158,203 @@ pub fn char_at(text: &Rope, position: Position, encoding: PositionEncoding) -> O
     };
     Some(start + within)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ropey::Rope;
+
+    use super::{ChangeRefused, ContentChange, Overlay, Position, PositionEncoding, char_at};
+
+    const URI: &str = "file:///w/a.rs";
+    const ALL: [PositionEncoding; 3] =
+        [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
+
+    fn at(line: u32, character: u32) -> Position {
+        Position { line, character }
+    }
+
+    fn replace(start: Position, end: Position, text: &str) -> ContentChange {
+        ContentChange { range: Some((start, end)), text: text.to_owned() }
+    }
+
+    /// The text after the changes, or why they were refused.
+    fn changed(
+        text: &str,
+        encoding: PositionEncoding,
+        changes: &[ContentChange],
+    ) -> Result<String, ChangeRefused> {
+        let mut overlay = Overlay::new();
+        overlay.open(URI, "rust", 1, text);
+        let outcome = overlay.change(URI, 2, changes, encoding);
+        match outcome {
+            Ok(()) => Ok(overlay.get(URI).map(|document| document.text.to_string()).unwrap()),
+            Err(refused) => {
+                assert!(overlay.get(URI).is_none(), "a refused change makes the document unknown");
+                Err(refused)
+            }
+        }
+    }
+
+    #[test]
+    fn characters_are_counted_in_the_negotiated_encoding() {
+        // `a😀é|b`: the bar stands after 7 bytes, 4 UTF-16 units, 3 scalar values.
+        for (encoding, character) in
+            [(PositionEncoding::Utf8, 7), (PositionEncoding::Utf16, 4), (PositionEncoding::Utf32, 3)]
+        {
+            let here = at(1, character);
+            assert_eq!(
+                changed("x\na😀éb\n", encoding, &[replace(here, here, "|")]),
+                Ok("x\na😀é|b\n".to_owned()),
+                "{encoding:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_position_inside_a_code_point_counts_as_its_start() {
+        for (encoding, inside) in [(PositionEncoding::Utf8, 3), (PositionEncoding::Utf16, 2)] {
+            assert_eq!(
+                changed("a😀b", encoding, &[replace(at(0, inside), at(0, inside), "|")]),
+                Ok("a|😀b".to_owned()),
+                "{encoding:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_character_past_the_end_of_its_line_means_the_end_of_the_line() {
+        for encoding in ALL {
+            for (text, then) in [("ab\ncd", "ab|\ncd"), ("ab\r\ncd", "ab|\r\ncd"), ("ab\rcd", "ab|\rcd")] {
+                assert_eq!(
+                    changed(text, encoding, &[replace(at(0, 99), at(0, 99), "|")]),
+                    Ok(then.to_owned()),
+                    "{encoding:?} {text:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_text_can_be_written_to() {
+        for encoding in ALL {
+            for end in [at(2, 0), at(1, 0), at(1, 5)] {
+                let then = changed("ab\n", encoding, &[replace(end, end, "c")]);
+                assert_eq!(then, Ok("ab\nc".to_owned()), "{encoding:?} {end:?}");
+            }
+            assert_eq!(changed("", encoding, &[replace(at(0, 0), at(0, 0), "c")]), Ok("c".to_owned()));
+        }
+    }
+
+    #[test]
+    fn changes_apply_one_after_the_other() {
+        let changes = [
+            replace(at(0, 0), at(1, 0), ""),
+            replace(at(0, 1), at(0, 2), "EE"),
+            ContentChange { range: None, text: "new\r\n".to_owned() },
+            replace(at(0, 3), at(1, 0), "!"),
+        ];
+        assert_eq!(changed("ab\ncde\n", PositionEncoding::Utf16, &changes[..1]), Ok("cde\n".to_owned()));
+        assert_eq!(changed("ab\ncde\n", PositionEncoding::Utf16, &changes[..2]), Ok("cEEe\n".to_owned()));
+        assert_eq!(changed("ab\ncde\n", PositionEncoding::Utf16, &changes), Ok("new!".to_owned()));
+    }
+
+    #[test]
+    fn a_change_that_does_not_fit_makes_the_document_unknown() {
+        for (start, end) in
+            [(at(0, 2), at(0, 1)), (at(1, 0), at(0, 0)), (at(9, 0), at(9, 0)), (at(2, 1), at(2, 1))]
+        {
+            assert_eq!(
+                changed("ab\n", PositionEncoding::Utf16, &[replace(start, end, "x")]),
+                Err(ChangeRefused::BadRange),
+                "{start:?} {end:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_open_documents_change_and_a_snapshot_stays() {
+        let mut overlay = Overlay::new();
+        let whole = ContentChange { range: None, text: "new".to_owned() };
+        assert_eq!(
+            overlay.change(URI, 1, std::slice::from_ref(&whole), PositionEncoding::Utf8),
+            Err(ChangeRefused::NotOpen)
+        );
+        overlay.open(URI, "rust", 1, "old");
+        let before = overlay.clone();
+        overlay.change(URI, 7, &[whole], PositionEncoding::Utf8).unwrap();
+        let seen = |overlay: &Overlay| overlay.get(URI).map(|d| (d.version, d.text.to_string()));
+        assert_eq!(seen(&before), Some((1, "old".to_owned())));
+        assert_eq!(seen(&overlay), Some((7, "new".to_owned())));
+        overlay.close(URI);
+        assert_eq!(seen(&overlay), None);
+        assert_eq!(overlay.iter().count(), 0);
+    }
+
+    /// Byte offset of a position by the letter of LSP 3.17, on a plain string.
+    fn naive(text: &str, position: Position, encoding: PositionEncoding) -> Option<usize> {
+        let mut starts = vec![0];
+        let bytes = text.as_bytes();
+        for at in 0..bytes.len() {
+            if bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n')) {
+                starts.push(at + 1);
+            }
+        }
+        let line = position.line as usize;
+        if line == starts.len() && position.character == 0 {
+            return Some(text.len());
+        }
+        let start = *starts.get(line)?;
+        let end = starts.get(line + 1).copied().unwrap_or(text.len());
+        let content = text[start..end].trim_end_matches(['\r', '\n']);
+        let mut left = position.character as usize;
+        let mut offset = start;
+        for c in content.chars() {
+            let width = match encoding {
+                PositionEncoding::Utf8 => c.len_utf8(),
+                PositionEncoding::Utf16 => c.len_utf16(),
+                PositionEncoding::Utf32 => 1,
+            };
+            if left < width {
+                break;
+            }
+            left -= width;
+            offset += c.len_utf8();
+        }
+        Some(offset)
+    }
+
+    proptest! {
+        #[test]
+        fn the_overlay_agrees_with_a_plain_string(
+            text in "[aé😀\r\n]{0,24}",
+            edits in proptest::collection::vec(((0..6_u32, 0..8_u32), (0..6_u32, 0..8_u32), "[b漢\r\n]{0,4}"), 1..5),
+            which in 0..3_usize,
+        ) {
+            let encoding = ALL[which];
+            let mut model = Some(text.clone());
+            let mut changes = Vec::new();
+            for ((line, character), (end_line, end_character), new) in edits {
+                let (start, end) = (at(line, character), at(end_line, end_character));
+                changes.push(replace(start, end, &new));
+                model = model.and_then(|mut text| {
+                    let (from, to) = (naive(&text, start, encoding)?, naive(&text, end, encoding)?);
+                    (from <= to).then(|| {
+                        text.replace_range(from..to, &new);
+                        text
+                    })
+                });
+            }
+            prop_assert_eq!(changed(&text, encoding, &changes).ok(), model);
+        }
+
+        #[test]
+        fn every_place_has_one_position(text in "[aé😀\r\n]{0,24}", line in 0..9_u32, character in 0..9_u32) {
+            for encoding in ALL {
+                let rope = Rope::from_str(&text);
+                let place = char_at(&rope, at(line, character), encoding).map(|place| rope.char_to_byte(place));
+                prop_assert_eq!(place, naive(&text, at(line, character), encoding));
+            }
+        }
+    }
+}

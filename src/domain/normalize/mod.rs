@@ -1,1 +1,48 @@
-//! Placeholder header until the room is furnished in the next commit.
+//! From an engine's word to the one vocabulary: `EngineEvent` → `NormalizedEvent`, one table a dialect.
+//!
+//! Owns class, panes and, where an engine asks, what is asked. Never changes an id, the order or a payload: what it has
+//! no word for stays whole as `unknown_event`. Tests: beside each table.
+
+mod desktop;
+
+use crate::domain::approval::PermissionAsk;
+use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent, Origin, Pane};
+
+/// The dialects that have a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Seed 002: the embedded engine and every desktop host.
+    Desktop,
+}
+
+/// One event with its class, and what it asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normalized {
+    /// The event; its `permission` is empty until the loop has given the ask an id.
+    pub event: NormalizedEvent,
+    /// What is asked, on `permission.request`.
+    pub ask: Option<PermissionAsk>,
+}
+
+/// Gives an event its class and panes. Total: an event without a word becomes `unknown_event` in `debug`.
+pub fn normalize(dialect: Dialect, event: EngineEvent) -> Normalized {
+    let (class, panes, ask) = match dialect {
+        Dialect::Desktop => desktop::classify(&event),
+    };
+    Normalized { event: classed(event, class, panes), ask }
+}
+
+fn classed(event: EngineEvent, class: EventClass, panes: &[Pane]) -> NormalizedEvent {
+    NormalizedEvent {
+        id: event.id,
+        kind: event.kind,
+        turn: event.turn,
+        ts: event.ts,
+        payload: event.payload,
+        repaired: event.repaired,
+        origin: Origin::Engine,
+        class,
+        pane: panes.to_vec(),
+        permission: None,
+    }
+}

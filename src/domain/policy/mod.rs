@@ -1,1 +1,9 @@
-//! Placeholder header until the room is furnished in the next commit.
+//! What is allowed: which paths belong to a workspace, what needs trust, what a child may inherit, what must be hidden.
+//!
+//! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
+
+pub mod environment;
+pub mod path;
+pub mod redact;
+pub mod trust;
+pub mod uri;

@@ -1,1 +1,7 @@
-//! Placeholder header until the room is furnished in the next commit.
+//! The order of a session.
+//!
+//! Owns `seq`. Never stores it: the journal does.
+
+pub mod sequence;
+
+pub use sequence::Sequence;

@@ -1,0 +1,94 @@
+//! Requests of ours to the editor: sent, remembered, and matched with their answers.
+//!
+//! Owns the list of what is outstanding. Never waits: an answer is an event like any other, and one that is late or
+//! unknown is ignored.
+
+use serde_json::Value;
+
+use super::edits::EditWait;
+use super::inbox::Reply;
+use super::state::App;
+use super::wire_out;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Requests that may be outstanding at the editor. Each belongs to a turn or to start-up, so this is generous; past it
+/// the thing is done without the editor, or refused with `overloaded`.
+const OUTSTANDING: usize = 256;
+
+/// What an answer is for.
+#[derive(Debug)]
+pub enum PendingAsk {
+    /// `client/registerCapability`.
+    Registered,
+    /// `workspace/configuration`.
+    Configuration,
+    /// `window/workDoneProgress/create`.
+    ProgressCreated {
+        /// Session of the turn.
+        session_id: String,
+        /// The token.
+        token: String,
+    },
+    /// `workspace/applyEdit`.
+    EditApplied(EditWait),
+    /// `bb/terminal/run`.
+    TerminalRan {
+        /// Where the result goes.
+        reply: Reply,
+    },
+}
+
+impl App {
+    /// Sends a request to the editor. `false`: it could not be sent, and what waited for it was told.
+    pub(super) fn ask_editor(&mut self, method: &'static str, params: &Value, pending: PendingAsk) -> bool {
+        self.last_ask += 1;
+        let id = format!("bb-{}", self.last_ask);
+        if self.asks.len() >= OUTSTANDING || !self.outbox.push(wire_out::request(&id, method, params)) {
+            match pending {
+                PendingAsk::EditApplied(EditWait { reply, .. }) | PendingAsk::TerminalRan { reply } => {
+                    reply.refuse(WireError::new(
+                        ErrorCode::Overloaded,
+                        "The editor does not read what it is sent; try again when it answers.",
+                    ));
+                }
+                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
+            }
+            return false;
+        }
+        self.asks.insert(id, pending);
+        true
+    }
+
+    /// The editor answered.
+    pub(super) fn editor_answered(&mut self, id: &str, outcome: Result<Value, Value>) {
+        let Some(pending) = self.asks.remove(id) else {
+            tracing::debug!(id, "an answer that nobody waits for");
+            return;
+        };
+        match pending {
+            PendingAsk::Registered => {}
+            PendingAsk::Configuration => {
+                let first = outcome.ok().and_then(|answer| match answer {
+                    Value::Array(items) => items.into_iter().next(),
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+                });
+                if let Some(configuration) = first.and_then(|first| serde_json::from_value(first).ok()) {
+                    self.configured(&configuration);
+                }
+            }
+            PendingAsk::ProgressCreated { session_id, token } => {
+                self.progress_created(&session_id, &token, outcome.is_ok());
+            }
+            PendingAsk::EditApplied(wait) => self.edit_applied(wait, outcome),
+            PendingAsk::TerminalRan { reply } => reply.settle(outcome.map_err(|error| {
+                WireError::new(
+                    ErrorCode::EngineRejected,
+                    format!(
+                        "The editor's terminal did not run the command: {}.",
+                        error.get("message").and_then(Value::as_str).unwrap_or("no reason given")
+                    ),
+                )
+            })),
+        }
+    }
+}

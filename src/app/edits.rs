@@ -1,0 +1,174 @@
+//! What an engine wants done in the workspace: a text replaced, a command run.
+//!
+//! Owns the choice between the editor and the disk: `workspace/applyEdit` and `bb/terminal/run` where the editor has them,
+//! else the workspace edge. Trust is checked again here, whatever was allowed before.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::editor_asks::PendingAsk;
+use super::inbox::Reply;
+use super::ports::{FileJob, FileText, Want};
+use super::state::App;
+use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::edits::replace::replacement;
+use crate::domain::edits::text::hash;
+use crate::domain::policy::uri;
+use crate::protocol::{ErrorCode, WireError};
+
+/// An edit that waits for the editor.
+#[derive(Debug)]
+pub struct EditWait {
+    /// Where the result goes.
+    pub reply: Reply,
+    /// Hash of the text as it will be.
+    pub applied_hash: String,
+}
+
+/// An edit that waits for the text it replaces.
+#[derive(Debug)]
+pub struct EditBase {
+    uri: String,
+    base_hash: String,
+    text: String,
+    reply: Reply,
+}
+
+impl App {
+    pub(super) fn wanted(&mut self, session_id: &str, want: Want) {
+        tracing::debug!(session_id, "the engine wants something done in the workspace");
+        let refused = || {
+            WireError::new(
+                ErrorCode::UntrustedWorkspace,
+                "This workspace is not trusted, so nothing may be written or run in it; trust it first.",
+            )
+        };
+        match want {
+            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } if !self.trusted => reply.refuse(refused()),
+            Want::ApplyText { root, path, base_hash, text, reply } => {
+                self.apply_text(root, path, base_hash, text, reply);
+            }
+            Want::RunCommand { command, cwd, reply } => self.run_command(command, cwd, reply),
+        }
+    }
+
+    fn run_command(&mut self, command: String, cwd: String, reply: Reply) {
+        if self.abilities.terminal_run {
+            let params = json!({ "command": command, "args": [], "cwd": cwd });
+            self.ask_editor("bb/terminal/run", &params, PendingAsk::TerminalRan { reply });
+        } else {
+            self.files.submit(FileJob::Run { command, cwd, reply }, self.overlay.clone());
+        }
+    }
+
+    /// A buffer that is open is changed in the editor when that is possible, and refused when it is not: what the user
+    /// has not saved must neither be overwritten on disk nor be lost.
+    fn apply_text(
+        &mut self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        text: String,
+        reply: Reply,
+    ) {
+        let uri = self.uri_of(root.as_deref(), &path);
+        let open = uri.as_ref().and_then(|uri| self.open_document(uri));
+        match (uri, open, base_hash) {
+            (_, Some((uri, document)), base_hash) => {
+                let now = document.text.to_string();
+                if base_hash.as_deref() != Some(hash(now.as_bytes()).as_str()) {
+                    return reply.refuse(changed_since());
+                }
+                if !self.abilities.apply_edit {
+                    return reply.refuse(WireError::new(
+                        ErrorCode::Conflict,
+                        "The file is open in an editor that cannot take edits; save and close it, then try again.",
+                    ));
+                }
+                self.edit_in_editor(&uri, Some(document.version), &now, &text, reply);
+            }
+            (Some(uri), None, Some(base_hash)) if self.abilities.apply_edit => {
+                self.last_ask += 1;
+                let token = format!("edit-{}", self.last_ask);
+                let base = EditBase { uri, base_hash, text, reply };
+                self.edit_bases.insert(token.clone(), base);
+                self.files.submit(FileJob::Read { root, path, token }, self.overlay.clone());
+            }
+            (_, None, base_hash) => {
+                self.files.submit(FileJob::Write { root, path, base_hash, text, reply }, self.overlay.clone());
+            }
+        }
+    }
+
+    /// The text that an edit replaces was read from disk.
+    pub(super) fn edit_base_read(&mut self, token: &str, outcome: Result<Option<FileText>, WireError>) {
+        let Some(EditBase { uri, base_hash, text, reply }) = self.edit_bases.remove(token) else { return };
+        match outcome {
+            Ok(Some(file)) if file.hash == base_hash => self.edit_in_editor(&uri, None, &file.text, &text, reply),
+            Ok(_) => reply.refuse(changed_since()),
+            Err(error) => reply.refuse(error),
+        }
+    }
+
+    fn edit_in_editor(&mut self, uri: &str, version: Option<i64>, old: &str, new: &str, reply: Reply) {
+        let (start, end, inserted) = replacement(old, new, self.encoding);
+        let edit = json!({
+            "range": {
+                "start": { "line": start.line, "character": start.character },
+                "end": { "line": end.line, "character": end.character },
+            },
+            "newText": inserted,
+        });
+        let edit = if self.abilities.document_changes {
+            json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
+        } else {
+            json!({ "changes": { uri: [edit] } })
+        };
+        let params = json!({ "label": "BreadBoard", "edit": edit });
+        let wait = EditWait { reply, applied_hash: hash(new.as_bytes()) };
+        self.ask_editor("workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
+    }
+
+    pub(super) fn edit_applied(&mut self, wait: EditWait, outcome: Result<Value, Value>) {
+        let applied = outcome.as_ref().ok().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
+        if applied == Some(true) {
+            wait.reply.answer(&json!({ "appliedHash": wait.applied_hash }));
+            return;
+        }
+        let why = match &outcome {
+            Ok(answer) => answer.get("failureReason").and_then(Value::as_str),
+            Err(error) => error.get("message").and_then(Value::as_str),
+        };
+        wait.reply.refuse(WireError::new(
+            ErrorCode::Conflict,
+            format!("The editor did not apply the edit: {}.", why.unwrap_or("no reason given")),
+        ));
+    }
+
+    fn uri_of(&self, root: Option<&str>, path: &str) -> Option<String> {
+        let folder = self.root_named(root)?;
+        let mut text = folder.uri.trim_end_matches('/').to_owned();
+        for part in path.split('/') {
+            text.push('/');
+            uri::push_encoded(&mut text, part);
+        }
+        Some(text)
+    }
+
+    /// The open buffer of a URI, however the editor spells it.
+    fn open_document(&self, wanted: &str) -> Option<(String, Arc<OpenDocument>)> {
+        let wanted = uri::spelling(wanted);
+        self.overlay
+            .iter()
+            .find(|(open, _)| uri::spelling(open) == wanted)
+            .map(|(open, document)| (open.to_owned(), document.clone()))
+    }
+}
+
+fn changed_since() -> WireError {
+    WireError::new(
+        ErrorCode::Conflict,
+        "The file changed since the patch was made; ask again, so that it is made from what is there now.",
+    )
+}

@@ -1,0 +1,73 @@
+//! A session in memory: its head, its view, what waits to be journalled and sent.
+//!
+//! Owns bounded state only: events live in the journal, old blocks in its view pages. Never talks to a port.
+
+use std::collections::BTreeMap;
+
+use super::ports::LedgerRow;
+use super::record::Ask;
+use crate::domain::delivery::batch::Batcher;
+use crate::domain::view::{Change, DirtyBlocks, ViewState};
+
+/// Events after which the view is written to the journal even within a turn. On start at most so many are reduced
+/// again, which takes about a millisecond.
+pub const CHECKPOINT_EVENTS: u64 = 256;
+
+/// Everything of a loaded session that is not in its record.
+pub struct Live {
+    /// Last `seq` given out.
+    pub head: u64,
+    /// Last `seq` that the journal has and attached clients may know.
+    pub flushed: u64,
+    /// Reducer state.
+    pub view: ViewState,
+    /// Blocks that changed since the checkpoint.
+    pub dirty: DirtyBlocks,
+    /// `seq` of the last checkpoint of the view.
+    pub checkpoint: u64,
+    /// Events on their way to the journal.
+    pub batcher: Batcher,
+    /// Changes that the events in `batcher` made.
+    pub changes: Vec<Change>,
+    /// Ledger rows to be written with the next batch.
+    pub ledger: Vec<LedgerRow>,
+    /// Answers to prompts, to be written with the next batch.
+    pub prompts: Vec<(String, Vec<u8>)>,
+    /// Whether the record changed since it was written.
+    pub record_changed: bool,
+    /// Asks that wait.
+    pub asks: BTreeMap<String, Ask>,
+    /// Whether the open turn has had its `run.finished`.
+    pub turn_finished: bool,
+    /// Whether clients hear of this session.
+    pub attached: bool,
+    /// How far the editor is behind.
+    pub flow: Flow,
+    /// Whether the editor's view must be replaced by a snapshot.
+    pub view_stale: bool,
+    /// The work-done progress of the running turn.
+    pub progress: Option<Progress>,
+}
+
+/// Whether new batches go straight out, or the editor is behind and reads from the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Straight out.
+    Direct,
+    /// From this `seq` on, from the journal, when the outbox has room.
+    Behind {
+        /// Next event to send.
+        next_seq: u64,
+    },
+}
+
+/// State of one `$/progress`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Our token.
+    pub token: String,
+    /// Whether the editor made it and `begin` was sent.
+    pub begun: bool,
+    /// What `begin` will say.
+    pub message: String,
+}

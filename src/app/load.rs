@@ -1,0 +1,192 @@
+//! From the journal into memory: all sessions at the start, one session when it is used.
+//!
+//! Owns recovery: what was open when the last process ended is settled here, once, and said.
+
+use super::inbox::StartUp;
+use super::live::{Flow, Live};
+use super::on_request::journal_failed;
+use super::ports::EngineCall;
+use super::record::{Ask, Record};
+use super::state::{App, Session};
+use crate::domain::approval::PermissionStatus;
+use crate::domain::delivery::batch::Batcher;
+use crate::domain::event::SessionEvent;
+use crate::domain::view::{DirtyBlocks, ViewState};
+use crate::protocol::WireError;
+use crate::protocol::settings::Settings;
+
+/// Bytes read at a time when events after the checkpoint are reduced again.
+const REPLAY_BYTES: usize = 1 << 20;
+
+impl App {
+    /// `initialize`: settings are known, so the journal and the engine can be opened.
+    pub(super) fn start_up(&mut self, start: StartUp) {
+        self.settings = Settings::layered(start.options, &start.overrides);
+        self.delivery = self.settings.delivery;
+        self.trusted = self.settings.workspace_trusted;
+        self.folders = start.folders;
+        self.workspace = workspace_key(&self.folders);
+        self.encoding = start.encoding;
+        self.abilities = start.editor;
+        if let Some(open) = self.open_journal.take() {
+            let mut journal = open(self.settings.state_dir.as_deref());
+            for warning in journal.take_warnings() {
+                self.say("warning", &warning);
+            }
+            self.epoch = journal.epoch().to_owned();
+            if let Some(state_dir) = journal.state_dir() {
+                self.files.set_state_dir(state_dir);
+            }
+            self.journal = Some(journal);
+        }
+        self.files.set_folders(&self.folders);
+        if let Some(open) = self.open_engine.take() {
+            self.engine = open(&self.settings);
+        }
+        if let Ok(engine) = &self.engine {
+            engine.call(EngineCall::SetFolders(self.folders.clone()));
+            engine.call(EngineCall::SetTrust { trusted: self.trusted });
+            engine.call(EngineCall::SetModel(self.settings.model.clone()));
+        }
+        self.read_sessions();
+    }
+
+    fn read_sessions(&mut self) {
+        let workspace = self.workspace.clone();
+        let rows = match self.journal.as_mut().map(|journal| journal.sessions(&workspace)) {
+            Some(Ok(rows)) => rows,
+            Some(Err(error)) => {
+                self.say("warning", &journal_failed(&error).message);
+                return;
+            }
+            None => return,
+        };
+        for row in rows {
+            match serde_json::from_slice::<Record>(&row.record) {
+                Ok(record) => {
+                    self.sessions.insert(row.session_id, Session { record, live: None });
+                }
+                Err(error) => tracing::warn!(%error, session = row.session_id, "a session's record cannot be read"),
+            }
+        }
+        let interrupted: Vec<String> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.record.open_turn.is_some())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for session_id in interrupted {
+            self.settle_interrupted(&session_id);
+        }
+    }
+
+    /// A turn was running when the last process ended: its asks are cancelled, its end is said, its queue waits for the
+    /// user.
+    fn settle_interrupted(&mut self, session_id: &str) {
+        if self.load(session_id).is_err() {
+            return;
+        }
+        let now = self.ambient.now_ms();
+        self.settle_asks(session_id, PermissionStatus::Cancelled, "restart");
+        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn).unwrap_or(0);
+        self.record_event(
+            session_id,
+            super::on_request::turn_end(
+                turn,
+                now,
+                "interrupted",
+                "breadboard-ls ended while this turn ran; what it had said is kept. Send the prompt again to go on.",
+            ),
+        );
+        if let Ok(record) = self.record_mut(session_id) {
+            record.open_turn = None;
+            if !record.queue.items().is_empty() {
+                record.queue.pause();
+            }
+        }
+        self.flush(session_id);
+    }
+
+    /// Brings a session into memory: its view from the checkpoint, the events after it reduced again.
+    pub(super) fn load(&mut self, session_id: &str) -> Result<(), WireError> {
+        if self.known(session_id)?.live.is_some() {
+            return Ok(());
+        }
+        let delivery = self.delivery;
+        let journal = self.journal()?;
+        let failed = |error| journal_failed(&error);
+        let head = journal.head(session_id).map_err(failed)?;
+        let stored = journal.view(session_id).map_err(failed)?;
+        let asks = journal.pending_asks(session_id).map_err(failed)?;
+        let (checkpoint, (view, dirty)) = match stored {
+            Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
+                Ok(state) => (seq, state),
+                Err(error) => {
+                    // The events are all there; only the reduced form has to be made again.
+                    tracing::warn!(%error, "the stored view cannot be read and is made anew from the journal");
+                    (0, Default::default())
+                }
+            },
+            None => (0, Default::default()),
+        };
+        let mut live = Live {
+            head: checkpoint,
+            flushed: head,
+            view,
+            dirty,
+            checkpoint,
+            batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
+            changes: Vec::new(),
+            ledger: Vec::new(),
+            prompts: Vec::new(),
+            record_changed: false,
+            asks: asks
+                .into_iter()
+                .filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok())
+                .map(|ask| (ask.permission.request_id.clone(), ask))
+                .collect(),
+            turn_finished: false,
+            attached: false,
+            flow: Flow::Direct,
+            view_stale: false,
+            progress: None,
+        };
+        while live.head < head {
+            let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
+            let before = live.head;
+            for row in rows {
+                for event in super::deliver::split(&super::deliver::from_seq_on(row, live.head + 1)) {
+                    let Ok(event) = serde_json::from_str::<SessionEvent>(event.get()) else { continue };
+                    let changes = live.view.apply(&event);
+                    super::deliver::absorb(self.journal.as_mut(), session_id, &mut live, &changes);
+                    live.head = event.seq;
+                }
+            }
+            if live.head == before {
+                // What the journal cannot give is not in the view; numbers still go on where they ended.
+                live.head = head;
+            }
+        }
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.live = Some(Box::new(live));
+        }
+        Ok(())
+    }
+
+    /// New batching for every session.
+    pub(super) fn retime(&mut self) {
+        let delivery = self.delivery;
+        for session in self.sessions.values_mut() {
+            if let Some(live) = session.live.as_deref_mut() {
+                live.batcher.set_limits(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);
+            }
+        }
+    }
+}
+
+/// What names a workspace in the journal: its folders, in an order of their own.
+fn workspace_key(folders: &[super::inbox::Folder]) -> String {
+    let mut uris: Vec<&str> = folders.iter().map(|folder| folder.uri.trim_end_matches('/')).collect();
+    uris.sort_unstable();
+    uris.join("\n")
+}

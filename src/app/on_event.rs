@@ -1,0 +1,67 @@
+//! What happens on an event that is not an engine report: the dispatcher.
+//!
+//! Owns nothing but the routing; `on_editor` and `on_request` do the work.
+
+use super::inbox::{Event, Reply};
+use super::ports::FileJobDone;
+use super::state::App;
+use crate::protocol::Request;
+
+impl App {
+    /// One event of the editor's side.
+    pub(super) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Request { request, reply } => self.on_request(request, reply),
+            Event::Editor(event) => self.on_editor(event),
+            Event::OutboxDrained => self.on_outbox_drained(),
+            Event::FileJobDone(done) => self.on_file_job(done),
+            Event::Shutdown { reply } => {
+                self.closing = true;
+                self.flush_all();
+                reply.answer(&serde_json::Value::Null);
+            }
+        }
+    }
+
+    fn on_request(&mut self, request: Request, reply: Reply) {
+        // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
+        if reply.is_abandoned() {
+            return;
+        }
+        tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
+        self.greeted = true;
+        match request {
+            Request::Init(params) => reply.settle(self.init(params)),
+            Request::CreateSession(params) => reply.settle(self.create_session(params)),
+            Request::ListSessions(_) => reply.settle(Ok(self.list_sessions())),
+            Request::SelectSession(params) => reply.settle(self.select_session(&params.session_id)),
+            Request::DeleteSession(params) => reply.settle(self.delete_session(&params.session_id)),
+            Request::SendMessage(params) => reply.settle(self.send_message(params)),
+            Request::Stop(params) => reply.settle(self.stop(&params.session_id)),
+            Request::QueueList(params) => reply.settle(self.queue_list(&params)),
+            Request::QueueEdit(params) => reply.settle(self.queue_edit(params)),
+            Request::QueueMove(params) => reply.settle(self.queue_move(&params)),
+            Request::QueueRemove(params) => reply.settle(self.queue_remove(&params)),
+            Request::QueueResume(params) => reply.settle(self.queue_resume(&params)),
+            Request::ApprovePermission(params) => reply.settle(self.approve_permission(params)),
+            Request::ListFiles(params) => self.list_files(params, reply),
+            Request::ReadFileSnippet(params) => self.read_file_snippet(params, reply),
+            Request::EventsRead(params) => reply.settle(self.events_read(&params)),
+            Request::EventBody(params) => reply.settle(self.event_body(&params)),
+            Request::ViewPage(params) => reply.settle(self.view_page(&params)),
+            Request::AttachmentPut(params) => self.attachment_put(params, reply),
+            Request::ModelsList(_) => self.models_list(reply),
+            Request::ModelsSet(params) => reply.settle(self.models_set(params)),
+            Request::SetCredentials(params) => reply.settle(self.set_credentials(params)),
+        }
+    }
+
+    fn on_file_job(&mut self, done: FileJobDone) {
+        match done {
+            FileJobDone::Stored { session_id, outcome, reply } => {
+                reply.settle(outcome.and_then(|attachment| self.attachment_stored(&session_id, attachment)));
+            }
+            FileJobDone::Read { token, outcome } => self.edit_base_read(&token, outcome),
+        }
+    }
+}

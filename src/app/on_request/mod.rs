@@ -1,0 +1,14 @@
+//! What happens on a `bb/*` request, one file a resource.
+//!
+//! Owns the checks in the order that wire.md names. Never waits: what takes time goes to a port, which answers the reply.
+
+mod approvals;
+mod files;
+mod history;
+mod models;
+mod prompts;
+mod queue;
+mod sessions;
+
+pub(in crate::app) use prompts::turn_end;
+pub(in crate::app) use sessions::journal_failed;

@@ -1,0 +1,56 @@
+//! `bb/models/*` and `bb/setCredentials`.
+
+use crate::app::inbox::Reply;
+use crate::app::ports::{EngineCall, Secret};
+use crate::app::state::App;
+use crate::protocol::request::*;
+use crate::protocol::settings::ModelSetting;
+use crate::protocol::{ErrorCode, WireError};
+
+const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
+
+impl App {
+    pub(in crate::app) fn models_list(&mut self, reply: Reply) {
+        match &self.engine {
+            Ok(engine) => engine.call(EngineCall::ListModels { reply }),
+            Err(error) => reply.refuse(error.clone()),
+        }
+    }
+
+    pub(in crate::app) fn models_set(&mut self, setting: ModelSetting) -> Result<ModelsResult, WireError> {
+        if setting.name.trim().is_empty() {
+            return Err(WireError::new(ErrorCode::InvalidParams, "The model needs a `name`."));
+        }
+        if let Some(provider) = &setting.provider
+            && !PROVIDERS.contains(&provider.as_str())
+        {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                format!("There is no such provider; choose one of {}.", PROVIDERS.join(", ")),
+            ));
+        }
+        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        engine.call(EngineCall::SetModel(Some(setting.clone())));
+        self.settings.model = Some(setting);
+        Ok(ModelsResult { models: Vec::new(), current: self.current_model() })
+    }
+
+    pub(in crate::app) fn set_credentials(&mut self, params: SetCredentialsParams) -> Result<Empty, WireError> {
+        let token = params.token.filter(|token| !token.is_empty()).map(Secret);
+        if let Some(token) = &token {
+            self.redactor.add(&token.0);
+            self.outbox.hide(token);
+        }
+        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        engine.call(EngineCall::SetToken { scope: params.scope, token });
+        Ok(Empty {})
+    }
+
+    /// `provider/name` of the model in use.
+    pub(in crate::app) fn current_model(&self) -> Option<String> {
+        self.settings.model.as_ref().map(|model| match &model.provider {
+            Some(provider) => format!("{provider}/{}", model.name),
+            None => model.name.clone(),
+        })
+    }
+}

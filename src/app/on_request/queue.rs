@@ -1,0 +1,77 @@
+//! `bb/queue/*`: the prompts that wait, which the user can see and change.
+
+use crate::app::state::App;
+use crate::domain::delivery::queue::PromptQueue;
+use crate::protocol::request::*;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    pub(in crate::app) fn queue_list(&self, params: &QueueParams) -> Result<QueueResult, WireError> {
+        Ok(shown(&self.known(&params.session_id)?.record.queue))
+    }
+
+    pub(in crate::app) fn queue_edit(&mut self, params: QueueParams) -> Result<QueueResult, WireError> {
+        let id = message_id(&params)?.to_owned();
+        let text = params.text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
+            WireError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
+        })?;
+        self.change_queue(&params.session_id, |queue| queue.edit(&id, text).is_ok())
+    }
+
+    pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+        let id = message_id(params)?;
+        self.change_queue(&params.session_id, |queue| queue.move_before(id, params.before.as_deref()).is_ok())
+    }
+
+    pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+        let id = message_id(params)?;
+        self.change_queue(&params.session_id, |queue| queue.remove(id).is_ok())
+    }
+
+    pub(in crate::app) fn queue_resume(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+        let result = self.change_queue(&params.session_id, |queue| {
+            queue.resume();
+            true
+        })?;
+        self.next_prompt(&params.session_id);
+        self.queue_list(params).or(Ok(result))
+    }
+
+    fn change_queue(
+        &mut self,
+        session_id: &str,
+        change: impl FnOnce(&mut PromptQueue) -> bool,
+    ) -> Result<QueueResult, WireError> {
+        self.load(session_id)?;
+        if !change(&mut self.record_mut(session_id)?.queue) {
+            return Err(WireError::new(
+                ErrorCode::NotFound,
+                "This prompt does not wait in the queue (any more); list the queue again.",
+            ));
+        }
+        self.flush(session_id);
+        Ok(shown(&self.known(session_id)?.record.queue))
+    }
+}
+
+fn message_id(params: &QueueParams) -> Result<&str, WireError> {
+    params
+        .message_id
+        .as_deref()
+        .ok_or_else(|| WireError::new(ErrorCode::InvalidParams, "This method needs the `messageId` of a prompt that waits."))
+}
+
+fn shown(queue: &PromptQueue) -> QueueResult {
+    QueueResult {
+        items: queue
+            .items()
+            .iter()
+            .map(|item| QueueItem {
+                message_id: item.message_id.clone(),
+                text: item.text.clone(),
+                attachment_ids: (!item.attachment_ids.is_empty()).then(|| item.attachment_ids.clone()),
+            })
+            .collect(),
+        paused: queue.paused(),
+    }
+}

@@ -1,0 +1,49 @@
+//! The loop itself: the editor's events, the engine's reports, and time, one after the other, on a thread of its own.
+//!
+//! Owns the order in which things happen. Never does anything itself: `on_*` do.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::sync::mpsc;
+use tokio::time::sleep_until;
+
+use super::inbox::Event;
+use super::ports::EngineReport;
+use super::state::App;
+
+/// Reports taken in one turn of the loop, so that a flood of tokens is journalled in large rows but a request never
+/// waits for more than this many.
+const REPORTS_A_TURN: usize = 256;
+
+/// Runs until the editor's end of the inbox is gone.
+pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mpsc::Receiver<EngineReport>) {
+    let mut reports = Vec::with_capacity(REPORTS_A_TURN);
+    let mut engine_open = true;
+    loop {
+        let deadline = app.next_deadline();
+        tokio::select! {
+            biased;
+            event = editor.recv() => match event {
+                Some(event) => guarded(&mut app, "editor event", |app| app.on_event(event)),
+                None => break,
+            },
+            taken = engine.recv_many(&mut reports, REPORTS_A_TURN), if engine_open => {
+                engine_open = taken > 0;
+                for report in reports.drain(..) {
+                    guarded(&mut app, "engine report", |app| app.on_report(report));
+                }
+            }
+            () = sleep_until(deadline.unwrap_or(app.started)), if deadline.is_some() => {}
+        }
+        guarded(&mut app, "delivery", App::settle);
+    }
+    guarded(&mut app, "closing", App::flush_all);
+}
+
+/// A fault in one event must not take the others down: its `Reply` answers `internal` as it is dropped, and the loop
+/// goes on.
+fn guarded(app: &mut App, what: &'static str, step: impl FnOnce(&mut App)) {
+    if catch_unwind(AssertUnwindSafe(|| step(app))).is_err() {
+        tracing::error!(what, "the loop failed inside on one event and goes on");
+    }
+}

@@ -1,0 +1,182 @@
+//! `App`: all mutable state of the server, in one place, with one owner.
+//!
+//! Owns construction and the small questions every handler asks. What happens on an event is in `on_*`; how events leave
+//! is in `deliver`.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::editor_asks::PendingAsk;
+use super::edits::EditBase;
+use super::inbox::{EditorAbilities, Folder};
+use super::live::Live;
+use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox};
+use super::record::Record;
+use crate::domain::edits::overlay::{Overlay, PositionEncoding};
+use crate::domain::policy::redact::Redactor;
+use crate::protocol::WireError;
+use crate::protocol::notification::ConnectionParams;
+use crate::protocol::settings::{Delivery, InitializationOptions, Overrides, Settings};
+
+/// Makes the engine once the settings are known.
+pub type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
+
+/// What the wiring hands to the loop.
+pub struct Ports {
+    /// The one writer.
+    pub outbox: Arc<dyn Outbox>,
+    /// Opens the journal.
+    pub open_journal: OpenJournal,
+    /// Makes the engine.
+    pub open_engine: OpenEngine,
+    /// The workspace edge.
+    pub files: Box<dyn Files>,
+    /// Clock and ids.
+    pub ambient: Box<dyn Ambient>,
+    /// Publishes the overlay to the embedded agent.
+    pub overlay: watch::Sender<Arc<Overlay>>,
+    /// Secrets known from the environment, to be kept out of everything.
+    pub redactor: Redactor,
+}
+
+/// One session: its record always, the rest while it is in use.
+pub struct Session {
+    /// What is remembered.
+    pub record: Record,
+    /// What is in memory.
+    pub live: Option<Box<Live>>,
+}
+
+/// What the client asked to hear.
+#[derive(Debug, Clone, Copy)]
+pub struct Hears {
+    /// `bb/events`.
+    pub events: bool,
+    /// `bb/view`.
+    pub view: bool,
+}
+
+/// All mutable state.
+pub struct App {
+    pub(super) outbox: Arc<dyn Outbox>,
+    pub(super) files: Box<dyn Files>,
+    pub(super) ambient: Box<dyn Ambient>,
+    pub(super) overlay_out: watch::Sender<Arc<Overlay>>,
+    pub(super) open_journal: Option<OpenJournal>,
+    pub(super) open_engine: Option<OpenEngine>,
+    pub(super) journal: Option<Box<dyn Journal>>,
+    pub(super) engine: Result<Box<dyn Engine>, WireError>,
+    pub(super) epoch: String,
+    pub(super) settings: Settings,
+    pub(super) delivery: Delivery,
+    pub(super) trusted: bool,
+    pub(super) folders: Vec<Folder>,
+    pub(super) workspace: String,
+    pub(super) encoding: PositionEncoding,
+    pub(super) abilities: EditorAbilities,
+    pub(super) overlay: Arc<Overlay>,
+    pub(super) sessions: BTreeMap<String, Session>,
+    pub(super) active: Option<String>,
+    pub(super) hears: Hears,
+    /// Whether a client of the `bb/*` surface is there; a plain LSP editor is not sent `bb/state`.
+    pub(super) greeted: bool,
+    pub(super) state_changed: bool,
+    /// Connection news that did not fit into the outbox, at most one a session and kind.
+    pub(super) connection_news: VecDeque<ConnectionParams>,
+    pub(super) asks: HashMap<String, PendingAsk>,
+    pub(super) last_ask: u64,
+    /// Edits that wait for the text they replace, by token.
+    pub(super) edit_bases: HashMap<String, EditBase>,
+    pub(super) redactor: Redactor,
+    /// Commits that the journal did not take; written first when it takes again.
+    pub(super) unwritten: VecDeque<Commit>,
+    pub(super) unwritten_bytes: usize,
+    pub(super) disk_said: bool,
+    pub(super) started: Instant,
+    pub(super) closing: bool,
+}
+
+impl App {
+    /// A loop that waits for `initialize`.
+    pub fn new(ports: Ports) -> Self {
+        let settings = Settings::layered(InitializationOptions::default(), &Overrides::default());
+        Self {
+            outbox: ports.outbox,
+            files: ports.files,
+            ambient: ports.ambient,
+            overlay_out: ports.overlay,
+            open_journal: Some(ports.open_journal),
+            open_engine: Some(ports.open_engine),
+            journal: None,
+            engine: Err(WireError::internal()),
+            epoch: String::new(),
+            delivery: settings.delivery,
+            settings,
+            trusted: false,
+            folders: Vec::new(),
+            workspace: String::new(),
+            encoding: PositionEncoding::default(),
+            abilities: EditorAbilities::default(),
+            overlay: Arc::new(Overlay::new()),
+            sessions: BTreeMap::new(),
+            active: None,
+            hears: Hears { events: true, view: true },
+            greeted: false,
+            state_changed: false,
+            connection_news: VecDeque::new(),
+            asks: HashMap::new(),
+            last_ask: 0,
+            edit_bases: HashMap::new(),
+            redactor: ports.redactor,
+            unwritten: VecDeque::new(),
+            unwritten_bytes: 0,
+            disk_said: false,
+            started: Instant::now(),
+            closing: false,
+        }
+    }
+
+    /// Microseconds since the loop began: the clock of the batchers.
+    pub(super) fn now_us(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// The session, or the refusal that names it.
+    pub(super) fn known(&self, session_id: &str) -> Result<&Session, WireError> {
+        self.sessions.get(session_id).ok_or_else(|| WireError::unknown_session(session_id))
+    }
+
+    /// The session's record, for changes; they are written with its next commit.
+    pub(super) fn record_mut(&mut self, session_id: &str) -> Result<&mut Record, WireError> {
+        let session =
+            self.sessions.get_mut(session_id).ok_or_else(|| WireError::unknown_session(session_id))?;
+        if let Some(live) = session.live.as_mut() {
+            live.record_changed = true;
+        }
+        Ok(&mut session.record)
+    }
+
+    /// The loaded part of a session.
+    pub(super) fn live_mut(&mut self, session_id: &str) -> Option<&mut Live> {
+        self.sessions.get_mut(session_id)?.live.as_deref_mut()
+    }
+
+    /// The journal. It is there from `initialize` on.
+    pub(super) fn journal(&mut self) -> Result<&mut dyn Journal, WireError> {
+        match self.journal.as_mut() {
+            Some(journal) => Ok(journal.as_mut()),
+            None => Err(WireError::internal()),
+        }
+    }
+
+    /// Uri of a workspace path, as an editor spells it.
+    pub(super) fn root_named(&self, root: Option<&str>) -> Option<&Folder> {
+        match root {
+            Some(name) => self.folders.iter().find(|folder| folder.name == name),
+            None => self.folders.first(),
+        }
+    }
+}

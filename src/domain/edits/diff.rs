@@ -1,0 +1,223 @@
+//! The difference of two texts as a unified diff.
+//!
+//! Owns how we write a diff: git style headers, three lines of context, line ends inside the lines, so that a change of
+//! line ends is a change. Never reads one: that is `patch`.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+use sha2::{Digest, Sha256};
+
+use crate::domain::wire::desktop::PatchHunk;
+
+/// Lines of context around a change.
+const CONTEXT: u32 = 3;
+
+/// The line that says that the line before it has no line end.
+pub const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+/// Two texts compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextDiff {
+    /// The whole diff with its two header lines; empty when the texts are equal.
+    pub unified: String,
+    /// Its hunks, in order.
+    pub hunks: Vec<PatchHunk>,
+}
+
+/// Compares two texts of the file `path`. `old` is `None` for a file that does not exist yet.
+pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
+    let input = InternedInput::new(old.unwrap_or(""), new);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+
+    let (before_len, after_len) = (input.before.len() as u32, input.after.len() as u32);
+    let mut hunks = Vec::new();
+    let mut group: Vec<(Range<u32>, Range<u32>)> = Vec::new();
+    let mut groups = Vec::new();
+    for hunk in diff.hunks() {
+        if let Some((last, _)) = group.last()
+            && hunk.before.start - last.end > 2 * CONTEXT
+        {
+            groups.push(std::mem::take(&mut group));
+        }
+        group.push((hunk.before, hunk.after));
+    }
+    groups.extend((!group.is_empty()).then_some(group));
+
+    for group in groups {
+        let (Some((first_before, first_after)), Some((last_before, last_after))) =
+            (group.first(), group.last())
+        else {
+            continue;
+        };
+        let lead = CONTEXT.min(first_before.start);
+        let trail = CONTEXT.min(before_len - last_before.end);
+        let old = (first_before.start - lead)..(last_before.end + trail);
+        let new = (first_after.start - lead)..(last_after.end + trail).min(after_len);
+        let mut content = String::new();
+        let mut at = old.start;
+        for (before, after) in &group {
+            for index in at..before.start {
+                body_line(&mut content, ' ', input.interner[input.before[index as usize]]);
+            }
+            for index in before.clone() {
+                body_line(&mut content, '-', input.interner[input.before[index as usize]]);
+            }
+            for index in after.clone() {
+                body_line(&mut content, '+', input.interner[input.after[index as usize]]);
+            }
+            at = before.end;
+        }
+        for index in at..old.end {
+            body_line(&mut content, ' ', input.interner[input.before[index as usize]]);
+        }
+        hunks.push(PatchHunk {
+            old_start: start_line(&old),
+            old_lines: u64::from(old.end - old.start),
+            new_start: start_line(&new),
+            new_lines: u64::from(new.end - new.start),
+            content,
+        });
+    }
+
+    let mut unified = String::new();
+    if !hunks.is_empty() {
+        match old {
+            Some(_) => header(&mut unified, "---", "a/", path),
+            None => unified.push_str("--- /dev/null\n"),
+        }
+        header(&mut unified, "+++", "b/", path);
+        for hunk in &hunks {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                unified,
+                "@@ -{},{} +{},{} @@",
+                hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
+            );
+            unified.push_str(&hunk.content);
+        }
+    }
+    TextDiff { unified, hunks }
+}
+
+/// `sha256:<hex>` of these bytes: the identity of a file's content.
+pub fn content_hash(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(71);
+    text.push_str("sha256:");
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// An empty range is named by the line before it, as every diff tool does.
+fn start_line(range: &Range<u32>) -> u64 {
+    u64::from(if range.is_empty() { range.start } else { range.start + 1 })
+}
+
+fn body_line(into: &mut String, mark: char, line: &str) {
+    into.push(mark);
+    into.push_str(line);
+    if !line.ends_with('\n') {
+        into.push('\n');
+        into.push_str(NO_NEWLINE);
+        into.push('\n');
+    }
+}
+
+/// A path that could break the line it stands in is quoted as git quotes it.
+fn header(into: &mut String, mark: &str, side: &str, path: &str) {
+    let quoted = path.chars().any(|c| c.is_control() || c == '"' || c == '\\');
+    into.push_str(mark);
+    into.push(' ');
+    if quoted {
+        into.push('"');
+    }
+    into.push_str(side);
+    for c in path.chars() {
+        match c {
+            '"' | '\\' if quoted => {
+                into.push('\\');
+                into.push(c);
+            }
+            '\n' => into.push_str("\\n"),
+            '\t' => into.push_str("\\t"),
+            '\r' => into.push_str("\\r"),
+            c if c.is_control() => {
+                let _ = write!(into, "\\{:03o}", u32::from(c));
+            }
+            c => into.push(c),
+        }
+    }
+    if quoted {
+        into.push('"');
+    }
+    into.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_changed_line_has_three_lines_of_context() {
+        let diff =
+            unified_diff("src/a.rs", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), "1\n2\n3\n4\nV\n6\n7\n8\n9\n");
+        assert_eq!(
+            diff.unified,
+            "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+V\n 6\n 7\n 8\n"
+        );
+        assert_eq!(
+            diff.hunks,
+            vec![PatchHunk {
+                old_start: 2,
+                old_lines: 7,
+                new_start: 2,
+                new_lines: 7,
+                content: " 2\n 3\n 4\n-5\n+V\n 6\n 7\n 8\n".to_owned()
+            }]
+        );
+    }
+
+    #[test]
+    fn far_changes_are_two_hunks_and_near_ones_are_one() {
+        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let far = unified_diff("a", Some(&old), &old.replace("\n2\n", "\nx\n").replace("\n19\n", "\ny\n"));
+        let near = unified_diff("a", Some(&old), &old.replace("\n2\n", "\nx\n").replace("\n8\n", "\ny\n"));
+        assert_eq!((far.hunks.len(), near.hunks.len()), (2, 1));
+        assert_eq!(
+            far.hunks.iter().map(|h| (h.old_start, h.old_lines)).collect::<Vec<_>>(),
+            vec![(1, 5), (16, 5)]
+        );
+    }
+
+    #[test]
+    fn a_new_file_comes_from_dev_null_and_a_missing_line_end_is_said() {
+        let diff = unified_diff("n.txt", None, "a\nb");
+        assert_eq!(
+            diff.unified,
+            "--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn a_path_cannot_forge_a_header_line() {
+        let diff = unified_diff("a\n+++ b/evil", Some("x\n"), "y\n");
+        assert_eq!(diff.unified.lines().filter(|line| line.starts_with("+++ ")).count(), 1);
+    }
+
+    #[test]
+    fn equal_texts_have_no_diff() {
+        assert_eq!(unified_diff("a", Some("x\n"), "x\n"), TextDiff { unified: String::new(), hunks: vec![] });
+    }
+
+    #[test]
+    fn the_hash_is_the_known_one() {
+        assert_eq!(
+            content_hash(b"abc"),
+            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

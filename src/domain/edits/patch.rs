@@ -1,0 +1,276 @@
+//! Reading a unified diff that a model or an engine wrote.
+//!
+//! Owns the repairs of ruling 20: counts that disagree with the body are recomputed, a missing leading space is put
+//! back; each is a warning. Never decides whether the result fits a file: that is `apply`.
+
+/// A diff, file by file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePatch {
+    /// Path before, without `a/`; `None` for a new file.
+    pub old_path: Option<String>,
+    /// Path after, without `b/`; `None` for a deleted file.
+    pub new_path: Option<String>,
+    /// Hunks in order.
+    pub hunks: Vec<Hunk>,
+    /// What had to be repaired, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// One hunk, its counts those of its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    /// First line before, from 1; 0 for an empty file.
+    pub old_start: u64,
+    /// First line after.
+    pub new_start: u64,
+    /// The body.
+    pub lines: Vec<HunkLine>,
+}
+
+/// What a body line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// Stays.
+    Context,
+    /// Goes.
+    Removed,
+    /// Comes.
+    Added,
+}
+
+/// One body line; `text` has its line end, or none where the diff says that there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkLine {
+    /// What it says.
+    pub kind: LineKind,
+    /// The line.
+    pub text: String,
+}
+
+impl Hunk {
+    /// The lines that must be there before.
+    pub fn old_lines(&self) -> impl Iterator<Item = &HunkLine> {
+        self.lines.iter().filter(|line| line.kind != LineKind::Added)
+    }
+}
+
+/// Reads a unified diff. An `Err` is one sentence: there is no hunk in it, or a hunk header cannot be read.
+pub fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
+    let lines: Vec<&str> = diff.split_inclusive('\n').collect();
+    let mut files: Vec<FilePatch> = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        if line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ ")) {
+            files.push(FilePatch {
+                old_path: header_path(line, "a/"),
+                new_path: header_path(lines[at + 1], "b/"),
+                hunks: Vec::new(),
+                warnings: Vec::new(),
+            });
+            at += 2;
+        } else if line.starts_with("@@") {
+            let file = match files.last_mut() {
+                Some(file) => file,
+                None => {
+                    files.push(FilePatch {
+                        old_path: None,
+                        new_path: None,
+                        hunks: Vec::new(),
+                        warnings: vec!["The diff has no file header.".to_owned()],
+                    });
+                    let last = files.len() - 1;
+                    &mut files[last]
+                }
+            };
+            at = read_hunk(&lines, at, file)?;
+        } else {
+            at += 1;
+        }
+    }
+    if files.iter().all(|file| file.hunks.is_empty()) {
+        return Err("This is no unified diff: it has no `@@` hunk.".to_owned());
+    }
+    Ok(files)
+}
+
+/// Reads the hunk that begins at `at`; gives the place after it.
+fn read_hunk(lines: &[&str], at: usize, file: &mut FilePatch) -> Result<usize, String> {
+    let number = file.hunks.len() + 1;
+    let Some((old_start, old_said, new_start, new_said)) = hunk_header(lines[at]) else {
+        return Err(format!(
+            "The header of hunk {number} cannot be read; it must be `@@ -start,lines +start,lines @@`."
+        ));
+    };
+    let mut body: Vec<HunkLine> = Vec::new();
+    let (mut old_seen, mut new_seen, mut repaired) = (0u64, 0u64, 0u64);
+    // Blank lines after a complete hunk are either its badly written context or only space before the next file.
+    let mut blanks = 0usize;
+    let mut next = at + 1;
+    while let Some(line) = lines.get(next) {
+        let complete = old_seen >= old_said && new_seen >= new_said;
+        if line.starts_with("@@ ") || line.starts_with("diff --git ") {
+            break;
+        }
+        if is_file_header(lines, next) && !(old_seen + 1 == old_said && new_seen + 1 == new_said) {
+            break;
+        }
+        let bare = line.trim_end_matches(['\n', '\r']);
+        if complete && bare == "```" {
+            break;
+        }
+        if line.starts_with('\\') {
+            if let Some(last) = body.last_mut() {
+                drop_line_end(&mut last.text);
+            }
+            next += 1;
+            continue;
+        }
+        if bare.is_empty() && complete {
+            blanks += 1;
+            next += 1;
+            continue;
+        }
+        for _ in 0..std::mem::take(&mut blanks) {
+            body.push(HunkLine { kind: LineKind::Context, text: "\n".to_owned() });
+            (old_seen, new_seen, repaired) = (old_seen + 1, new_seen + 1, repaired + 1);
+        }
+        let (kind, text) = match line.as_bytes().first() {
+            Some(b'+') => (LineKind::Added, &line[1..]),
+            Some(b'-') => (LineKind::Removed, &line[1..]),
+            Some(b' ') => (LineKind::Context, &line[1..]),
+            Some(_) | None => {
+                repaired += 1;
+                (LineKind::Context, *line)
+            }
+        };
+        old_seen += u64::from(kind != LineKind::Added);
+        new_seen += u64::from(kind != LineKind::Removed);
+        let mut text = text.to_owned();
+        if !text.ends_with('\n') {
+            // Only the last line of the diff itself: the diff was cut at its end, not the file.
+            text.push('\n');
+        }
+        body.push(HunkLine { kind, text });
+        next += 1;
+    }
+    if body.is_empty() {
+        return Err(format!("Hunk {number} is empty."));
+    }
+    if repaired > 0 {
+        file.warnings.push(format!("Hunk {number}: {repaired} context line(s) had no leading space."));
+    }
+    if (old_seen, new_seen) != (old_said, new_said) {
+        file.warnings.push(format!(
+            "Hunk {number}: the header says -{old_said} +{new_said} lines, the body has -{old_seen} +{new_seen}."
+        ));
+    }
+    file.hunks.push(Hunk { old_start, new_start, lines: body });
+    Ok(next)
+}
+
+/// `--- x`, `+++ y`, `@@` in a row. The same could be a removed `-- x` and an added `++ y` before the next hunk; the
+/// caller knows the counts.
+fn is_file_header(lines: &[&str], at: usize) -> bool {
+    let starts =
+        |offset: usize, mark: &str| lines.get(at + offset).is_some_and(|line| line.starts_with(mark));
+    starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@")
+}
+
+fn hunk_header(line: &str) -> Option<(u64, u64, u64, u64)> {
+    let rest = line.strip_prefix("@@")?.trim_start();
+    let (ranges, _) = rest.split_once("@@")?;
+    let mut parts = ranges.split_whitespace();
+    let (old_start, old_lines) = range(parts.next()?.strip_prefix('-')?)?;
+    let (new_start, new_lines) = range(parts.next()?.strip_prefix('+')?)?;
+    Some((old_start, old_lines, new_start, new_lines))
+}
+
+fn range(text: &str) -> Option<(u64, u64)> {
+    match text.split_once(',') {
+        Some((start, lines)) => Some((start.parse().ok()?, lines.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    }
+}
+
+fn header_path(line: &str, side: &str) -> Option<String> {
+    let rest = line.get(4..)?.trim_end_matches(['\n', '\r']);
+    let path = rest.split('\t').next().unwrap_or(rest).trim_matches('"');
+    (path != "/dev/null").then(|| path.strip_prefix(side).unwrap_or(path).to_owned())
+}
+
+fn drop_line_end(text: &mut String) {
+    if text.ends_with('\n') {
+        text.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kind: LineKind, text: &str) -> HunkLine {
+        HunkLine { kind, text: text.to_owned() }
+    }
+
+    #[test]
+    fn r002_84_wrong_counts_are_recomputed_and_said() {
+        let files = parse("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n-b\n+c\n").unwrap();
+        assert_eq!(
+            files,
+            vec![FilePatch {
+                old_path: Some("x".to_owned()),
+                new_path: Some("x".to_owned()),
+                hunks: vec![Hunk {
+                    old_start: 1,
+                    new_start: 1,
+                    lines: vec![
+                        line(LineKind::Context, "a\n"),
+                        line(LineKind::Removed, "b\n"),
+                        line(LineKind::Added, "c\n")
+                    ]
+                }],
+                warnings: vec!["Hunk 1: the header says -9 +9 lines, the body has -2 +2.".to_owned()],
+            }]
+        );
+    }
+
+    #[test]
+    fn r002_84_a_missing_leading_space_is_repaired_and_said() {
+        let files = parse("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\nfn a() {\n\n-b\n+c\n }\n").unwrap();
+        let lines = &files[0].hunks[0].lines;
+        assert_eq!(lines[..2], [line(LineKind::Context, "fn a() {\n"), line(LineKind::Context, "\n")]);
+        assert_eq!(files[0].warnings, vec!["Hunk 1: 2 context line(s) had no leading space.".to_owned()]);
+    }
+
+    #[test]
+    fn a_removed_line_that_looks_like_a_header_stays_a_removed_line() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n--- old\n+++ new\n@@ -9,1 +9,1 @@\n-p\n+q\n";
+        let files = parse(diff).unwrap();
+        assert_eq!((files.len(), files[0].hunks.len()), (1, 2));
+        assert_eq!(
+            files[0].hunks[0].lines,
+            vec![line(LineKind::Removed, "-- old\n"), line(LineKind::Added, "++ new\n")]
+        );
+    }
+
+    #[test]
+    fn a_line_without_line_end_is_read_as_such() {
+        let files = parse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n").unwrap();
+        assert_eq!(files[0].hunks[0].lines, vec![line(LineKind::Removed, "a"), line(LineKind::Added, "a\n")]);
+        assert_eq!(files[0].warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn two_files_and_git_lines_between_them() {
+        let diff = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\
+                    diff --git a/y b/y\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+n\n";
+        let files = parse(diff).unwrap();
+        let paths: Vec<_> = files.iter().map(|f| (f.old_path.as_deref(), f.new_path.as_deref())).collect();
+        assert_eq!(paths, vec![(Some("x"), Some("x")), (None, Some("y"))]);
+    }
+
+    #[test]
+    fn what_is_no_diff_is_refused_with_a_sentence() {
+        assert_eq!(parse("hello"), Err("This is no unified diff: it has no `@@` hunk.".to_owned()));
+    }
+}

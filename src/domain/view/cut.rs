@@ -1,0 +1,46 @@
+//! Cutting text to a bound without splitting a character.
+//!
+//! Owns the marks that say "cut". Never loses the whole: that stays in the events.
+
+use serde_json::Value;
+
+/// The longest start of `text` that has at most `max` bytes and ends between two characters.
+pub(super) fn start_of(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = (0..=max).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    &text[..end]
+}
+
+/// `text`, or its start and `…`.
+pub(super) fn line(text: &str, max: usize) -> String {
+    let start = start_of(text, max);
+    if start.len() == text.len() { text.to_owned() } else { format!("{start}…") }
+}
+
+/// A value as it is, or, when its JSON is longer than `max` bytes, the start of that JSON as a string.
+pub(super) fn value(value: &Value, max: usize) -> Value {
+    let json = value.to_string();
+    if json.len() <= max { value.clone() } else { Value::String(line(&json, max)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(start_of("aé", 2), "a");
+        assert_eq!(start_of("aé", 3), "aé");
+        assert_eq!(line("ééé", 3), "é…");
+        assert_eq!(start_of("é", 0), "");
+    }
+
+    #[test]
+    fn a_large_value_becomes_the_start_of_its_json() {
+        assert_eq!(value(&json!({"a": 1}), 100), json!({"a": 1}));
+        assert_eq!(value(&json!({"abc": "defgh"}), 8), json!("{\"abc\":\"…"));
+    }
+}

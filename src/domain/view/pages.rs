@@ -1,0 +1,189 @@
+//! Blocks that changed since the last checkpoint, and pages over them and the stored ones.
+//!
+//! Owns the place (`ord`) of every block in its lane, given once, at its first `put`. Never reads the store: stored blocks
+//! come through a function. Bounded by the loop, which makes a checkpoint when `bytes` or `len` reach its limit.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::block::{Block, Change, ChangeOp, Lane};
+
+/// Gives a block of an earlier checkpoint with its place.
+pub type Stored<'a> = dyn FnMut(Lane, &str) -> Option<(u64, Block)> + 'a;
+
+/// The changed blocks by lane and place. Serialised it is only the next place of each lane, since a checkpoint, the one time
+/// it is written, stores the blocks themselves.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DirtyBlocks {
+    next_ord: BTreeMap<Lane, u64>,
+    #[serde(skip)]
+    blocks: BTreeMap<(Lane, u64), Dirty>,
+    #[serde(skip)]
+    places: HashMap<Lane, HashMap<String, u64>>,
+    #[serde(skip)]
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Dirty {
+    id: String,
+    block: Option<Block>,
+}
+
+impl DirtyBlocks {
+    /// Takes in changes as a client does. `stored` gives a block of an earlier checkpoint with its place; it is asked once a
+    /// block and checkpoint.
+    pub fn absorb(&mut self, changes: &[Change], stored: &mut Stored<'_>) {
+        for change in changes {
+            let known = self.place(change.lane, &change.id);
+            match change.op {
+                ChangeOp::Put => {
+                    let Some(block) = change.block.clone() else { continue };
+                    let live = known.is_some_and(|ord| self.entry(change.lane, ord).is_some());
+                    let ord = match known {
+                        Some(ord) if live => ord,
+                        // Removed and put again: it goes to the end.
+                        Some(_) => self.next(change.lane),
+                        None => match stored(change.lane, &change.id) {
+                            Some((ord, _)) => ord,
+                            None => self.next(change.lane),
+                        },
+                    };
+                    self.set(change.lane, ord, &change.id, Some(block));
+                }
+                ChangeOp::Append => {
+                    let text = change.text.as_deref().unwrap_or_default();
+                    if known.is_none()
+                        && let Some((ord, block)) = stored(change.lane, &change.id)
+                    {
+                        self.set(change.lane, ord, &change.id, Some(block));
+                    }
+                    let dirty = self
+                        .place(change.lane, &change.id)
+                        .and_then(|ord| self.blocks.get_mut(&(change.lane, ord)));
+                    if let Some(block) = dirty.and_then(|dirty| dirty.block.as_mut())
+                        && block.append_text(text)
+                    {
+                        self.bytes += text.len();
+                    }
+                }
+                ChangeOp::Remove => {
+                    let ord = known.or_else(|| stored(change.lane, &change.id).map(|(ord, _)| ord));
+                    if let Some(ord) = ord {
+                        self.set(change.lane, ord, &change.id, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A changed block, by id. `None` also when it did not change or was removed.
+    pub fn get(&self, lane: Lane, id: &str) -> Option<(u64, &Block)> {
+        let ord = self.place(lane, id)?;
+        self.entry(lane, ord).map(|block| (ord, block))
+    }
+
+    /// Place of a block that changed, removed ones included.
+    pub fn place(&self, lane: Lane, id: &str) -> Option<u64> {
+        self.places.get(&lane).and_then(|places| places.get(id)).copied()
+    }
+
+    /// Changed blocks of a lane with a place below `before_ord`, newest first, until `limit` live ones are given; removed
+    /// ones among them come as `None`.
+    pub fn page(
+        &self,
+        lane: Lane,
+        before_ord: Option<u64>,
+        limit: usize,
+    ) -> Vec<(u64, &str, Option<&Block>)> {
+        let mut rows = Vec::new();
+        let mut live = 0;
+        for ((_, ord), dirty) in self.blocks.range((lane, 0)..(lane, before_ord.unwrap_or(u64::MAX))).rev() {
+            if live == limit {
+                break;
+            }
+            live += usize::from(dirty.block.is_some());
+            rows.push((*ord, dirty.id.as_str(), dirty.block.as_ref()));
+        }
+        rows
+    }
+
+    /// One page of a lane over changed and stored blocks: oldest first, each with its place, and whether there are older
+    /// ones. `stored(before_ord, limit)` gives stored blocks of the lane, newest first.
+    pub fn merged_page(
+        &self,
+        lane: Lane,
+        before_ord: Option<u64>,
+        limit: usize,
+        stored: &mut dyn FnMut(Option<u64>, usize) -> Vec<(u64, Block)>,
+    ) -> (Vec<(u64, Block)>, bool) {
+        // One more than wanted tells whether there are older ones. Each stored block that changed since may be hidden, so
+        // that many more are asked for.
+        let changed = self.places.get(&lane).map_or(0, HashMap::len);
+        let mut rows: BTreeMap<u64, Block> = stored(before_ord, limit + 1 + changed)
+            .into_iter()
+            .filter(|(_, block)| self.place(lane, &block.id).is_none())
+            .collect();
+        for (ord, _, block) in self.page(lane, before_ord, limit + 1) {
+            if let Some(block) = block {
+                rows.insert(ord, block.clone());
+            }
+        }
+        let has_more = rows.len() > limit;
+        let mut newest: Vec<(u64, Block)> = rows.into_iter().rev().take(limit).collect();
+        newest.reverse();
+        (newest, has_more)
+    }
+
+    /// Every block that changed, for the checkpoint: lane, place, id, and the block or `None` when it was removed.
+    pub fn iter(&self) -> impl Iterator<Item = (Lane, u64, &str, Option<&Block>)> {
+        self.blocks.iter().map(|((lane, ord), dirty)| (*lane, *ord, dirty.id.as_str(), dirty.block.as_ref()))
+    }
+
+    /// How many blocks changed.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether none did.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Bytes of text and JSON that went into the changed blocks; an upper bound, for deciding on a checkpoint.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The blocks are stored: forgets them, and keeps the next places.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+        self.places.clear();
+        self.bytes = 0;
+    }
+
+    fn entry(&self, lane: Lane, ord: u64) -> Option<&Block> {
+        self.blocks.get(&(lane, ord)).and_then(|dirty| dirty.block.as_ref())
+    }
+
+    fn next(&mut self, lane: Lane) -> u64 {
+        let next = self.next_ord.entry(lane).or_insert(0);
+        let ord = *next;
+        *next += 1;
+        ord
+    }
+
+    fn set(&mut self, lane: Lane, ord: u64, id: &str, block: Option<Block>) {
+        if let Some(old) = self.place(lane, id).filter(|old| *old != ord) {
+            self.blocks.remove(&(lane, old));
+        }
+        self.bytes += block.as_ref().map_or(64, weight);
+        self.blocks.insert((lane, ord), Dirty { id: id.to_owned(), block });
+        self.places.entry(lane).or_default().insert(id.to_owned(), ord);
+    }
+}
+
+fn weight(block: &Block) -> usize {
+    serde_json::to_vec(block).map_or(0, |json| json.len())
+}

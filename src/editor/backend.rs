@@ -1,0 +1,293 @@
+//! The handlers: from LSP methods to events of the loop.
+//!
+//! Owns what each method means for the loop. Every handler's first statement hands its event over, synchronously, so that
+//! the order of the wire is the order of the loop; only requests then wait, for their own answer. Never decides anything
+//! about sessions.
+
+use std::future::{self, Future, Ready};
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{self, Error, ErrorCode as Number};
+use tower_lsp::lsp_types::{InitializeParams, InitializeResult, InitializedParams};
+use tower_lsp::{ClientSocket, LanguageServer, LspService};
+
+use super::client_watch;
+#[cfg(debug_assertions)]
+use super::fault::Fault;
+use super::frame::warning_message;
+use super::lifecycle::{EndCause, Lifecycle};
+use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
+use super::outbox::FrameOutbox;
+use super::{capabilities, courier::Courier, documents, options};
+use crate::app::inbox::{EditorEvent, Event, Reply};
+use crate::protocol::envelope::{self, Opened};
+use crate::protocol::method::{REQUESTS, RPC, WORKSPACE_TRUST};
+use crate::protocol::settings::{Overrides, WorkspaceConfiguration};
+use crate::protocol::{ErrorCode, Request, WireError};
+
+/// Notifications that we hear, and the name under which they pass the framework. The framework's own handlers would read
+/// them with types that re-spell every URI and drop without a word what does not fit; a dropped change of a document is a
+/// stale buffer.
+const HEARD: &[(&str, &str)] = &[
+    ("textDocument/didOpen", "heard:textDocument/didOpen"),
+    ("textDocument/didChange", "heard:textDocument/didChange"),
+    ("textDocument/didClose", "heard:textDocument/didClose"),
+    ("workspace/didChangeWorkspaceFolders", "heard:workspace/didChangeWorkspaceFolders"),
+    ("workspace/didChangeConfiguration", "heard:workspace/didChangeConfiguration"),
+    ("window/workDoneProgress/cancel", "heard:window/workDoneProgress/cancel"),
+    ("$/setTrace", "heard:$/setTrace"),
+    (WORKSPACE_TRUST, "heard:bb/workspaceTrust"),
+];
+
+/// What a method is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Answered.
+    Request,
+    /// Heard, under this name inside.
+    Notification(&'static str),
+    /// Neither.
+    No,
+}
+
+/// Looks a method of the wire up.
+pub fn known(method: &str) -> Known {
+    if matches!(method, "initialize" | "shutdown" | RPC) || REQUESTS.contains(&method) {
+        return Known::Request;
+    }
+    if method == "initialized" {
+        return Known::Notification("initialized");
+    }
+    HEARD
+        .iter()
+        .find(|(wire, _)| *wire == method)
+        .map_or(Known::No, |(_, inside)| Known::Notification(inside))
+}
+
+/// The framework's view of us.
+pub struct Backend {
+    /// The way to the loop.
+    pub courier: Arc<Courier>,
+    /// For warnings about options.
+    pub outbox: Arc<FrameOutbox>,
+    /// Opened by `initialized`.
+    pub gate: Arc<LogGate>,
+    /// Told when the editor's process ends.
+    pub lifecycle: Arc<Lifecycle>,
+    /// Flags and environment.
+    pub overrides: Overrides,
+    /// Faults for tests.
+    #[cfg(debug_assertions)]
+    pub fault: Fault,
+}
+
+type Answering = BoxFuture<'static, jsonrpc::Result<Value>>;
+
+/// The service with every method of the contract.
+pub fn service(backend: Backend) -> (LspService<Backend>, ClientSocket) {
+    let mut builder = LspService::build(move |_| backend)
+        .custom_method(RPC, |backend: &Backend, params: Value| backend.carry(&params));
+    for &method in REQUESTS {
+        builder = builder.custom_method(method, move |backend: &Backend, params: Value| {
+            backend.request(method, method, params)
+        });
+    }
+    for &(wire, inside) in HEARD {
+        builder = builder
+            .custom_method(inside, move |backend: &Backend, params: Value| backend.hear(wire, &params));
+    }
+    builder.finish()
+}
+
+#[tower_lsp::async_trait]
+impl LanguageServer for Backend {
+    /// The params come whole under `initializationOptions`, put there by `server`: the framework's own reading would
+    /// refuse the start for one odd capability.
+    async fn initialize(&self, params: InitializeParams) -> jsonrpc::Result<InitializeResult> {
+        let params = params.initialization_options.unwrap_or_default();
+        #[cfg(debug_assertions)]
+        self.fault.strike("initialize");
+        let (start_up, warnings) = options::read_start_up(&params, self.overrides.clone());
+        let encoding = start_up.encoding;
+        self.gate.set_trace(start_up.trace);
+        self.courier.tell(EditorEvent::Initialize(Box::new(start_up)));
+        for warning in &warnings {
+            self.outbox.answer(warning_message(warning));
+        }
+        if let Some(process_id) = params.get("processId").and_then(Value::as_u64)
+            && let Ok(process_id) = u32::try_from(process_id)
+        {
+            let lifecycle = Arc::clone(&self.lifecycle);
+            client_watch::watch(process_id, move || lifecycle.end(EndCause::EditorGone));
+        }
+        Ok(capabilities::announce(encoding))
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        self.gate.open();
+        self.courier.tell(EditorEvent::Initialized);
+    }
+
+    async fn shutdown(&self) -> jsonrpc::Result<()> {
+        let (reply, receiver) = Reply::new();
+        self.courier.ask(Event::Shutdown { reply });
+        match receiver.await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(to_rpc(&error)),
+            Err(_) => Err(to_rpc(&WireError::internal())),
+        }
+    }
+}
+
+impl Backend {
+    /// A request of the contract; `named` is how the wire called it, for faults.
+    fn request(&self, method: &str, named: &str, params: Value) -> Answering {
+        let asked = self.ask(method, named, params);
+        async move { asked.await.map_err(|error| to_rpc(&error)) }.boxed()
+    }
+
+    /// `bb/rpc`: what the envelope can say, it says.
+    fn carry(&self, params: &Value) -> Answering {
+        #[cfg(debug_assertions)]
+        self.fault.strike(RPC);
+        match envelope::open(params) {
+            Opened::Request { id, method, params } => {
+                let asked = self.ask(&method, RPC, params);
+                async move {
+                    let answer = match asked.await {
+                        Ok(result) => envelope::succeeded(id, result),
+                        Err(error) => envelope::failed(id, &error),
+                    };
+                    serde_json::to_value(answer).map_err(|_| to_rpc(&WireError::internal()))
+                }
+                .boxed()
+            }
+            Opened::Violation(answer) => {
+                let why = answer.error.as_ref().map_or("", |error| error.message.as_str());
+                tracing::warn!(target: PROTOCOL_VIOLATION, "An envelope was refused: {why}");
+                future::ready(serde_json::to_value(answer).map_err(|_| to_rpc(&WireError::internal())))
+                    .boxed()
+            }
+            Opened::Unanswerable(error) => {
+                tracing::warn!(target: PROTOCOL_VIOLATION, "An envelope was refused: {}", error.message);
+                future::ready(Err(to_rpc(&error))).boxed()
+            }
+        }
+    }
+
+    /// Hands a request over now; the future only waits for its answer.
+    fn ask(
+        &self,
+        method: &str,
+        named: &str,
+        params: Value,
+    ) -> impl Future<Output = Result<Value, WireError>> + Send + use<> {
+        #[cfg(debug_assertions)]
+        let waits = {
+            self.fault.strike(named);
+            self.fault.waits(named)
+        };
+        #[cfg(not(debug_assertions))]
+        let (_, waits) = (named, false);
+        let waiting = Request::parse(method, params).map(|request| {
+            let (reply, receiver) = Reply::new();
+            if waits {
+                return (Some(reply), receiver);
+            }
+            self.courier.ask(Event::Request { request, reply });
+            (None, receiver)
+        });
+        if let Err(error) = &waiting {
+            tracing::warn!(target: PROTOCOL_VIOLATION, "A request was refused: {}", error.message);
+        }
+        async move {
+            // A reply that is kept here is never answered: the fault `slow`.
+            let (_kept, receiver) = waiting?;
+            receiver.await.unwrap_or_else(|_| Err(WireError::internal()))
+        }
+    }
+
+    /// A notification.
+    fn hear(&self, method: &str, params: &Value) -> Ready<()> {
+        #[cfg(debug_assertions)]
+        self.fault.strike(method);
+        match self.read(method, params) {
+            Some(event) => self.courier.tell(event),
+            None => {
+                tracing::warn!(target: PROTOCOL_VIOLATION, "The params of `{method}` do not fit and were ignored.");
+            }
+        }
+        future::ready(())
+    }
+
+    fn read(&self, method: &str, params: &Value) -> Option<EditorEvent> {
+        Some(match method {
+            "textDocument/didOpen" => EditorEvent::Document(documents::read_open(params)),
+            "textDocument/didChange" => EditorEvent::Document(documents::read_change(params)),
+            "textDocument/didClose" => EditorEvent::Document(documents::read_close(params)),
+            "workspace/didChangeWorkspaceFolders" => {
+                let event = params.get("event")?;
+                let listed = |key: &str| event.get(key).and_then(Value::as_array).into_iter().flatten();
+                EditorEvent::FoldersChanged {
+                    added: listed("added").filter_map(options::read_folder).collect(),
+                    removed: listed("removed")
+                        .filter_map(|folder| folder.get("uri")?.as_str().map(str::to_owned))
+                        .collect(),
+                }
+            }
+            "workspace/didChangeConfiguration" => match params.pointer("/settings/breadboard") {
+                Some(section) if !section.is_null() => EditorEvent::Configuration(
+                    serde_json::from_value::<WorkspaceConfiguration>(section.clone()).ok()?,
+                ),
+                Some(_) | None => EditorEvent::ConfigurationChanged,
+            },
+            "window/workDoneProgress/cancel" => EditorEvent::ProgressCancelled {
+                token: match params.get("token")? {
+                    Value::String(token) => token.clone(),
+                    Value::Number(token) => token.to_string(),
+                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+                },
+            },
+            "$/setTrace" => {
+                let level = options::read_trace(params.get("value")?)?;
+                self.gate.set_trace(level);
+                EditorEvent::TraceSet { level }
+            }
+            WORKSPACE_TRUST => EditorEvent::WorkspaceTrust { trusted: params.get("trusted")?.as_bool()? },
+            _ => return None,
+        })
+    }
+}
+
+/// A refusal of the contract in the framework's words.
+pub fn to_rpc(error: &WireError) -> Error {
+    Error {
+        code: Number::from(error.code.number()),
+        message: error.message.clone().into(),
+        data: Some(error.data()),
+    }
+}
+
+/// The framework's own errors carry no code of ours; here they get one, and a sentence.
+pub fn complete(mut error: Error) -> Error {
+    if error.data.as_ref().is_some_and(|data| data.get("code").is_some()) {
+        return error;
+    }
+    let code = match error.code {
+        Number::InvalidParams => ErrorCode::InvalidParams,
+        Number::MethodNotFound => ErrorCode::UnknownMethod,
+        Number::InternalError => return to_rpc(&WireError::internal()),
+        Number::RequestCancelled => {
+            error.message = "The request was cancelled by the editor.".into();
+            ErrorCode::Cancelled
+        }
+        Number::ParseError | Number::InvalidRequest | Number::ContentModified | Number::ServerError(_) => {
+            return error;
+        }
+    };
+    error.data = Some(json!({ "code": code }));
+    error
+}

@@ -1,0 +1,86 @@
+//! Watches the process of the editor, so that no server outlives a crashed one whose pipes somebody else still holds.
+//!
+//! Owns one thread that waits for that process to end. Never ends anything itself. On Linux it waits on a pidfd; on other
+//! Unixes it looks every 300 ms; elsewhere the end of stdin must do.
+
+/// Calls `on_gone`, on a thread of its own, when the process ends or is not there.
+#[cfg(unix)]
+pub fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
+    let Some(pid) = i32::try_from(process_id).ok().and_then(rustix::process::Pid::from_raw) else { return };
+    let spawned = std::thread::Builder::new().name("client-watch".to_owned()).spawn(move || {
+        wait_for_end(pid);
+        on_gone();
+    });
+    if let Err(error) = spawned {
+        tracing::warn!(
+            "The editor's process cannot be watched ({error}); the end of stdin still ends the server."
+        );
+    }
+}
+
+/// Nothing to wait on here.
+#[cfg(not(unix))]
+pub fn watch(_process_id: u32, _on_gone: impl FnOnce() + Send + 'static) {}
+
+#[cfg(target_os = "linux")]
+fn wait_for_end(pid: rustix::process::Pid) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+    use rustix::process::{PidfdFlags, pidfd_open};
+
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => loop {
+            match poll(&mut [PollFd::new(&process, PollFlags::IN)], None) {
+                Ok(_) => return,
+                Err(Errno::INTR) => {}
+                Err(_) => return look_until_gone(pid),
+            }
+        },
+        Err(Errno::SRCH) => {}
+        // An old kernel, or a sandbox that forbids it.
+        Err(_) => look_until_gone(pid),
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn wait_for_end(pid: rustix::process::Pid) {
+    look_until_gone(pid);
+}
+
+#[cfg(unix)]
+fn look_until_gone(pid: rustix::process::Pid) {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(300);
+    // Not being allowed to signal it means that it is there.
+    while rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH) {
+        std::thread::sleep(PAUSE);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_process_is_told_and_not_its_life() {
+        let mut client = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let (told, hears) = mpsc::channel();
+        watch(client.id(), move || told.send(()).unwrap());
+        assert_eq!(hears.try_recv(), Err(mpsc::TryRecvError::Empty));
+        drop(client.stdin.take());
+        hears.recv_timeout(Duration::from_secs(10)).unwrap();
+        client.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_told_at_once() {
+        let mut client = Command::new("true").spawn().unwrap();
+        client.wait().unwrap();
+        let (told, hears) = mpsc::channel();
+        watch(client.id(), move || told.send(()).unwrap());
+        hears.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+}

@@ -1,0 +1,241 @@
+//! Reads `initialize` leniently: what cannot be read is left out and said, and nothing in it stops the start.
+//!
+//! Owns the way from the params of `initialize` to `StartUp`. Never merges settings and never looks at the disk.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
+use crate::domain::edits::overlay::PositionEncoding;
+use crate::protocol::settings::{AgentSetting, DeliverySetting, InitializationOptions, Overrides};
+
+/// What `initialize` said, and one sentence for each thing in it that could not be used.
+pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<String>) {
+    let (options, warnings) = read_options(params.get("initializationOptions").unwrap_or(&Value::Null));
+    let start_up = StartUp {
+        options,
+        overrides,
+        folders: read_folders(params),
+        encoding: read_encoding(params),
+        editor: read_abilities(params),
+        trace: params.get("trace").and_then(read_trace).unwrap_or_default(),
+    };
+    (start_up, warnings)
+}
+
+/// A trace level, where it is one.
+pub fn read_trace(value: &Value) -> Option<TraceLevel> {
+    match value.as_str()? {
+        "off" => Some(TraceLevel::Off),
+        "messages" => Some(TraceLevel::Messages),
+        "verbose" => Some(TraceLevel::Verbose),
+        _ => None,
+    }
+}
+
+/// A workspace folder, where it is one.
+pub fn read_folder(value: &Value) -> Option<Folder> {
+    let uri = value.get("uri")?.as_str()?;
+    let name = value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    Some(folder(uri, name))
+}
+
+fn folder(uri: &str, name: Option<&str>) -> Folder {
+    let url = Url::parse(uri).ok();
+    let path = url.as_ref().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());
+    let name = name.map(str::to_owned).or_else(|| {
+        let last = path.as_ref()?.file_name()?;
+        Some(last.to_string_lossy().into_owned())
+    });
+    Folder { uri: uri.to_owned(), name: name.unwrap_or_else(|| "workspace".to_owned()), path }
+}
+
+fn read_folders(params: &Value) -> Vec<Folder> {
+    if let Some(folders) = params.get("workspaceFolders").and_then(Value::as_array)
+        && !folders.is_empty()
+    {
+        return folders.iter().filter_map(read_folder).collect();
+    }
+    if let Some(uri) = params.get("rootUri").and_then(Value::as_str).filter(|uri| !uri.is_empty()) {
+        return vec![folder(uri, None)];
+    }
+    let root = params.get("rootPath").and_then(Value::as_str).filter(|path| !path.is_empty());
+    root.and_then(|path| Url::from_file_path(path).ok())
+        .map(|url| folder(url.as_str(), None))
+        .into_iter()
+        .collect()
+}
+
+/// The first encoding of the client's list that we know; UTF-16 when it lists none.
+fn read_encoding(params: &Value) -> PositionEncoding {
+    let listed = params.pointer("/capabilities/general/positionEncodings").and_then(Value::as_array);
+    let known = |value: &Value| match value.as_str()? {
+        "utf-8" => Some(PositionEncoding::Utf8),
+        "utf-16" => Some(PositionEncoding::Utf16),
+        "utf-32" => Some(PositionEncoding::Utf32),
+        _ => None,
+    };
+    listed.and_then(|listed| listed.iter().find_map(known)).unwrap_or_default()
+}
+
+fn read_abilities(params: &Value) -> EditorAbilities {
+    let able = |path: &str| params.pointer(path).and_then(Value::as_bool).unwrap_or(false);
+    EditorAbilities {
+        work_done_progress: able("/capabilities/window/workDoneProgress"),
+        apply_edit: able("/capabilities/workspace/applyEdit"),
+        document_changes: able("/capabilities/workspace/workspaceEdit/documentChanges"),
+        configuration: able("/capabilities/workspace/configuration"),
+        register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
+        terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
+    }
+}
+
+/// Every option on its own, so that one bad value does not take the others with it.
+fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
+    let mut warnings = Vec::new();
+    let given = match value {
+        Value::Object(given) => given,
+        Value::Null => return (InitializationOptions::default(), warnings),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            warnings.push(
+                "The initializationOptions are not an object and were ignored; send an object, or none."
+                    .to_owned(),
+            );
+            return (InitializationOptions::default(), warnings);
+        }
+    };
+    let agents = one::<Map<String, Value>>(given, "agents", "agents", &mut warnings).map(|agents| {
+        let names: Vec<String> = agents.keys().cloned().collect();
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let agent: AgentSetting = one(&agents, &name, &format!("agents.{name}"), &mut warnings)?;
+                Some((name, agent))
+            })
+            .collect()
+    });
+    let delivery = one::<Map<String, Value>>(given, "delivery", "delivery", &mut warnings).map(|delivery| {
+        DeliverySetting {
+            max_latency_ms: one(&delivery, "maxLatencyMs", "delivery.maxLatencyMs", &mut warnings),
+            max_events: one(&delivery, "maxEvents", "delivery.maxEvents", &mut warnings),
+            max_bytes: one(&delivery, "maxBytes", "delivery.maxBytes", &mut warnings),
+        }
+    });
+    let options = InitializationOptions {
+        engine: one(given, "engine", "engine", &mut warnings),
+        agents,
+        model: one(given, "model", "model", &mut warnings),
+        workspace_trusted: one(given, "workspaceTrusted", "workspaceTrusted", &mut warnings),
+        state_dir: one(given, "stateDir", "stateDir", &mut warnings),
+        delivery,
+    };
+    (options, warnings)
+}
+
+fn one<T: DeserializeOwned>(
+    given: &Map<String, Value>,
+    key: &str,
+    name: &str,
+    warnings: &mut Vec<String>,
+) -> Option<T> {
+    let value = given.get(key).filter(|value| !value.is_null())?;
+    match serde_json::from_value(value.clone()) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let why: String = error.to_string().chars().take(200).collect();
+            warnings.push(format!(
+                "The option `{name}` cannot be used ({why}) and was ignored; correct it in the settings of the editor."
+            ));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_full_initialize_is_read() {
+        let params = json!({
+            "trace": "verbose",
+            "workspaceFolders": [
+                { "uri": "file:///w/a%20b", "name": "first" }, { "uri": "vscode-vfs://x/y", "name": "" }, 5
+            ],
+            "rootUri": "file:///not/this",
+            "capabilities": {
+                "general": { "positionEncodings": ["utf-7", "utf-32", "utf-8"] },
+                "window": { "workDoneProgress": true },
+                "workspace": { "applyEdit": true, "configuration": true,
+                    "workspaceEdit": { "documentChanges": true },
+                    "didChangeConfiguration": { "dynamicRegistration": true } },
+                "experimental": { "breadboard": { "terminalRun": true } },
+            },
+            "initializationOptions": { "workspaceTrusted": true, "unknown": 5, "delivery": { "maxEvents": 3 } },
+        });
+        let (start_up, warnings) = read_start_up(&params, Overrides::default());
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!(
+            start_up.folders,
+            [
+                Folder {
+                    uri: "file:///w/a%20b".to_owned(),
+                    name: "first".to_owned(),
+                    path: Some("/w/a b".into())
+                },
+                Folder { uri: "vscode-vfs://x/y".to_owned(), name: "workspace".to_owned(), path: None },
+            ]
+        );
+        assert_eq!(start_up.encoding, PositionEncoding::Utf32);
+        assert_eq!(start_up.trace, TraceLevel::Verbose);
+        assert_eq!(
+            start_up.editor,
+            EditorAbilities {
+                work_done_progress: true,
+                apply_edit: true,
+                document_changes: true,
+                configuration: true,
+                register_configuration: true,
+                terminal_run: true
+            }
+        );
+        assert_eq!(start_up.options.workspace_trusted, Some(true));
+        assert_eq!(start_up.options.delivery.and_then(|delivery| delivery.max_events), Some(3));
+    }
+
+    #[test]
+    fn older_ways_to_name_the_root_count_when_there_are_no_folders() {
+        let folders =
+            |params: Value| read_folders(&params).into_iter().map(|folder| folder.uri).collect::<Vec<_>>();
+        assert_eq!(folders(json!({ "workspaceFolders": null, "rootUri": "file:///r" })), ["file:///r"]);
+        assert_eq!(
+            folders(json!({ "workspaceFolders": [], "rootUri": null, "rootPath": "/p q" })),
+            ["file:///p%20q"]
+        );
+        assert_eq!(folders(json!({ "rootUri": "", "rootPath": "relative" })), Vec::<String>::new());
+        assert_eq!(read_encoding(&json!({})), PositionEncoding::Utf16);
+    }
+
+    #[test]
+    fn one_bad_option_is_named_and_the_others_are_kept() {
+        let (options, warnings) = read_options(&json!({
+            "engine": { "kind": "steam" },
+            "agents": { "good": { "command": "a" }, "bad": { "command": 5 } },
+            "delivery": { "maxEvents": "many", "maxBytes": 5 },
+            "stateDir": "/s",
+        }));
+        assert_eq!(options.state_dir.as_deref(), Some("/s"));
+        assert_eq!(options.engine, None);
+        assert_eq!(
+            options.agents.map(|agents| agents.into_keys().collect::<Vec<_>>()),
+            Some(vec!["good".to_owned()])
+        );
+        assert_eq!(options.delivery.and_then(|delivery| delivery.max_bytes), Some(5));
+        let named: Vec<&str> = warnings.iter().filter_map(|warning| warning.split('`').nth(1)).collect();
+        assert_eq!(named, ["agents.bad", "delivery.maxEvents", "engine"]);
+        assert_eq!(read_options(&json!([])).1.len(), 1);
+    }
+}

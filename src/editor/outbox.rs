@@ -1,0 +1,375 @@
+//! `FrameOutbox`: the one writer of stdout.
+//!
+//! Owns the order in which frames leave, their headers, the bounds of the three lanes and the redaction of secrets. Never
+//! knows what a message means, and never blocks whoever hands one over: one thread of its own writes.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use memchr::memmem::Finder;
+use serde_json::json;
+
+use crate::app::ports::{Outbox, Secret};
+
+/// Bytes of `bb/*` frames that may wait. The journal holds the rest, so a few dozen batches are enough to keep a pipe busy
+/// and little enough that an editor that wakes up does not read stale minutes first.
+const PUSH_BYTES: usize = 4 << 20;
+
+/// Frames of `bb/*` that may wait, so that tiny ones do not hide behind the bound of bytes.
+const PUSH_FRAMES: usize = 4_096;
+
+/// Bytes of answers that may wait before the reader stops to take requests. Answers are never refused; whoever asks
+/// without reading is held back instead.
+pub const ANSWERS_PAUSE: usize = 8 << 20;
+
+/// Log messages that may wait. They are best effort: further ones are counted, not kept.
+const LOG_FRAMES: usize = 256;
+
+/// About how much goes out with one write: what a Linux pipe holds.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// How soon `on_drained` is asked again when it was not taken.
+const ASK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Secrets shorter than this would take pieces out of ordinary text.
+const SHORTEST_SECRET: usize = 6;
+
+const REDACTED: &[u8] = b"[redacted]";
+
+/// The one writer of stdout. See the module.
+pub struct FrameOutbox {
+    queue: Mutex<Queue>,
+    /// Work for the writer.
+    work: Condvar,
+    /// Something was written, or the writer died.
+    progress: Condvar,
+    secrets: RwLock<Vec<Hidden>>,
+    hides: AtomicBool,
+}
+
+/// One spelling of a secret, ready to be searched for.
+struct Hidden {
+    spelling: Vec<u8>,
+    finder: Finder<'static>,
+}
+
+#[derive(Default)]
+struct Queue {
+    segments: VecDeque<Segment>,
+    /// Emptied buffers, so that the hot lane does not allocate.
+    spare: Vec<Vec<u8>>,
+    push_bytes: usize,
+    push_frames: usize,
+    answer_bytes: usize,
+    log_frames: usize,
+    log_dropped: u64,
+    /// `push` was refused and nobody heard yet that there is room again.
+    owes_drained: bool,
+    /// The writer holds a segment that is not written yet.
+    writing: bool,
+    dead: bool,
+}
+
+/// Frames that leave with one write, and what they count for.
+#[derive(Default)]
+struct Segment {
+    bytes: Vec<u8>,
+    push_bytes: usize,
+    push_frames: usize,
+    answer_bytes: usize,
+    log_frames: usize,
+}
+
+enum Lane {
+    Push,
+    Answer,
+    Log,
+}
+
+impl FrameOutbox {
+    /// Starts the writer thread.
+    ///
+    /// `on_drained` is called on the writer thread after a refused `push`, once less than a quarter of the bound waits; it
+    /// says whether it was heard, and is called again a little later when not. `on_dead` is called once, when a write
+    /// fails: nobody reads us any more. Neither may block.
+    pub fn start(
+        out: impl Write + Send + 'static,
+        on_drained: impl Fn() -> bool + Send + Sync + 'static,
+        on_dead: impl Fn() + Send + 'static,
+    ) -> Arc<Self> {
+        let outbox = Arc::new(Self {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            progress: Condvar::new(),
+            secrets: RwLock::default(),
+            hides: AtomicBool::new(false),
+        });
+        let writer = Arc::clone(&outbox);
+        let spawned = std::thread::Builder::new()
+            .name("outbox".to_owned())
+            .spawn(move || writer.write_all(out, &on_drained, &on_dead));
+        if spawned.is_err() {
+            outbox.lock().dead = true;
+        }
+        outbox
+    }
+
+    /// Queues an answer, or a message of the framework's lane. Never refused.
+    pub fn answer(&self, message: Vec<u8>) {
+        let message = self.scrub(message);
+        let mut queue = self.lock();
+        if queue.dead {
+            return;
+        }
+        queue.append(&message, Lane::Answer);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    /// Queues a log message if fewer than 256 wait; dropped ones are counted, and the next one that fits is preceded by a
+    /// warning that says how many are missing.
+    pub fn log(&self, message: Vec<u8>) {
+        let message = self.scrub(message);
+        let mut queue = self.lock();
+        if queue.dead {
+            return;
+        }
+        if queue.log_frames >= LOG_FRAMES {
+            queue.log_dropped += 1;
+            return;
+        }
+        let dropped = std::mem::take(&mut queue.log_dropped);
+        if dropped > 0 {
+            let notice = json!({
+                "jsonrpc": "2.0",
+                "method": "window/logMessage",
+                "params": { "type": 2, "message": format!("{dropped} log messages were dropped here, because the editor did not read them in time.") },
+            });
+            queue.append(notice.to_string().as_bytes(), Lane::Log);
+        }
+        queue.append(&message, Lane::Log);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    /// Bytes of answers that wait to be written.
+    pub fn answers_waiting_bytes(&self) -> usize {
+        self.lock().answer_bytes
+    }
+
+    /// Blocks while more than 8 MiB of answers wait; returns at once when nobody reads us any more.
+    pub fn wait_for_answer_room(&self) {
+        let mut queue = self.lock();
+        while queue.answer_bytes > ANSWERS_PAUSE && !queue.dead {
+            queue = self.progress.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until everything queued is written. `false`: the deadline passed first, or nobody reads us any more.
+    pub fn drain(&self, deadline: Duration) -> bool {
+        let until = Instant::now() + deadline;
+        let mut queue = self.lock();
+        while !queue.dead && (queue.writing || !queue.segments.is_empty()) {
+            let Some(left) = until.checked_duration_since(Instant::now()) else { return false };
+            queue = self.progress.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !queue.dead
+    }
+
+    fn write_all(&self, mut out: impl Write, on_drained: &dyn Fn() -> bool, on_dead: &dyn Fn()) {
+        loop {
+            let Some(segment) = self.next_segment(on_drained) else { return };
+            let outcome = out.write_all(&segment.bytes).and_then(|()| out.flush());
+            let mut queue = self.lock();
+            queue.settle(segment);
+            if outcome.is_err() {
+                queue.dead = true;
+                queue.segments.clear();
+            }
+            drop(queue);
+            self.progress.notify_all();
+            if outcome.is_err() {
+                on_dead();
+                return;
+            }
+        }
+    }
+
+    /// Waits for the next segment; tells `on_drained` on the way when it is owed.
+    fn next_segment(&self, on_drained: &dyn Fn() -> bool) -> Option<Segment> {
+        let mut queue = self.lock();
+        loop {
+            if queue.dead {
+                return None;
+            }
+            if queue.owes_drained && queue.push_bytes < PUSH_BYTES / 4 && queue.push_frames < PUSH_FRAMES / 4
+            {
+                queue.owes_drained = false;
+                // Without the lock: the callback may push.
+                drop(queue);
+                let heard = on_drained();
+                queue = self.lock();
+                queue.owes_drained |= !heard;
+                if !heard && queue.segments.is_empty() {
+                    queue =
+                        self.work.wait_timeout(queue, ASK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+                    continue;
+                }
+            }
+            if let Some(segment) = queue.segments.pop_front() {
+                queue.writing = true;
+                return Some(segment);
+            }
+            queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The message without secrets.
+    fn scrub(&self, message: Vec<u8>) -> Vec<u8> {
+        if !self.hides.load(Ordering::Acquire) {
+            return message;
+        }
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        secrets.iter().fold(message, |message, secret| secret.remove_from(message))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outbox for FrameOutbox {
+    fn push(&self, message: Vec<u8>) -> bool {
+        let message = self.scrub(message);
+        let mut queue = self.lock();
+        if queue.dead {
+            return false;
+        }
+        let full = queue.push_frames >= PUSH_FRAMES || queue.push_bytes + message.len() > PUSH_BYTES;
+        // A message above the bound goes alone, or it would never go.
+        if full && queue.push_frames > 0 {
+            queue.owes_drained = true;
+            return false;
+        }
+        let idle = queue.segments.is_empty();
+        queue.append(&message, Lane::Push);
+        drop(queue);
+        if idle {
+            self.work.notify_one();
+        }
+        true
+    }
+
+    fn hide(&self, secret: &Secret) {
+        if secret.0.len() < SHORTEST_SECRET {
+            return;
+        }
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        for spelling in spellings(&secret.0) {
+            if secrets.iter().any(|known| known.spelling == spelling) {
+                continue;
+            }
+            let finder = Finder::new(&spelling).into_owned();
+            secrets.push(Hidden { spelling, finder });
+        }
+        // The longest first, so that a secret inside another does not leave the rest of it readable.
+        secrets.sort_by_key(|known| std::cmp::Reverse(known.spelling.len()));
+        self.hides.store(true, Ordering::Release);
+    }
+}
+
+/// A secret as it stands in a JSON text, and raw.
+fn spellings(secret: &str) -> Vec<Vec<u8>> {
+    let mut spellings = vec![secret.as_bytes().to_vec()];
+    if let Ok(quoted) = serde_json::to_string(secret) {
+        let escaped = quoted.as_bytes()[1..quoted.len() - 1].to_vec();
+        if escaped != spellings[0] {
+            spellings.push(escaped);
+        }
+    }
+    spellings
+}
+
+impl Hidden {
+    fn remove_from(&self, message: Vec<u8>) -> Vec<u8> {
+        let Some(first) = self.finder.find(&message) else { return message };
+        let mut clean = Vec::with_capacity(message.len());
+        let (mut rest, mut found) = (message.as_slice(), Some(first));
+        while let Some(at) = found {
+            clean.extend_from_slice(&rest[..at]);
+            clean.extend_from_slice(REDACTED);
+            rest = &rest[at + self.spelling.len()..];
+            found = self.finder.find(rest);
+        }
+        clean.extend_from_slice(rest);
+        clean
+    }
+}
+
+impl Queue {
+    fn append(&mut self, message: &[u8], lane: Lane) {
+        let full = self.segments.back().is_none_or(|last| last.bytes.len() + message.len() > WRITE_BYTES);
+        if full {
+            let bytes = self.spare.pop().unwrap_or_default();
+            self.segments.push_back(Segment { bytes, ..Segment::default() });
+        }
+        let Some(segment) = self.segments.back_mut() else { return };
+        write_header(&mut segment.bytes, message.len());
+        segment.bytes.extend_from_slice(message);
+        match lane {
+            Lane::Push => {
+                segment.push_bytes += message.len();
+                segment.push_frames += 1;
+                self.push_bytes += message.len();
+                self.push_frames += 1;
+            }
+            Lane::Answer => {
+                segment.answer_bytes += message.len();
+                self.answer_bytes += message.len();
+            }
+            Lane::Log => {
+                segment.log_frames += 1;
+                self.log_frames += 1;
+            }
+        }
+    }
+
+    /// Takes what was written out of the counts.
+    fn settle(&mut self, segment: Segment) {
+        self.writing = false;
+        self.push_bytes -= segment.push_bytes;
+        self.push_frames -= segment.push_frames;
+        self.answer_bytes -= segment.answer_bytes;
+        self.log_frames -= segment.log_frames;
+        let mut bytes = segment.bytes;
+        // A buffer that grew for one huge answer is given back to the system.
+        if self.spare.len() < 8 && bytes.capacity() <= 2 * WRITE_BYTES {
+            bytes.clear();
+            self.spare.push(bytes);
+        }
+    }
+}
+
+/// `Content-Length: n` without the formatting machinery; this runs a million times a second.
+fn write_header(bytes: &mut Vec<u8>, length: usize) {
+    let mut digits = [0_u8; 20];
+    let (mut at, mut left) = (digits.len(), length);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    bytes.extend_from_slice(b"Content-Length: ");
+    bytes.extend_from_slice(&digits[at..]);
+    bytes.extend_from_slice(b"\r\n\r\n");
+}
+
+#[cfg(test)]
+#[path = "outbox_tests.rs"]
+mod tests;

@@ -1,0 +1,391 @@
+//! The reader: takes frames in their order, lets the framework handle them, and sends every answer.
+//!
+//! Owns the reading thread, requests in flight, cancellation and the net under panics. The framework's own transport is not
+//! used: it stops at one bad frame, handles four messages at a time in any order, and dies with a handler. Here every
+//! message is polled once where it is read, which hands its event to the loop in order; what then waits for the loop waits
+//! on one runtime thread. Never decides anything about sessions.
+
+use std::io::{self, BufReader, Read};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use dashmap::DashMap;
+use futures::FutureExt;
+use serde_json::{Value, json};
+use tower::Service;
+use tower_lsp::jsonrpc::{Request, Response};
+use tower_lsp::{ClientSocket, ExitedError, LspService};
+
+use super::backend::{self, Backend, Known};
+use super::courier::Courier;
+#[cfg(debug_assertions)]
+use super::fault::Fault;
+use super::frame::{self, INVALID_REQUEST, Message, NOT_INITIALIZED, RequestId};
+use super::guard::{Guard, Inbound};
+use super::lifecycle::{EndCause, Lifecycle};
+use super::log_layer::{LogGate, PROTOCOL_VIOLATION, WIRE};
+use super::outbox::FrameOutbox;
+use super::skim::Skimmed;
+use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox};
+use crate::protocol::settings::Overrides;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Requests that may wait for their answers. The loop answers in microseconds; only asks of files, models and engines take
+/// longer, and no editor has hundreds of those. The next one is refused with `overloaded`.
+const IN_FLIGHT: usize = 512;
+
+/// What `main` wires to the editor.
+pub struct Edge {
+    /// The one writer of stdout.
+    pub outbox: Arc<FrameOutbox>,
+    /// The way to the loop.
+    pub inbox: Inbox,
+    /// Flags and environment; they go to the loop with `initialize`.
+    pub overrides: Overrides,
+    /// The end of the process.
+    pub lifecycle: Arc<Lifecycle>,
+    /// The gate of the `LogLayer`.
+    pub gate: Arc<LogGate>,
+}
+
+/// Serves one editor on this thread until the process ends.
+pub fn serve(stdin: impl Read, edge: Edge) -> ! {
+    let lifecycle = Arc::clone(&edge.lifecycle);
+    lifecycle.drains(Arc::clone(&edge.outbox));
+    let cause = match Driver::start(edge) {
+        Ok(mut driver) => driver.run(stdin),
+        Err(error) => {
+            tracing::error!("The editor cannot be served, because a thread could not be started: {error}.");
+            EndCause::StdinClosed
+        }
+    };
+    lifecycle.end(cause);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// How far the conversation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Before `initialize`.
+    New,
+    Ready,
+    ShutDown,
+}
+
+struct Driver {
+    service: LspService<Backend>,
+    /// Kept because the service would close without it; nothing of ours goes through it.
+    _socket: ClientSocket,
+    phase: Phase,
+    courier: Arc<Courier>,
+    answers: Arc<Answers>,
+    lifecycle: Arc<Lifecycle>,
+    runtime: tokio::runtime::Handle,
+    /// The id under which the framework knows the next request. Its own, so that neither the editor's large ids nor one
+    /// left over from a panic can be in the way.
+    next_id: i32,
+}
+
+/// Requests in flight and the way their answers go.
+struct Answers {
+    outbox: Arc<FrameOutbox>,
+    in_flight: DashMap<RequestId, i32>,
+    lifecycle: Arc<Lifecycle>,
+}
+
+type Handled = std::thread::Result<Result<Option<Response>, ExitedError>>;
+
+impl Driver {
+    fn start(edge: Edge) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let handle = runtime.handle().clone();
+        std::thread::Builder::new()
+            .name("answers".to_owned())
+            .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+        let courier = Courier::new(edge.inbox, handle.clone());
+        let (service, socket) = backend::service(Backend {
+            courier: Arc::clone(&courier),
+            outbox: Arc::clone(&edge.outbox),
+            gate: edge.gate,
+            lifecycle: Arc::clone(&edge.lifecycle),
+            overrides: edge.overrides,
+            #[cfg(debug_assertions)]
+            fault: Fault::from_env(),
+        });
+        Ok(Self {
+            service,
+            _socket: socket,
+            phase: Phase::New,
+            courier,
+            answers: Arc::new(Answers {
+                outbox: edge.outbox,
+                in_flight: DashMap::new(),
+                lifecycle: Arc::clone(&edge.lifecycle),
+            }),
+            lifecycle: edge.lifecycle,
+            runtime: handle,
+            next_id: 0,
+        })
+    }
+
+    /// Reads until the end, and says which end.
+    fn run(&mut self, stdin: impl Read) -> EndCause {
+        let mut guard = Guard::new(BufReader::with_capacity(64 << 10, stdin));
+        loop {
+            let inbound = guard.next();
+            match inbound {
+                Inbound::End => return EndCause::StdinClosed,
+                Inbound::Message(Message::Notification { method, .. }) if method == "exit" => {
+                    return EndCause::Exit;
+                }
+                inbound => self.take(inbound),
+            }
+            // Whoever asks without reading the answers is held back here; see `ANSWERS_PAUSE`.
+            self.answers.outbox.wait_for_answer_room();
+        }
+    }
+
+    fn take(&mut self, inbound: Inbound) {
+        match inbound {
+            Inbound::Message(Message::Request { id, method, params }) => self.request(id, &method, params),
+            Inbound::Message(Message::Notification { method, params }) => self.notification(&method, params),
+            Inbound::Message(Message::Response { id, outcome }) => self.response(id, outcome),
+            Inbound::Refused(refusal) => {
+                tracing::warn!(target: PROTOCOL_VIOLATION, "{}", refusal.message);
+                let answer =
+                    frame::error_message(refusal.id.as_ref(), refusal.number, &refusal.message, None);
+                self.answers.outbox.answer(answer);
+            }
+            Inbound::TooLarge { skimmed, bytes } => self.too_large(skimmed, bytes),
+            Inbound::End => {}
+        }
+    }
+
+    fn request(&mut self, id: RequestId, method: &str, params: Option<Value>) {
+        tracing::debug!(target: WIRE, id = %id.to_value(), "Received request `{method}`.");
+        let refuse = |number, message: &str| {
+            self.answers.outbox.answer(frame::error_message(Some(&id), number, message, None));
+        };
+        match self.phase {
+            Phase::New if method != "initialize" => {
+                return refuse(
+                    NOT_INITIALIZED,
+                    "breadboard-ls is not initialized yet; send `initialize` first.",
+                );
+            }
+            Phase::ShutDown => {
+                return refuse(
+                    INVALID_REQUEST,
+                    "breadboard-ls is shut down and takes no more requests; start it again.",
+                );
+            }
+            Phase::Ready if method == "initialize" => {
+                return refuse(
+                    INVALID_REQUEST,
+                    "breadboard-ls is initialized already; one `initialize` is enough.",
+                );
+            }
+            Phase::New | Phase::Ready => {}
+        }
+        match backend::known(method) {
+            Known::Request => {}
+            Known::Notification(_) => {
+                return refuse(INVALID_REQUEST, "This method is a notification; send it without an id.");
+            }
+            Known::No => {
+                let short: String = method.chars().take(80).collect();
+                tracing::warn!(target: PROTOCOL_VIOLATION, "An unknown method was asked for: `{short}`.");
+                let error = WireError::new(
+                    ErrorCode::UnknownMethod,
+                    format!("There is no method `{short}`; `initialize` announces the ones there are."),
+                );
+                return self.answers.outbox.answer(frame::refusal_message(&id, &error));
+            }
+        }
+        if self.answers.in_flight.contains_key(&id) {
+            return refuse(INVALID_REQUEST, "A request with this id waits for its answer; use another id.");
+        }
+        if self.answers.in_flight.len() >= IN_FLIGHT && method != "shutdown" {
+            let error = WireError::new(
+                ErrorCode::Overloaded,
+                format!("{IN_FLIGHT} requests wait for their answers; wait for one of them, then try again."),
+            );
+            return self.answers.outbox.answer(frame::refusal_message(&id, &error));
+        }
+        let params = match method {
+            "initialize" => Some(json!({ "capabilities": {}, "initializationOptions": params })),
+            "shutdown" => None,
+            _ => Some(params.unwrap_or_else(|| json!({}))),
+        };
+        if method == "shutdown" {
+            self.phase = Phase::ShutDown;
+            self.lifecycle.shutdown_accepted();
+        }
+        self.handle(id, method, params);
+    }
+
+    /// Polls a request once, here; what does not answer at once goes on on the runtime.
+    fn handle(&mut self, id: RequestId, method: &str, params: Option<Value>) {
+        let inside = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1) & i32::MAX;
+        self.answers.in_flight.insert(id.clone(), inside);
+        let request = Request::build(method.to_owned()).id(i64::from(inside));
+        let request = match params {
+            Some(params) => request.params(params),
+            None => request,
+        };
+        let mut handling = AssertUnwindSafe(self.service.call(request.finish())).catch_unwind().boxed();
+        if method == "initialize" {
+            // Nothing in it waits; whatever comes next must find us initialized.
+            let handled = futures::executor::block_on(handling);
+            if matches!(&handled, Ok(Ok(Some(response))) if response.is_ok()) {
+                self.phase = Phase::Ready;
+            }
+            self.answers.finish(&id, method, handled);
+            return;
+        }
+        match handling.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(handled) => self.answers.finish(&id, method, handled),
+            Poll::Pending => {
+                let (answers, method) = (Arc::clone(&self.answers), method.to_owned());
+                self.runtime.spawn(async move {
+                    let handled = handling.await;
+                    answers.finish(&id, &method, handled);
+                });
+            }
+        }
+    }
+
+    fn notification(&mut self, method: &str, params: Option<Value>) {
+        tracing::debug!(target: WIRE, "Received notification `{method}`.");
+        if method == "$/cancelRequest" {
+            return self.cancel(params.as_ref());
+        }
+        if self.phase != Phase::Ready {
+            return;
+        }
+        let Known::Notification(inside) = backend::known(method) else {
+            // `$/` ones may be ignored by whoever does not know them (LSP 3.17, "$ Notifications and Requests").
+            if !method.starts_with("$/") {
+                let short: String = method.chars().take(80).collect();
+                tracing::warn!(target: PROTOCOL_VIOLATION, "An unknown notification was ignored: `{short}`.");
+            }
+            return;
+        };
+        let request = Request::build(inside).params(params.unwrap_or_else(|| json!({}))).finish();
+        self.hear(method, request);
+    }
+
+    /// Notifications never wait: one poll is all of it.
+    fn hear(&mut self, method: &str, request: Request) {
+        let handled = AssertUnwindSafe(self.service.call(request)).catch_unwind().now_or_never();
+        match handled {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => {
+                tracing::error!("breadboard-ls failed inside while handling `{method}`; please report it.")
+            }
+            None => tracing::error!("The handler of `{method}` waited, which it must not; please report it."),
+        }
+    }
+
+    fn cancel(&mut self, params: Option<&Value>) {
+        let id = params.and_then(|params| params.get("id")).and_then(RequestId::read);
+        let Some(id) = id else {
+            tracing::warn!(target: PROTOCOL_VIOLATION, "A `$/cancelRequest` without a usable id was ignored.");
+            return;
+        };
+        // Unknown ids are answered already; that is no mistake of anyone.
+        let Some(inside) = self.answers.in_flight.get(&id).map(|entry| *entry.value()) else { return };
+        let request = Request::build("$/cancelRequest").params(json!({ "id": inside })).finish();
+        self.hear("$/cancelRequest", request);
+    }
+
+    fn response(&self, id: Value, outcome: Result<Value, Value>) {
+        tracing::debug!(target: WIRE, %id, "Received an answer.");
+        // Every id of ours is a string.
+        let Value::String(id) = id else { return };
+        if self.phase != Phase::New {
+            self.courier.tell(EditorEvent::Answered { id, outcome });
+        }
+    }
+
+    /// A message above the cap was skipped: whoever waits for something is told.
+    fn too_large(&self, skimmed: Skimmed, bytes: u64) {
+        let mib = bytes.div_ceil(1 << 20);
+        let cap = super::guard::MAX_FRAME >> 20;
+        let Skimmed { method, id, uri } = skimmed;
+        tracing::warn!(target: PROTOCOL_VIOLATION, bytes, "A message above the cap was skipped: {method:?}.");
+        let name = method.as_deref().unwrap_or("unknown");
+        let text =
+            format!("`{name}` was refused: {mib} MiB are more than the {cap} MiB that one message may have;");
+        match (id, method.as_deref()) {
+            (Some(id), Some(_)) => {
+                let error =
+                    WireError::new(ErrorCode::TooLarge, format!("{text} send less, or name a file instead."));
+                self.answers.outbox.answer(frame::refusal_message(&id, &error));
+                return;
+            }
+            (Some(RequestId::Text(id)), None) => {
+                let error =
+                    WireError::new(ErrorCode::TooLarge, format!("The answer of the editor had {mib} MiB."));
+                let outcome = Err(
+                    json!({ "code": error.code.number(), "message": error.message, "data": error.data() }),
+                );
+                self.response(Value::String(id), outcome);
+            }
+            (Some(RequestId::Number(_)) | None, _) => {}
+        }
+        let what_now = match (method.as_deref(), &uri) {
+            (Some("textDocument/didOpen" | "textDocument/didChange"), Some(uri)) => {
+                format!(
+                    "the saved file is used for {uri}, so save it, or close and open it again once it is smaller."
+                )
+            }
+            _ => "save your files, or close and open again the one that is so large.".to_owned(),
+        };
+        self.answers.outbox.answer(frame::warning_message(&format!("{text} {what_now}")));
+        let lost = match method.as_deref() {
+            Some("textDocument/didOpen" | "textDocument/didChange") => uri,
+            None => None,
+            Some(_) => return,
+        };
+        if self.phase != Phase::New {
+            self.courier.tell(EditorEvent::Document(DocumentEvent::Lost { uri: lost }));
+        }
+    }
+}
+
+impl Answers {
+    /// Exactly one answer a request, whatever became of it.
+    fn finish(&self, id: &RequestId, method: &str, handled: Handled) {
+        let outcome = match handled {
+            Ok(Ok(Some(response))) => response.into_parts().1,
+            Ok(Ok(None) | Err(_)) => Err(backend::to_rpc(&WireError::internal())),
+            Err(_) => {
+                tracing::error!("breadboard-ls failed inside while handling `{method}`; please report it.");
+                Err(backend::to_rpc(&WireError::internal()))
+            }
+        };
+        let answer = match outcome {
+            Ok(result) => frame::result_message(id, &result),
+            Err(error) => {
+                let error = backend::complete(error);
+                frame::error_message(Some(id), error.code.code(), &error.message, error.data.as_ref())
+            }
+        };
+        // Before the answer leaves: the editor may then use the id again.
+        self.in_flight.remove(id);
+        self.outbox.answer(answer);
+        if method == "shutdown" {
+            self.lifecycle.shutdown_answered();
+        }
+        tracing::debug!(target: WIRE, id = %id.to_value(), "Answered `{method}`.");
+    }
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

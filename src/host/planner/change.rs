@@ -1,0 +1,139 @@
+//! "replace X with Y in Z": an exact replacement as a real patch.
+//!
+//! Owns what an occurrence is. The patch goes the same way as one of a model: proposed, asked, applied whole.
+
+use serde_json::json;
+
+use super::intent::Replacement;
+use super::refused;
+use crate::domain::wire::desktop::ThinkingPhase;
+use crate::host::proposal::{Change, Outcome, Proposal, blocking, propose, read_base};
+use crate::host::retrieval::RetrievalError;
+use crate::host::turn::args;
+use crate::host::voice::Voice;
+
+/// Lines that are named in a sentence.
+const LINES_NAMED: usize = 20;
+
+/// Proposes the replacement and says how it went.
+pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
+    voice.thinking(ThinkingPhase::Retrieving, "Reading the file.").await;
+    let call = voice.tool_started("read_file", args(&[("path", json!(wish.path))])).await;
+    let view = voice.port().workspace();
+    let trusted = view.trusted;
+    let path = wish.path.clone();
+    let base = blocking(move || {
+        let base = read_base(&view, &path)?;
+        match &base.text {
+            Some(_) => Ok(base),
+            None => Err(RetrievalError::NotFound(path).into()),
+        }
+    })
+    .await;
+    let base = match base {
+        Ok(base) => base,
+        Err(refusal) => return refused(voice, &call, refusal).await,
+    };
+    let old = base.text.unwrap_or_default();
+    let found = occurrences(&old, &wish.from, wish.whole_words);
+    voice.tool_ended(&call, Ok(json!({ "summary": format!("{} occurrences", found.len()) }))).await;
+    let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
+    if found.is_empty() {
+        let how = if wish.whole_words { " as a whole word" } else { "" };
+        voice.lines(&format!("{from} does not occur{how} in `{place}`, so there is nothing to replace.\n")).await;
+        return false;
+    }
+    let times = if found.len() == 1 { "once".to_owned() } else { format!("{} times", found.len()) };
+    voice.lines(&format!("{from} occurs {times} in `{place}` (line {}).\n", lines_of(&old, &found))).await;
+    if !trusted {
+        voice
+            .lines("The workspace is not trusted, so no change is proposed; trust it and ask again.\n")
+            .await;
+        return false;
+    }
+    voice.thinking(ThinkingPhase::Executing, "Proposing the change.").await;
+    let call = voice.tool_started("propose_patch", args(&[("file_path", json!(place))])).await;
+    let proposal = Proposal {
+        path: wish.path.clone(),
+        rationale: format!("Replace {from} with {to}, as you asked: {} occurrence(s).", found.len()),
+        acceptance_criteria: vec![format!("`{place}` has {to} wherever it had {from}.")],
+        change: Change::Rewritten {
+            base_hash: base.hash.clone(),
+            text: replaced(&old, &found, wish.from.len(), &wish.to),
+        },
+    };
+    match propose(voice, proposal).await {
+        Ok(Outcome::Applied { path, hash, added, removed, .. }) => {
+            voice.tool_ended(&call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
+            voice
+                .lines(&format!(
+                    "Replaced with {to}: `{path}` was changed ({added} lines added, {removed} removed).\n"
+                ))
+                .await;
+            true
+        }
+        Ok(Outcome::Denied) => {
+            voice.tool_ended(&call, Err("The user denied this change.".to_owned())).await;
+            voice.lines("You denied the change, so nothing was written.\n").await;
+            false
+        }
+        Err(refusal) => refused(voice, &call, refusal).await,
+    }
+}
+
+/// Byte offsets, without overlap, from the start.
+fn occurrences(text: &str, wanted: &str, whole_words: bool) -> Vec<usize> {
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(wanted)
+        .map(|(at, _)| at)
+        .filter(|at| {
+            !whole_words
+                || !(word(text[..*at].chars().next_back()) || word(text[*at + wanted.len()..].chars().next()))
+        })
+        .collect()
+}
+
+fn replaced(text: &str, found: &[usize], length: usize, by: &str) -> String {
+    let mut new = String::with_capacity(text.len());
+    let mut done = 0;
+    for at in found {
+        new.push_str(&text[done..*at]);
+        new.push_str(by);
+        done = at + length;
+    }
+    new.push_str(&text[done..]);
+    new
+}
+
+fn lines_of(text: &str, found: &[usize]) -> String {
+    let mut lines: Vec<usize> = Vec::new();
+    let (mut line, mut done) = (1usize, 0usize);
+    for at in found {
+        line += text[done..*at].matches('\n').count();
+        done = *at;
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    let named: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
+    let more = if lines.len() > LINES_NAMED { " and more" } else { "" };
+    named.join(", ") + more
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", text.replace('`', "'")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_leaves_longer_names_alone() {
+        let text = "Foo FooBar my_Foo\nFoo.x\n";
+        assert_eq!(occurrences(text, "Foo", true), vec![0, 18]);
+        assert_eq!(occurrences(text, "Foo", false).len(), 4);
+        assert_eq!(replaced(text, &[0, 18], 3, "Z"), "Z FooBar my_Foo\nZ.x\n");
+        assert_eq!(lines_of(text, &[0, 18]), "1, 2");
+    }
+}

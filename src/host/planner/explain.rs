@@ -1,0 +1,174 @@
+//! "explain X": the outline of a file, or a symbol with its signature and its doc lines.
+//!
+//! Owns what counts as the doc lines of a definition. Says only what the code says.
+
+use serde_json::json;
+
+use super::{places, refused};
+use crate::domain::wire::desktop::{RetrieveStage, ThinkingPhase};
+use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol};
+use crate::host::tools::{search, shown};
+use crate::host::turn::args;
+use crate::host::voice::Voice;
+
+/// Definitions of one name that are shown.
+const DEFINITIONS: usize = 5;
+
+/// Lines above a definition in which its doc comment is looked for.
+const DOC_LINES: u64 = 40;
+
+/// Lines of a definition that are shown.
+const BODY_LINES: u64 = 12;
+
+/// Bytes of one reading.
+const READ_LIMIT: usize = 32 * 1024;
+
+/// Explains a file or a symbol; falls back to a search for the question.
+pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
+    voice.thinking(ThinkingPhase::Retrieving, "Looking for the file or the definition.").await;
+    let view = voice.port().workspace();
+    let name = what.to_owned();
+    let file = search(move |cancel| match retrieval::read_lines(&view, &name, 1, Some(DOC_LINES), READ_LIMIT) {
+        Ok(head) => retrieval::outline(&view, &name, cancel).map(|symbols| Some((head, symbols))),
+        Err(RetrievalError::NotFound(_) | RetrievalError::NotText(_)) => Ok(None),
+        Err(other) => Err(other),
+    })
+    .await;
+    match file {
+        Ok(Some((head, symbols))) => {
+            let call = voice.tool_started("outline", args(&[("path", json!(head.path))])).await;
+            voice.tool_ended(&call, Ok(json!({ "summary": format!("{} definitions", symbols.len()) }))).await;
+            outline(voice, &head, &symbols).await;
+            true
+        }
+        Ok(None) => symbol(voice, what, question).await,
+        Err(refusal) => {
+            voice.lines(&format!("{}\n", refusal.message)).await;
+            false
+        }
+    }
+}
+
+async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
+    voice.lines(&format!("`{}` has {} lines and {} definitions.\n", head.path, head.total_lines, symbols.len())).await;
+    let about = leading_comment(&head.text);
+    if !about.is_empty() {
+        voice.lines(&format!("\nIts first lines say:\n\n{}", places::fenced(&head.path, &about))).await;
+    }
+    for symbol in symbols {
+        let indent = if symbol.container.is_some() { "  " } else { "" };
+        voice
+            .token(format!(
+                "{}{indent}- `{}:{}` {} `{}`\n",
+                if symbol == &symbols[0] { "\n" } else { "" },
+                head.path,
+                symbol.start_line,
+                symbol.kind.as_str(),
+                code(&symbol.signature)
+            ))
+            .await;
+    }
+    if symbols.is_empty() && about.is_empty() {
+        voice.lines(&format!("\nIt begins:\n\n{}", places::fenced(&head.path, &first_lines(&head.text, 20)))).await;
+    }
+}
+
+async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
+    let call = voice.tool_started("search_symbols", args(&[("name", json!(what))])).await;
+    let view = voice.port().workspace();
+    // `Type::method` and `module.function` are searched by their last part.
+    let name = what.rsplit([':', '.']).next().unwrap_or(what).trim_end_matches("()").to_owned();
+    let wanted = name.clone();
+    let found = search(move |cancel| {
+        let mut found = retrieval::search_symbols(&view, &wanted, 50, cancel)?;
+        let exact = found.iter().any(|(_, _, symbol)| symbol.name == wanted);
+        found.retain(|(_, _, symbol)| !exact || symbol.name == wanted);
+        let count = found.len();
+        found.truncate(DEFINITIONS);
+        let mut shown_ones = Vec::new();
+        for (root, path, symbol) in found {
+            let place = shown(root.as_deref(), &path);
+            let text = definition(&view, &place, &symbol)?;
+            shown_ones.push((place, symbol, text));
+        }
+        Ok((count, shown_ones))
+    })
+    .await;
+    let (count, found) = match found {
+        Ok(found) => found,
+        Err(refusal) => return refused(voice, &call, refusal).await,
+    };
+    voice.retrieving(RetrieveStage::SymbolSearch, count as u64, format!("{count} definitions match.")).await;
+    voice.tool_ended(&call, Ok(json!({ "summary": format!("{count} definitions") }))).await;
+    if found.is_empty() {
+        voice.lines(&format!("No file and no definition is called `{}`. ", code(what))).await;
+        return places::find(voice, question).await;
+    }
+    let exact = found.iter().all(|(_, symbol, _)| symbol.name == name);
+    let how = if exact { "is defined" } else { "is not defined as such; definitions with a name like it are" };
+    let more = if count > found.len() { format!(" (the first {} of {count})", found.len()) } else { String::new() };
+    voice.lines(&format!("`{}` {how} here{more}:\n", code(&name))).await;
+    for (place, symbol, text) in &found {
+        let within = match &symbol.container {
+            Some(container) => format!(" in `{}`", code(container)),
+            None => String::new(),
+        };
+        voice
+            .lines(&format!(
+                "\n`{place}:{}` — {} `{}`{within}, lines {}-{}\n\n{}",
+                symbol.start_line,
+                symbol.kind.as_str(),
+                code(&symbol.name),
+                symbol.start_line,
+                symbol.end_line,
+                places::fenced(place, text)
+            ))
+            .await;
+    }
+    true
+}
+
+/// Doc lines above a definition and its first lines.
+fn definition(
+    view: &crate::host::ports::WorkspaceView,
+    place: &str,
+    symbol: &Symbol,
+) -> Result<String, RetrievalError> {
+    let last = symbol.end_line.min(symbol.start_line + BODY_LINES - 1);
+    let body = retrieval::read_lines(view, place, symbol.start_line, Some(last), READ_LIMIT)?.text;
+    if symbol.start_line <= 1 {
+        return Ok(body);
+    }
+    let from = symbol.start_line.saturating_sub(DOC_LINES).max(1);
+    let above = retrieval::read_lines(view, place, from, Some(symbol.start_line - 1), READ_LIMIT)?.text;
+    let doc: Vec<&str> = above.lines().rev().take_while(|line| is_comment(line)).collect();
+    let doc: String = doc.into_iter().rev().map(|line| format!("{line}\n")).collect();
+    Ok(doc + &body)
+}
+
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "#", "/*", "*", "@"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// The comment at the beginning of a file.
+fn leading_comment(text: &str) -> String {
+    if let Some(rest) = text.strip_prefix("\"\"\"")
+        && let Some(end) = rest.find("\"\"\"")
+    {
+        return format!("{}\n", &text[..end + 6]);
+    }
+    text.lines()
+        .take_while(|line| is_comment(line) && !line.starts_with("#[") && !line.starts_with('@'))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+fn first_lines(text: &str, count: usize) -> String {
+    text.split_inclusive('\n').take(count).collect()
+}
+
+/// Text inside backticks must not hold any.
+fn code(text: &str) -> String {
+    text.trim().replace('`', "'")
+}

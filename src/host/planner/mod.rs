@@ -1,0 +1,78 @@
+//! The answer without a model: what searching finds, and nothing else.
+//!
+//! Owns the plain sentence that says so, and the four things that need no model: ranked places, an outline, a listing, an
+//! exact replacement. Never invents an answer; where nothing is found it says what was searched.
+
+mod change;
+mod explain;
+mod intent;
+mod places;
+
+use super::proposal::Refusal;
+use super::retrieval;
+use super::tools;
+use super::turn::args;
+use super::voice::Voice;
+use crate::domain::wire::desktop::ThinkingPhase;
+use intent::Intent;
+use serde_json::json;
+
+/// How to get a model, said in every such answer.
+const HOW_TO_CONFIGURE: &str = "To get answers from a model, set `model` in the editor's initialization options (for \
+                                instance `{ \"provider\": \"ollama\", \"name\": \"qwen3\" }`), start with `--model`, or \
+                                choose one with `bb/models/set`.";
+
+/// Names in one listing.
+const NAMES: usize = 200;
+
+/// Answers a question; gives whether it did what was asked.
+pub async fn answer(voice: &mut Voice<'_>, question: &str) -> bool {
+    voice
+        .lines(&format!(
+            "No model is configured, so this answer is only what searching the workspace found. {HOW_TO_CONFIGURE}\n\n"
+        ))
+        .await;
+    if voice.port().workspace().roots.is_empty() {
+        voice.lines("No folder is open, so there is nothing to search; open one and ask again.\n").await;
+        return false;
+    }
+    match intent::read(question) {
+        Intent::Replace(wish) => change::replace(voice, &wish).await,
+        Intent::List { path } => list(voice, &path).await,
+        Intent::Explain { what } => explain::explain(voice, &what, question).await,
+        Intent::Find => places::find(voice, question).await,
+    }
+}
+
+async fn list(voice: &mut Voice<'_>, path: &str) -> bool {
+    voice.thinking(ThinkingPhase::Retrieving, "Listing files.").await;
+    let call = voice.tool_started("list_files", args(&[("path", json!(path))])).await;
+    let view = voice.port().workspace();
+    let wanted = path.to_owned();
+    match tools::search(move |_| retrieval::list_dir(&view, &wanted, NAMES + 1)).await {
+        Ok(mut names) => {
+            let more = names.len() > NAMES;
+            names.truncate(NAMES);
+            voice.tool_ended(&call, Ok(json!({ "summary": format!("{} names", names.len()) }))).await;
+            let place = if path.is_empty() { "the workspace".to_owned() } else { format!("`{path}`") };
+            let head = match names.len() {
+                0 => format!("There is nothing in {place}.\n"),
+                count if more => format!("The first {count} names in {place}:\n\n"),
+                count => format!("{count} names in {place}:\n\n"),
+            };
+            voice.lines(&head).await;
+            for (name, folder) in names {
+                voice.token(format!("- `{name}{}`\n", if folder { "/" } else { "" })).await;
+            }
+            true
+        }
+        Err(refusal) => refused(voice, &call, refusal).await,
+    }
+}
+
+/// Ends a tool and the answer with a refusal.
+async fn refused(voice: &mut Voice<'_>, call_id: &str, refusal: Refusal) -> bool {
+    voice.tool_ended(call_id, Err(refusal.message.clone())).await;
+    voice.lines(&format!("{}\n", refusal.message)).await;
+    false
+}

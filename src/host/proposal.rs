@@ -1,0 +1,292 @@
+//! A change of one file, from the wish to the written text.
+//!
+//! Owns the path of a patch: read the base, compute the text, say `patch.proposed`, ask, look at trust again, write.
+//! Never writes by itself: the port does, and only what was allowed.
+
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use super::ports::{Answer, Root, WorkspaceView};
+use super::retrieval::{self, RetrievalError};
+use super::voice::Voice;
+use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
+use crate::domain::edits::diff::{content_hash, unified_diff};
+use crate::domain::edits::patch;
+use crate::domain::wire::desktop::{PatchProposed, RiskLevel, ServerMessage};
+
+/// Largest text a patch may make; the same as the largest file that is read by name.
+const TEXT_LIMIT: usize = 16 << 20;
+
+/// How the new text is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Exact replacements.
+    Edits(Vec<TextEdit>),
+    /// A unified diff of this one file.
+    Diff(String),
+    /// The whole new text.
+    NewContent(String),
+    /// The whole new text, made from exactly this base.
+    Rewritten {
+        /// Hash of the base.
+        base_hash: Option<String>,
+        /// The text, its line ends included.
+        text: String,
+    },
+}
+
+/// A wished change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The file, as the model or the user named it.
+    pub path: String,
+    /// Why.
+    pub rationale: String,
+    /// How to check.
+    pub acceptance_criteria: Vec<String>,
+    /// What.
+    pub change: Change,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Written.
+    Applied {
+        /// The file as it is shown.
+        path: String,
+        /// Hash after.
+        hash: String,
+        /// Lines added.
+        added: usize,
+        /// Lines removed.
+        removed: usize,
+        /// What had to be repaired in the diff.
+        warnings: Vec<String>,
+    },
+    /// The user, or a rule, denied it; nothing was changed.
+    Denied,
+}
+
+/// Why nothing was proposed or written: a stable code and one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// For instance `conflict`.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Refusal {
+    fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// What every writing tool answers in a workspace without trust.
+    pub fn untrusted() -> Self {
+        Self::new(
+            "untrusted_workspace",
+            "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
+        )
+    }
+}
+
+impl From<RetrievalError> for Refusal {
+    fn from(error: RetrievalError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+/// A file as it is before the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// Name of the root, where several are open.
+    pub root: Option<String>,
+    /// Relative to the root.
+    pub path: String,
+    /// As it is shown: with the root's name where several are open.
+    pub shown: String,
+    /// Its text; `None` when there is no such file.
+    pub text: Option<String>,
+    /// Hash of the buffer's text or of the file's bytes.
+    pub hash: Option<String>,
+}
+
+/// Reads a file as the base of a change: the open buffer, else the disk. Blocking.
+pub fn read_base(view: &WorkspaceView, path: &str) -> Result<Base, Refusal> {
+    let (root, rel) = retrieval::resolve(view, path)?;
+    if rel.is_empty() {
+        return Err(Refusal::new("invalid_params", "A patch needs the path of a file, not of a folder."));
+    }
+    let several = view.roots.len() > 1;
+    let name = several.then(|| root.name.clone());
+    let shown = if several { format!("{}/{rel}", root.name) } else { rel.clone() };
+    let (text, hash) = match open_buffer(view, root, &rel) {
+        Some(text) => {
+            let hash = content_hash(text.as_bytes());
+            (Some(text), Some(hash))
+        }
+        None => match read_disk(root, &rel)? {
+            // The bytes are read first: if the file changes in between, its hash no longer fits and the write is refused.
+            Some(bytes) => {
+                let text = retrieval::read_lines(view, path, 1, None, TEXT_LIMIT)?.text;
+                (Some(text), Some(content_hash(&bytes)))
+            }
+            None => (None, None),
+        },
+    };
+    Ok(Base { root: name, path: rel, shown, text, hash })
+}
+
+/// Proposes a change, asks, and writes it when it is allowed.
+pub async fn propose(voice: &mut Voice<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
+    let port = voice.port();
+    let view = port.workspace();
+    if !view.trusted {
+        return Err(Refusal::untrusted());
+    }
+    let Proposal { path, rationale, acceptance_criteria, change } = proposal;
+    let (base, text, warnings) = blocking(move || {
+        let base = read_base(&view, &path)?;
+        let (text, warnings) = changed(&base, change)?;
+        Ok((base, text, warnings))
+    })
+    .await?;
+    if text.len() > TEXT_LIMIT {
+        return Err(Refusal::new("too_large", "The new text is larger than 16 MiB; make a smaller change."));
+    }
+    if base.text.as_deref() == Some(text.as_str()) {
+        return Err(Refusal::new("conflict", format!("The change leaves `{}` as it is, so there is nothing to do.", base.shown)));
+    }
+    let diff = unified_diff(&base.shown, base.text.as_deref(), &text);
+    let count = |mark: char| {
+        diff.hunks.iter().flat_map(|hunk| hunk.content.lines()).filter(|line| line.starts_with(mark)).count()
+    };
+    let (added, removed) = (count('+'), count('-'));
+    let patch_id = port.fresh_id();
+    voice
+        .say(ServerMessage::PatchProposed(PatchProposed {
+            patch_id: patch_id.clone(),
+            file_path: base.shown.clone(),
+            diff: diff.unified.clone(),
+            rationale: rationale.clone(),
+            acceptance_criteria,
+            requires_approval: true,
+            hunks: diff.hunks,
+            base_hash: base.hash.clone(),
+        }))
+        .await;
+    let request_id = port.fresh_id();
+    let args: Map<String, Value> = [
+        ("file_path".to_owned(), json!(base.shown)),
+        ("reason".to_owned(), json!(rationale)),
+        ("patch_id".to_owned(), json!(patch_id)),
+        ("diff".to_owned(), json!(diff.unified)),
+    ]
+    .into_iter()
+    .collect();
+    voice
+        .say(ServerMessage::ToolRequestApproval {
+            request_id: request_id.clone(),
+            tool_name: "write_file".to_owned(),
+            args,
+            risk_level: RiskLevel::Medium,
+        })
+        .await;
+    if port.answer(&request_id).await == Answer::Denied {
+        return Ok(Outcome::Denied);
+    }
+    // Trust may have gone while the question was open.
+    if !port.workspace().trusted {
+        return Err(Refusal::untrusted());
+    }
+    let hash = port
+        .apply_text(base.root, base.path, base.hash, text)
+        .await
+        .map_err(|error| Refusal { code: error.code, message: error.message })?;
+    voice.file_modified(&base.shown);
+    Ok(Outcome::Applied { path: base.shown, hash, added, removed, warnings })
+}
+
+/// Runs blocking work on its own thread.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Refusal::new("internal", "The work on the file failed inside breadboard-ls; try again.")),
+    }
+}
+
+fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal> {
+    let conflict = |what: &str, conflict: Conflict| {
+        Refusal::new(
+            "conflict",
+            format!("{what} {} does not fit `{}`: {} Read the file and try again.", conflict.number, base.shown, conflict.reason),
+        )
+    };
+    match change {
+        Change::Rewritten { base_hash, text } if base_hash == base.hash => Ok((text, Vec::new())),
+        Change::Rewritten { .. } => Err(Refusal::new(
+            "conflict",
+            format!("`{}` changed while the patch was made; ask again.", base.shown),
+        )),
+        Change::NewContent(text) => {
+            let text = match &base.text {
+                Some(old) => keep_line_ends(old, &text),
+                None => text,
+            };
+            Ok((text, Vec::new()))
+        }
+        Change::Edits(edits) => match &base.text {
+            Some(old) => Ok((apply_edits(old, &edits).map_err(|c| conflict("Edit", c))?, Vec::new())),
+            None => Err(RetrievalError::NotFound(base.shown.clone()).into()),
+        },
+        Change::Diff(diff) => {
+            let files = patch::parse(&diff).map_err(|why| Refusal::new("invalid_params", why))?;
+            let [file] = files.as_slice() else {
+                return Err(Refusal::new("invalid_params", "A patch changes one file; propose one patch a file."));
+            };
+            if file.new_path.is_none() && !file.hunks.is_empty() && file.old_path.is_some() {
+                return Err(Refusal::new("unsupported", "A patch cannot delete a file; use a command for that."));
+            }
+            let named = file.new_path.as_deref().or(file.old_path.as_deref());
+            if let Some(named) = named
+                && !(base.shown.ends_with(named) || named.ends_with(&base.path))
+            {
+                return Err(Refusal::new(
+                    "invalid_params",
+                    format!("The diff names another file than `{}`; make the two agree.", base.shown),
+                ));
+            }
+            let old = base.text.as_deref().unwrap_or("");
+            Ok((apply_hunks(old, &file.hunks).map_err(|c| conflict("Hunk", c))?, file.warnings.clone()))
+        }
+    }
+}
+
+fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
+    let wanted = root.path.join(rel);
+    let is_it = |uri: &str| Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()).is_some_and(|p| p == wanted);
+    view.overlay.iter().find(|(uri, _)| is_it(uri)).map(|(_, document)| document.text.to_string())
+}
+
+/// The bytes of a file beneath its root, `None` when there is none. A link out of the root is refused by the handle.
+fn read_disk(root: &Root, rel: &str) -> Result<Option<Vec<u8>>, Refusal> {
+    use std::io::{ErrorKind, Read};
+    let gone = || RetrievalError::NotFound(rel.to_owned());
+    let dir = cap_std::fs::Dir::open_ambient_dir(&root.path, cap_std::ambient_authority()).map_err(|_| gone())?;
+    match dir.metadata(rel) {
+        Ok(meta) if !meta.is_file() || meta.len() > TEXT_LIMIT as u64 => {
+            return Err(RetrievalError::NotText(rel.to_owned()).into());
+        }
+        Ok(_) => {}
+        // A link that points nowhere is no free place for a new file.
+        Err(error) if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() => return Ok(None),
+        Err(_) => return Err(RetrievalError::OutsideWorkspace(rel.to_owned()).into()),
+    }
+    let mut bytes = Vec::new();
+    let file = dir.open(rel).map_err(|_| gone())?;
+    file.take(TEXT_LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(|_| gone())?;
+    Ok(Some(bytes))
+}

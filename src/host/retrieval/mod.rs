@@ -1,0 +1,201 @@
+//! Retrieval: finding and reading places of the workspace for the embedded agent.
+//!
+//! Owns search by text, by symbol and by question, outlines, and bounded reads. All of it is blocking and bounded;
+//! callers run it on a blocking thread and can cancel it. Never writes, never follows a link out of a root, and never
+//! keeps anything between calls: the tree as it is now, with open buffers over it, is the only truth.
+
+mod content;
+mod languages;
+mod lines;
+mod outline;
+mod paths;
+mod question;
+mod rank;
+mod read;
+mod scan;
+mod symbol_search;
+mod symbols;
+mod terms;
+mod text_search;
+mod walk;
+mod windows;
+mod workers;
+
+use std::fmt;
+
+pub use outline::outline;
+pub use paths::resolve;
+pub use rank::{Stage, find_places};
+pub use read::{ReadText, list_dir, read_lines};
+pub use symbol_search::search_symbols;
+pub use text_search::{TextQuery, search_text};
+
+/// A piece of a file that answers a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// Name of the root; only when several roots are open.
+    pub root: Option<String>,
+    /// Relative to its root, with `/`.
+    pub path: String,
+    /// First line, from 1.
+    pub start_line: u64,
+    /// Last line, inclusive.
+    pub end_line: u64,
+    /// Those lines, each cut to 300 characters.
+    pub snippet: String,
+    /// Higher is better; comparable only within one answer.
+    pub score: f64,
+    /// The definition that the place shows or lies in, where one is known.
+    pub symbol: Option<Symbol>,
+}
+
+/// A definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// First line, from 1, without its doc comment.
+    pub start_line: u64,
+    /// Last line, inclusive.
+    pub end_line: u64,
+    /// The type, class, trait or module it is defined in.
+    pub container: Option<String>,
+    /// First line of the definition, cut to 300 characters.
+    pub signature: String,
+}
+
+/// What a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolKind {
+    /// A free function, or a macro.
+    Function,
+    /// A function of a type.
+    Method,
+    /// A struct or union.
+    Struct,
+    /// A class.
+    Class,
+    /// An enum.
+    Enum,
+    /// A trait.
+    Trait,
+    /// An interface.
+    Interface,
+    /// A module or namespace.
+    Module,
+    /// A constant.
+    Constant,
+    /// A type alias or other named type.
+    Type,
+    /// A variable.
+    Variable,
+}
+
+impl SymbolKind {
+    /// The word for a person or a model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Struct => "struct",
+            Self::Class => "class",
+            Self::Enum => "enum",
+            Self::Trait => "trait",
+            Self::Interface => "interface",
+            Self::Module => "module",
+            Self::Constant => "constant",
+            Self::Type => "type",
+            Self::Variable => "variable",
+        }
+    }
+}
+
+/// One line that matches a text search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextHit {
+    /// Name of the root; only when several roots are open.
+    pub root: Option<String>,
+    /// Relative to its root, with `/`.
+    pub path: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// The line, cut to 300 characters around the match.
+    pub text: String,
+}
+
+/// The ranked answer to a question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// Best first.
+    pub places: Vec<Place>,
+    /// Definitions whose names match.
+    pub symbols_found: u64,
+    /// Lines that match.
+    pub text_found: u64,
+    /// Files that were read.
+    pub files_searched: u64,
+    /// Whether the workspace has more files than one search reads.
+    pub truncated: bool,
+}
+
+/// Why there is no answer. Its text is one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetrievalError {
+    /// The pattern or glob cannot be used; why.
+    BadPattern(String),
+    /// There is no such file or directory; the path.
+    NotFound(String),
+    /// The file is not text, or larger than any text we read; the path.
+    NotText(String),
+    /// The path leads out of the workspace; the path.
+    OutsideWorkspace(String),
+    /// The caller cancelled.
+    Cancelled,
+}
+
+impl RetrievalError {
+    /// The stable code of the refusal, in the words of the wire.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadPattern(_) => "invalid_params",
+            Self::NotFound(_) => "not_found",
+            Self::NotText(_) => "not_text",
+            Self::OutsideWorkspace(_) => "path_outside_workspace",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for RetrievalError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadPattern(why) => {
+                write!(
+                    out,
+                    "The pattern cannot be used ({}); correct it and search again.",
+                    lines::one_line(why)
+                )
+            }
+            Self::NotFound(path) => write!(
+                out,
+                "There is no `{}` in the workspace; list the directory or search for the name.",
+                lines::one_line(path)
+            ),
+            Self::NotText(path) => write!(
+                out,
+                "`{}` is not a text file of at most 16 MiB, so it cannot be read; choose another file.",
+                lines::one_line(path)
+            ),
+            Self::OutsideWorkspace(path) => write!(
+                out,
+                "`{}` leads out of the workspace; use a path relative to a workspace folder.",
+                lines::one_line(path)
+            ),
+            Self::Cancelled => out.write_str("The search was cancelled; ask again to search anew."),
+        }
+    }
+}
+
+impl std::error::Error for RetrievalError {}

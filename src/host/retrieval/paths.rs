@@ -1,0 +1,174 @@
+//! Paths: which root a path means, and which open buffer lies where.
+//!
+//! Decides from the text of a path alone whether it leaves the workspace; links are refused later, when the path is
+//! opened beneath its root.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use super::RetrievalError;
+use super::lines::misleading;
+use crate::domain::edits::overlay::OpenDocument;
+use crate::host::ports::{Root, WorkspaceView};
+
+/// The root a path means and the path beneath it, `/`-separated, empty for the root itself.
+///
+/// Takes `root-name/rel` where several roots are open, a path relative to a root, and an absolute path inside a root.
+/// Where a path fits several roots, the first in which it exists wins, else the first. Refuses `..` and everything
+/// outside.
+pub fn resolve<'a>(view: &'a WorkspaceView, path: &str) -> Result<(&'a Root, String), RetrievalError> {
+    let (at, rel) = resolve_index(view, path)?;
+    Ok((&view.roots[at], rel))
+}
+
+/// The same, with the place of the root among the roots.
+pub(super) fn resolve_index(view: &WorkspaceView, path: &str) -> Result<(usize, String), RetrievalError> {
+    let outside = || RetrievalError::OutsideWorkspace(path.to_owned());
+    if path.chars().any(misleading) {
+        return Err(RetrievalError::NotFound(path.to_owned()));
+    }
+    let given = Path::new(path);
+    if given.components().any(|part| matches!(part, Component::ParentDir))
+        || path.split(['/', '\\']).any(|part| part == "..")
+    {
+        return Err(outside());
+    }
+    if given.is_absolute()
+        || given.has_root()
+        || matches!(given.components().next(), Some(Component::Prefix(_)))
+    {
+        return beneath(view, given).ok_or_else(outside);
+    }
+    let parts = parts_of(given).ok_or_else(|| RetrievalError::NotFound(path.to_owned()))?;
+    let whole = parts.join("/");
+    let mut candidates = Vec::new();
+    if view.roots.len() > 1
+        && let Some((first, rest)) = parts.split_first()
+    {
+        let named = view.roots.iter().enumerate().filter(|(_, root)| root.name == *first);
+        candidates.extend(named.map(|(at, _)| (at, rest.join("/"))));
+    }
+    candidates.extend((0..view.roots.len()).map(|at| (at, whole.clone())));
+    let buffers = OpenBuffers::of(view);
+    let there = candidates.iter().position(|(at, rel)| exists(view, &buffers, *at, rel)).unwrap_or(0);
+    candidates.into_iter().nth(there).ok_or_else(|| RetrievalError::NotFound(path.to_owned()))
+}
+
+fn exists(view: &WorkspaceView, buffers: &OpenBuffers, root: usize, rel: &str) -> bool {
+    buffers.get(root, rel).is_some()
+        || rel.is_empty()
+        || open_root(&view.roots[root]).is_some_and(|dir| dir.symlink_metadata(rel).is_ok())
+}
+
+/// The innermost root that an absolute path lies in, by whole components, so that `/a/bc` is not in `/a/b`.
+fn beneath(view: &WorkspaceView, path: &Path) -> Option<(usize, String)> {
+    let mut best: Option<(usize, usize, String)> = None;
+    for (at, root) in view.roots.iter().enumerate() {
+        let canonical = root.path.canonicalize().ok();
+        for base in std::iter::once(&root.path).chain(canonical.as_ref()) {
+            let Ok(rest) = path.strip_prefix(base) else { continue };
+            let Some(parts) = parts_of(rest) else { continue };
+            let depth = base.components().count();
+            if best.as_ref().is_none_or(|(deepest, ..)| depth > *deepest) {
+                best = Some((depth, at, parts.join("/")));
+            }
+        }
+    }
+    best.map(|(_, at, rel)| (at, rel))
+}
+
+/// The normal components of a relative path as text; `None` when one is not Unicode or not normal.
+fn parts_of(path: &Path) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts)
+}
+
+/// A handle of a root's directory; opens beneath it cannot leave it.
+pub(super) fn open_root(root: &Root) -> Option<Dir> {
+    Dir::open_ambient_dir(&root.path, ambient_authority()).ok()
+}
+
+/// The root's name where paths need it.
+pub(super) fn label(view: &WorkspaceView, root: usize) -> Option<String> {
+    (view.roots.len() > 1).then(|| view.roots[root].name.clone())
+}
+
+/// Open buffers by root and path.
+pub(super) struct OpenBuffers(BTreeMap<(usize, String), Arc<OpenDocument>>);
+
+impl OpenBuffers {
+    /// The buffers of a view that lie in one of its roots.
+    pub(super) fn of(view: &WorkspaceView) -> Self {
+        let mut found = BTreeMap::new();
+        for (uri, document) in view.overlay.iter() {
+            let Some(path) = url::Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok()) else {
+                continue;
+            };
+            if path.components().any(|part| matches!(part, Component::ParentDir)) {
+                continue;
+            }
+            if let Some(place) = beneath(view, &path) {
+                found.insert(place, Arc::clone(document));
+            }
+        }
+        Self(found)
+    }
+
+    /// The buffer at a place.
+    pub(super) fn get(&self, root: usize, rel: &str) -> Option<&Arc<OpenDocument>> {
+        self.0.get(&(root, rel.to_owned()))
+    }
+
+    /// Every buffer, in order of its place.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str, &Arc<OpenDocument>)> {
+        self.0.iter().map(|((root, rel), document)| (*root, rel.as_str(), document))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::retrieval::walk::tests::{Fixture, view_of};
+
+    fn rel(view: &WorkspaceView, path: &str) -> Result<(String, String), RetrievalError> {
+        resolve(view, path).map(|(root, rel)| (root.name.clone(), rel))
+    }
+
+    #[test]
+    fn paths_outside_are_refused_and_a_sibling_with_the_same_prefix_is_outside() {
+        let fixture = Fixture::new(&[("app/a.rs", "a"), ("app-secret/b.rs", "b")]);
+        let view = view_of(&[&fixture.path("app")]);
+        for path in ["../app-secret/b.rs", "src/../../x", "..", "a/..", "/etc/passwd", "..\\x"] {
+            assert_eq!(rel(&view, path), Err(RetrievalError::OutsideWorkspace(path.into())), "{path}");
+        }
+        let sibling = fixture.path("app-secret/b.rs").display().to_string();
+        assert_eq!(rel(&view, &sibling), Err(RetrievalError::OutsideWorkspace(sibling.clone())));
+        let inside = fixture.path("app/a.rs").display().to_string();
+        assert_eq!(rel(&view, &inside), Ok(("app".into(), "a.rs".into())));
+        assert_eq!(rel(&view, "./a.rs"), Ok(("app".into(), "a.rs".into())));
+        assert_eq!(rel(&view, ""), Ok(("app".into(), String::new())));
+        assert_eq!(rel(&view, "a\n.rs"), Err(RetrievalError::NotFound("a\n.rs".into())));
+    }
+
+    #[test]
+    fn with_several_roots_a_name_leads_to_its_root_and_a_plain_path_to_where_it_exists() {
+        let fixture = Fixture::new(&[("one/a.rs", "a"), ("two/b.rs", "b"), ("one/two/c.rs", "c")]);
+        let view = view_of(&[&fixture.path("one"), &fixture.path("two")]);
+        assert_eq!(rel(&view, "two/b.rs"), Ok(("two".into(), "b.rs".into())));
+        assert_eq!(rel(&view, "b.rs"), Ok(("two".into(), "b.rs".into())));
+        assert_eq!(rel(&view, "two/c.rs"), Ok(("one".into(), "two/c.rs".into())));
+        assert_eq!(rel(&view, "two/new.rs"), Ok(("two".into(), "new.rs".into())));
+        assert_eq!(resolve(&WorkspaceView::default(), "a"), Err(RetrievalError::NotFound("a".into())));
+    }
+}

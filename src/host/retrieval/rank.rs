@@ -1,0 +1,371 @@
+//! The ranked answer to a question in natural language.
+//!
+//! Owns how files and places compare: rare terms count more, terms that stand together more than scattered ones,
+//! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
+//! the same question give the same answer.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use super::paths::label;
+use super::question::Question;
+use super::scan::{Scan, scan};
+use super::symbols::symbols_of;
+use super::terms::{stem, words};
+use super::walk::Tree;
+use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
+use super::workers::spread;
+use super::{Found, Place, RetrievalError};
+use crate::host::ports::WorkspaceView;
+
+/// Files whose definitions are read before the last ranking.
+const CLOSER_LOOK: usize = 40;
+
+/// Most places of one file in an answer, so that one file does not hide the others.
+const PLACES_PER_FILE: usize = 3;
+
+/// What a search is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the definitions of the best files.
+    SymbolSearch,
+    /// Reading all files.
+    TextSearch,
+    /// Merging and ranking.
+    Reranking,
+}
+
+/// The best `limit` places for a question. `progress` hears, in this order, `TextSearch` with the lines that match,
+/// `SymbolSearch` with the definitions that match, and `Reranking` with the places.
+pub fn find_places(
+    view: &WorkspaceView,
+    question: &str,
+    limit: usize,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(Stage, u64),
+) -> Result<Found, RetrievalError> {
+    let question = Question::read(question);
+    let tree = Tree::walk(view, cancel)?;
+    let mut found =
+        Found { files_searched: tree.files.len() as u64, truncated: tree.truncated, ..Found::default() };
+    if question.terms.is_empty() {
+        return Ok(found);
+    }
+    let scans = spread(tree.files.len(), cancel, |at| {
+        let file = &tree.files[at];
+        let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
+        match scan(&tree.text(file)?, &question) {
+            Some(scan) => Some(scan),
+            None if named => {
+                let sums = vec![0.0; question.terms.len() + question.pairs.len()];
+                Some(Scan { sums, ..Scan::default() })
+            }
+            None => None,
+        }
+    })?;
+    found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
+    progress(Stage::TextSearch, found.text_found);
+
+    let scorer = scorer(&scans, &question, tree.files.len());
+    let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
+    let mut files: Vec<Candidate<'_>> = scans
+        .iter()
+        .map(|(at, scan)| Candidate::new(*at, scan, &tree.files[*at].rel, &question, &scorer, mean))
+        .collect();
+    files.sort_by(|a, b| b.score().total_cmp(&a.score()).then(a.at.cmp(&b.at)));
+    files.truncate(CLOSER_LOOK.max(limit));
+    found.symbols_found = scans.iter().map(|(_, scan)| lines_with(scan, true)).sum();
+    progress(Stage::SymbolSearch, found.symbols_found);
+
+    let looked = spread(files.len(), cancel, |at| {
+        let candidate = &files[at];
+        let file = &tree.files[candidate.at];
+        let text = tree.text(file)?;
+        let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
+        let lines: Vec<&str> = text.lines().collect();
+        let mut stretches = candidate.windows.clone();
+        stretches.extend(scorer.definitions(&candidate.scan.hits, &symbols, &lines));
+        if stretches.is_empty() {
+            // Only the path fits: show how the file begins.
+            let end = lines.len().clamp(1, 12) as u64;
+            stretches.push(Stretch { start: 1, end, score: 0.0, symbol: None });
+        }
+        let mut places = Vec::new();
+        for (rank, mut stretch) in without_overlap(stretches, PLACES_PER_FILE).into_iter().enumerate() {
+            stretch.symbol = stretch.symbol.or_else(|| symbol_around(&symbols, &stretch));
+            stretch.end = stretch.end.min(lines.len().max(1) as u64);
+            let score = candidate.place_score(stretch.score) * [1.0, 0.8, 0.65][rank.min(2)];
+            places.push(Place {
+                root: label(view, file.root),
+                path: file.rel.clone(),
+                start_line: stretch.start,
+                end_line: stretch.end,
+                snippet: snippet(&lines, stretch.start, stretch.end),
+                score: (score * 1_000.0).round() / 1_000.0,
+                symbol: stretch.symbol.map(|at| symbols[at].clone()),
+            });
+        }
+        Some(places)
+    })?;
+    let mut places: Vec<(usize, Place)> = looked
+        .into_iter()
+        .flat_map(|(at, places)| places.into_iter().map(move |place| (at, place)))
+        .collect();
+    let order = |at: usize| files[at].at;
+    places.sort_by(|(a_file, a), (b_file, b)| {
+        b.score
+            .total_cmp(&a.score)
+            .then(order(*a_file).cmp(&order(*b_file)))
+            .then(a.start_line.cmp(&b.start_line))
+    });
+    let best = places.first().map_or(0.0, |(_, place)| place.score);
+    // What is far from the best is noise, and an agent would read it.
+    places.retain(|(_, place)| place.score > best * 0.12);
+    found.places = places.into_iter().take(limit).map(|(_, place)| place).collect();
+    progress(Stage::Reranking, found.places.len() as u64);
+    Ok(found)
+}
+
+fn lines_with(scan: &Scan, in_name: bool) -> u64 {
+    let mut last = None;
+    let hits = scan.hits.iter().filter(|hit| hit.in_name || !in_name);
+    hits.filter(|hit| last.replace(hit.line) != Some(hit.line)).count() as u64
+}
+
+/// Rare terms count more; the rarity comes from the same pass.
+fn scorer(scans: &[(usize, Scan)], question: &Question, files: usize) -> Scorer {
+    let terms = question.terms.len();
+    let rarity = |term: usize| {
+        // A synonym alone counts as less than a file.
+        let seen: f64 = scans.iter().map(|(_, scan)| f64::from(scan.sums[term]).min(1.0)).sum();
+        (1.0 + (files as f64 - seen + 0.5).max(0.5) / (seen + 0.5)).ln()
+    };
+    let mut weights: Vec<f64> =
+        (0..terms).map(|term| f64::from(question.terms[term].weight) * rarity(term)).collect();
+    for (first, _) in &question.pairs {
+        let both = weights[*first] + weights.get(first + 1).copied().unwrap_or(0.0);
+        weights.push(0.3 * both);
+    }
+    Scorer { weights, terms }
+}
+
+/// One file that may answer.
+struct Candidate<'a> {
+    at: usize,
+    scan: &'a Scan,
+    windows: Vec<Stretch>,
+    /// Score of the file as a whole.
+    whole: f64,
+    /// What kind of file it is.
+    damp: f64,
+}
+
+impl<'a> Candidate<'a> {
+    fn new(at: usize, scan: &'a Scan, rel: &str, question: &Question, scorer: &Scorer, mean: f64) -> Self {
+        let length = 0.25 + 0.75 * scan.bytes as f64 / mean.max(1.0);
+        let mut whole = 0.0;
+        for (sum, weight) in scan.sums[..scorer.terms].iter().zip(&scorer.weights) {
+            let sum = f64::from(*sum);
+            whole += weight * sum * 2.2 / (sum + 1.2 * length);
+        }
+        whole *= 0.35;
+        for (term, factor) in path_terms(rel, question) {
+            whole += scorer.weights[term] * factor;
+        }
+        if names_path(rel, question) {
+            whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
+        }
+        let mut damp = kind_of_file(rel, question);
+        if scan.generated {
+            damp *= 0.4;
+        }
+        if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
+            damp *= 0.15;
+        }
+        let windows = scorer.windows(&scan.hits, scan.lines, 6);
+        Self { at, scan, windows, whole, damp }
+    }
+
+    fn score(&self) -> f64 {
+        self.place_score(self.windows.first().map_or(0.0, |window| window.score))
+    }
+
+    fn place_score(&self, local: f64) -> f64 {
+        (local + self.whole) * self.damp
+    }
+}
+
+/// Terms in a path: in the file's name they count more than in its directories.
+fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64> {
+    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
+    let name_at = rel.rfind('/').map_or(0, |at| at + 1);
+    words(rel, |at, word| {
+        let Some(terms) = question.stems.get(&stem(word)) else { return };
+        for (term, factor) in terms {
+            let factor = f64::from(*factor) * if at >= name_at { 0.8 } else { 0.35 };
+            let known = found.entry(*term).or_default();
+            *known = known.max(factor);
+        }
+    });
+    found
+}
+
+fn names_path(rel: &str, question: &Question) -> bool {
+    let rel = rel.to_ascii_lowercase();
+    question
+        .paths
+        .iter()
+        .any(|path| rel == *path || rel.ends_with(path) && rel[..rel.len() - path.len()].ends_with('/'))
+}
+
+/// True for a file of tests, by its path.
+pub(super) fn is_test_path(rel: &str) -> bool {
+    let lower = rel.to_ascii_lowercase();
+    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let in_tests = directories.split('/').any(|part| {
+        matches!(part, "test" | "tests" | "__tests__" | "spec" | "testdata" | "fixtures" | "e2e")
+    });
+    let stem = name.split('.').next().unwrap_or(name);
+    in_tests
+        || ["test", "tests"].contains(&stem)
+        || stem.starts_with("test_")
+        || ["_test", "_tests"].iter().any(|end| stem.ends_with(end))
+        || name.contains(".test.")
+        || name.contains(".spec.")
+}
+
+/// How much a file of this kind counts against code.
+fn kind_of_file(rel: &str, question: &Question) -> f64 {
+    let lower = rel.to_ascii_lowercase();
+    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let mut factor = 1.0;
+    if is_test_path(rel) && !question.about_tests {
+        factor *= 0.5;
+    }
+    for part in directories.split('/') {
+        factor *= match part {
+            "vendor" | "third_party" | "node_modules" | "dist" | "external" => 0.3,
+            "examples" | "example" | "benches" | "bench" | "benchmarks" | "generated" => 0.6,
+            _ => 1.0,
+        };
+    }
+    if name.ends_with(".lock") || matches!(name, "package-lock.json" | "pnpm-lock.yaml" | "go.sum") {
+        return factor * 0.08;
+    }
+    if name.contains(".min.") || matches!(extension, "map" | "svg" | "csv" | "tsv" | "snap" | "ipynb" | "po")
+    {
+        return factor * 0.15;
+    }
+    let docs = if question.about_docs { 1.3 } else { 0.75 };
+    if name.starts_with("changelog") || name.starts_with("changes") || name.starts_with("history") {
+        return factor * if question.about_docs { 1.0 } else { 0.4 };
+    }
+    factor
+        * match extension {
+            "md" | "rst" | "adoc" | "txt" | "html" => docs,
+            "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" => 0.65,
+            _ => 1.0,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::retrieval::walk::tests::{Fixture, GO_ON};
+
+    fn ask(view: &WorkspaceView, question: &str) -> Found {
+        find_places(view, question, 5, &GO_ON, &mut |_, _| {}).unwrap()
+    }
+
+    fn tree() -> Fixture {
+        Fixture::new(&[
+            (
+                "src/frame.rs",
+                "//! Frames.\n\n/// Refuses a frame that is too large.\npub fn frame_guard(n: usize) -> bool {\n    n < MAX\n}\n",
+            ),
+            ("src/server.rs", "use crate::frame::frame_guard;\n\nfn run() {\n    frame_guard(3);\n}\n"),
+            (
+                "tests/frame.rs",
+                "// frame guard oversized frames refused\nfn frame_guard_refuses_oversized_frames() {}\n",
+            ),
+            ("CHANGELOG.md", "- the frame guard refuses oversized frames\n"),
+            ("src/other.py", "def unrelated():\n    pass\n"),
+        ])
+    }
+
+    #[test]
+    fn the_definition_comes_first_with_its_doc_comment() {
+        let fixture = tree();
+        let found = ask(&fixture.view(), "where is the frame guard that refuses oversized frames?");
+        let first = &found.places[0];
+        assert_eq!((first.path.as_str(), first.start_line, first.end_line), ("src/frame.rs", 1, 6));
+        assert!(
+            first.snippet.contains("/// Refuses a frame") && first.snippet.contains("pub fn frame_guard")
+        );
+        assert_eq!(first.symbol.as_ref().map(|symbol| symbol.name.as_str()), Some("frame_guard"));
+        assert_eq!((found.files_searched, found.truncated, found.root_names()), (5, false, 0));
+    }
+
+    impl Found {
+        fn root_names(&self) -> usize {
+            self.places.iter().filter(|place| place.root.is_some()).count()
+        }
+    }
+
+    #[test]
+    fn the_same_question_gives_the_same_answer_and_stages_come_in_order() {
+        let fixture = tree();
+        let mut stages = Vec::new();
+        let asked = "how does the frame guard work";
+        let first =
+            find_places(&fixture.view(), asked, 5, &GO_ON, &mut |stage, count| stages.push((stage, count)));
+        let first = first.unwrap();
+        assert_eq!(first, ask(&fixture.view(), asked));
+        assert_eq!(
+            stages,
+            [
+                (Stage::TextSearch, first.text_found),
+                (Stage::SymbolSearch, first.symbols_found),
+                (Stage::Reranking, first.places.len() as u64)
+            ]
+        );
+    }
+
+    #[test]
+    fn an_unsaved_change_is_found_and_a_deleted_text_is_not() {
+        let fixture = tree();
+        let view =
+            fixture.view_with(&[("src/other.py", "def teleport():\n    pass\n"), ("src/frame.rs", "\n")]);
+        assert_eq!(ask(&view, "teleport").places[0].path, "src/other.py");
+        assert!(
+            ask(&view, "frame_guard")
+                .places
+                .iter()
+                .all(|place| place.path != "src/frame.rs" || place.symbol.is_none())
+        );
+    }
+
+    #[test]
+    fn questions_about_tests_and_documents_find_those() {
+        let fixture = tree();
+        assert_eq!(
+            ask(&fixture.view(), "which tests cover the oversized frame guard?").places[0].path,
+            "tests/frame.rs"
+        );
+        assert_eq!(
+            ask(&fixture.view(), "what does the changelog say on oversized frames?").places[0].path,
+            "CHANGELOG.md"
+        );
+        assert_eq!(ask(&fixture.view(), "show me src/server.rs").places[0].path, "src/server.rs");
+    }
+
+    #[test]
+    fn nothing_asked_or_nothing_there_gives_no_places_and_cancel_is_heard() {
+        let fixture = tree();
+        assert_eq!(ask(&fixture.view(), "  ").places, []);
+        assert_eq!(ask(&fixture.view(), "zebra xylophone").places, []);
+        let cancelled = find_places(&fixture.view(), "frame", 5, &AtomicBool::new(true), &mut |_, _| {});
+        assert_eq!(cancelled, Err(RetrievalError::Cancelled));
+    }
+}

@@ -1,0 +1,251 @@
+//! One pass over one text: where which terms of a question stand.
+//!
+//! Owns what a line is (definition, import, test); never compares files.
+
+use super::question::Question;
+use super::terms::{stem_into, words};
+
+/// Most hits kept of one file: far more than a ranking can tell apart.
+const MOST_HITS: usize = 20_000;
+
+/// A term on a line. Pairs of terms follow the terms in numbering.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Hit {
+    /// Line, from 0.
+    pub line: u32,
+    /// Which term, or `terms.len()` plus which pair.
+    pub term: u16,
+    /// How much it counts there.
+    pub weight: f32,
+    /// Whether it is in the name of a definition.
+    pub in_name: bool,
+}
+
+/// What one pass found.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scan {
+    /// Hits in order of line.
+    pub hits: Vec<Hit>,
+    /// Per term (and pair): the sum of its weights.
+    pub sums: Vec<f32>,
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Lines of the text.
+    pub lines: u32,
+    /// Whether the start says that a program wrote the file.
+    pub generated: bool,
+}
+
+/// Passes over a text; `None` when nothing of the question is in it.
+pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
+    let first_bytes = first_bytes(question);
+    let count = question.terms.len() + question.pairs.len();
+    let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
+    let (mut key, mut in_tests) = (String::new(), false);
+    for line in text.split_inclusive('\n') {
+        let row = scan.lines;
+        scan.lines += 1;
+        let trimmed = line.trim_start();
+        // Tests of a Rust file stand at its end.
+        in_tests |= trimmed.starts_with("#[cfg(test)]");
+        if scan.hits.len() >= MOST_HITS {
+            continue;
+        }
+        let factor = match (in_tests && !question.about_tests, is_import(trimmed)) {
+            (true, _) => 0.25,
+            (false, true) => 0.35,
+            (false, false) => 1.0,
+        };
+        // Found at the first hit only: most lines have none.
+        let mut name: Option<(usize, usize)> = None;
+        let mut last: Option<(usize, usize)> = None;
+        let mut at_word = 0;
+        let hits_before = scan.hits.len();
+        words(line, |at, word| {
+            at_word += 1;
+            let first = word.as_bytes()[0].to_ascii_lowercase();
+            if word.len() < 2 || !first_bytes[first as usize] {
+                return;
+            }
+            stem_into(word, &mut key);
+            let Some(terms) = question.stems.get(&key) else { return };
+            let (from, to) = *name.get_or_insert_with(|| name_range(line));
+            let in_name = at >= from && at < to;
+            for (term, weight) in terms {
+                scan.hits.push(Hit { line: row, term: *term as u16, weight: weight * factor, in_name });
+                if let Some((before, word_before)) = last
+                    && before + 1 == *term
+                    && at_word - word_before <= 2
+                    && let Some((_, pair)) = question.pairs.iter().find(|(first, _)| *first == before)
+                {
+                    let term = (question.terms.len() + pair) as u16;
+                    scan.hits.push(Hit { line: row, term, weight: weight * factor, in_name });
+                }
+            }
+            // The word itself, not a synonym, leads a pair.
+            last = terms.iter().find(|(_, weight)| *weight == 1.0).map(|(term, _)| (*term, at_word)).or(last);
+        });
+        if !question.identifiers.is_empty() {
+            identifiers(line, question, |at, term| {
+                let (from, to) = name_range(line);
+                scan.hits.push(Hit {
+                    line: row,
+                    term: term as u16,
+                    weight: factor,
+                    in_name: at >= from && at < to,
+                });
+            });
+        }
+        for hit in &scan.hits[hits_before..] {
+            scan.sums[hit.term as usize] += hit.weight;
+        }
+    }
+    if !question.phrases.is_empty() {
+        phrases(text, question, &mut scan);
+    }
+    if scan.hits.is_empty() {
+        return None;
+    }
+    let head = text[..text.floor_char_boundary(600)].to_ascii_lowercase();
+    scan.generated = head.contains("@generated")
+        || head.contains("do not edit")
+        || head.contains("automatically generated");
+    Some(scan)
+}
+
+/// First bytes of the stems, to pass over most words without stemming them.
+fn first_bytes(question: &Question) -> [bool; 256] {
+    let mut first = [false; 256];
+    for byte in question.stems.keys().filter_map(|stem| stem.bytes().next()) {
+        first[byte as usize] = true;
+    }
+    first
+}
+
+fn identifiers(line: &str, question: &Question, mut take: impl FnMut(usize, usize)) {
+    let mut at = 0;
+    for run in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        if run.len() > 2
+            && let Some(term) = question.identifiers.get(&run.to_ascii_lowercase())
+        {
+            take(at, *term);
+        }
+        let next = at + run.len();
+        at = next + line[next..].chars().next().map_or(0, char::len_utf8);
+    }
+}
+
+fn phrases(text: &str, question: &Question, scan: &mut Scan) {
+    for (row, line) in text.split('\n').enumerate() {
+        let line = line.to_ascii_lowercase();
+        for (phrase, term) in &question.phrases {
+            if line.contains(phrase.as_str()) && scan.hits.len() < MOST_HITS {
+                scan.hits.push(Hit { line: row as u32, term: *term as u16, weight: 1.0, in_name: false });
+                scan.sums[*term] += 1.0;
+            }
+        }
+    }
+    scan.hits.sort_by_key(|hit| hit.line);
+}
+
+fn is_import(trimmed: &str) -> bool {
+    ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "package ", "extern crate "]
+        .iter()
+        .any(|start| trimmed.starts_with(start))
+}
+
+/// Byte range of the name that a line defines, whatever the language; empty when it defines none.
+fn name_range(line: &str) -> (usize, usize) {
+    let mut at = line.len() - line.trim_start().len();
+    loop {
+        let rest = &line[at..];
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        match word {
+            "pub" | "export" | "default" | "async" | "static" | "abstract" | "unsafe" | "extern"
+            | "public" | "private" | "protected" | "final" | "declare" | "inline" => {
+                let mut next = at + length;
+                if after.starts_with('(') {
+                    next += after.find(')').map_or(0, |end| end + 1);
+                }
+                let skipped =
+                    line[next..].len() - line[next..].trim_start_matches([' ', '\t', '"', 'C']).len();
+                if next + skipped == at {
+                    return (0, 0);
+                }
+                at = next + skipped;
+            }
+            "fn" | "struct" | "enum" | "trait" | "type" | "union" | "def" | "class" | "func" | "function"
+            | "interface" | "const" | "impl" | "macro_rules" => {
+                let mut from = at + length;
+                // `func (s *Server) Run`, `impl<T> Guard`, `function* walk`.
+                let rest = line[from..].trim_start();
+                if word == "func" && rest.starts_with('(') {
+                    from = line.len() - rest.len() + rest.find(')').map_or(0, |end| end + 1);
+                } else if word == "const" && rest.starts_with("fn ") {
+                    from = line.len() - rest.len() + 3;
+                }
+                let name = line[from..].trim_start_matches([' ', '!', '*', '\t']);
+                let start = line.len() - name.len();
+                let length = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+                return (start, start + length);
+            }
+            _ => return (0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_definition_is_known_in_every_language() {
+        for (line, name) in [
+            ("pub(crate) async fn frame_guard<T>(x: T) {", "frame_guard"),
+            ("    pub struct Guard {", "Guard"),
+            ("export default class Box extends A {", "Box"),
+            ("func (s *Server) Run(x int) {", "Run"),
+            ("export const LIMIT = 3;", "LIMIT"),
+            ("pub const fn f() {}", "f"),
+            ("    async def push(self):", "push"),
+            ("macro_rules! m {", "m"),
+            ("let guard = 3;", ""),
+            ("static", ""),
+            ("", ""),
+        ] {
+            let (from, to) = name_range(line);
+            assert_eq!(&line[from..to], name, "{line}");
+        }
+    }
+
+    #[test]
+    fn hits_know_their_line_and_their_weight() {
+        let question = Question::read("frame guard");
+        let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nlet guards = 1;\n";
+        let found = scan(text, &question).unwrap();
+        let hit = |line, term, weight, in_name| Hit { line, term, weight, in_name };
+        assert_eq!(
+            found.hits,
+            [
+                hit(0, 0, 0.35, false),
+                hit(1, 0, 1.0, true),
+                hit(1, 1, 1.0, true),
+                hit(1, 2, 1.0, true),
+                hit(4, 1, 0.25, false)
+            ]
+        );
+        assert_eq!(found.sums, [1.35, 1.25, 1.0]);
+        assert!(scan("nothing here", &question).is_none());
+    }
+
+    #[test]
+    fn quoted_texts_and_identifiers_are_found_whole() {
+        let question = Question::read("\"no such place\" OpenDocument");
+        let found =
+            scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question).unwrap();
+        let phrase = question.phrases[0].1;
+        let name = question.identifiers["opendocument"];
+        assert_eq!((found.sums[phrase], found.sums[name]), (1.0, 1.0));
+    }
+}

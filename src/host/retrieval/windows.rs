@@ -1,0 +1,192 @@
+//! Stretches of lines of one file: their score, the best of them, and what they show.
+//!
+//! Owns proximity: terms count together when they stand within a few lines. Never compares files.
+
+use super::Symbol;
+use super::lines::shown;
+use super::scan::Hit;
+
+/// Lines of a stretch that is not a definition.
+const WINDOW: u32 = 12;
+
+/// Most lines of a definition that are shown, its doc comment included.
+const DEFINITION: u64 = 24;
+
+/// A stretch of lines, from 1, inclusive.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stretch {
+    /// First line.
+    pub start: u64,
+    /// Last line.
+    pub end: u64,
+    /// How well it answers.
+    pub score: f64,
+    /// Which of the file's definitions it is, or lies in.
+    pub symbol: Option<usize>,
+}
+
+/// What each term counts in this search.
+pub(super) struct Scorer {
+    /// Per term, then per pair.
+    pub weights: Vec<f64>,
+    /// Number of terms, without pairs.
+    pub terms: usize,
+}
+
+impl Scorer {
+    /// Score of the hits of one stretch. A term's further occurrences add less and less; stretches with more of the
+    /// question in them gain over those that repeat one word.
+    pub(super) fn score(&self, hits: &[Hit]) -> f64 {
+        let mut sums = vec![0.0f64; self.weights.len()];
+        for hit in hits {
+            sums[hit.term as usize] += f64::from(hit.weight) * if hit.in_name { 2.2 } else { 1.0 };
+        }
+        let (mut score, mut covered, mut whole) = (0.0, 0.0, 0.0);
+        for (term, (sum, weight)) in sums.iter().zip(&self.weights).enumerate() {
+            score += weight * 1.6 * sum / (sum + 0.6);
+            if term < self.terms {
+                covered += weight * sum.min(1.0);
+                whole += weight;
+            }
+        }
+        if whole > 0.0 { score * (0.35 + covered / whole) } else { 0.0 }
+    }
+
+    /// The best few windows of a file that do not overlap, best first.
+    pub(super) fn windows(&self, hits: &[Hit], lines: u32, most: usize) -> Vec<Stretch> {
+        let mut all = Vec::new();
+        let mut from = 0;
+        while from < hits.len() {
+            let line = hits[from].line;
+            let to = from + hits[from..].partition_point(|hit| hit.line < line + WINDOW);
+            let last = hits[to - 1].line;
+            all.push((self.score(&hits[from..to]), line, last));
+            from += hits[from..].partition_point(|hit| hit.line == line);
+        }
+        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut chosen: Vec<Stretch> = Vec::new();
+        for (score, first, last) in all {
+            let start = u64::from(first.saturating_sub(1)) + 1;
+            let end = u64::from((last + 2).min(lines.saturating_sub(1))) + 1;
+            if chosen.iter().all(|other| end < other.start || start > other.end) {
+                chosen.push(Stretch { start, end, score, symbol: None });
+                if chosen.len() == most {
+                    break;
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The definitions of a file in which something of the question stands, with their doc comments.
+    pub(super) fn definitions(&self, hits: &[Hit], symbols: &[Symbol], lines: &[&str]) -> Vec<Stretch> {
+        let mut found = Vec::new();
+        for (at, symbol) in symbols.iter().enumerate() {
+            let start = doc_start(lines, symbol.start_line);
+            let end = symbol.end_line.min(start + DEFINITION - 1).max(symbol.start_line);
+            let from = hits.partition_point(|hit| u64::from(hit.line) + 1 < start);
+            let to = hits.partition_point(|hit| u64::from(hit.line) < end);
+            if from < to {
+                // A whole definition answers better than lines of the same words cut anywhere.
+                let score = 1.12 * self.score(&hits[from..to]);
+                found.push(Stretch { start, end, score, symbol: Some(at) });
+            }
+        }
+        found
+    }
+}
+
+/// First line of the comments, attributes and decorators right above a line; both from 1.
+fn doc_start(lines: &[&str], line: u64) -> u64 {
+    let mut start = line;
+    while start > 1 && line - start < 16 {
+        let above = lines.get(start as usize - 2).map_or("", |line| line.trim_start());
+        let belongs = ["//", "/*", "*", "#", "@", "--"].iter().any(|mark| above.starts_with(mark));
+        if !belongs || above.starts_with("//!") || above.starts_with("#!") || above.starts_with("#include") {
+            break;
+        }
+        start -= 1;
+    }
+    start
+}
+
+/// Best stretches first, overlapping ones merged when the whole stays short, else left out; at most `most`.
+pub(super) fn without_overlap(mut all: Vec<Stretch>, most: usize) -> Vec<Stretch> {
+    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.start.cmp(&b.start)).then(a.end.cmp(&b.end)));
+    let mut kept: Vec<Stretch> = Vec::new();
+    for stretch in all {
+        let overlapping: Vec<usize> = (0..kept.len())
+            .filter(|at| stretch.start <= kept[*at].end && stretch.end >= kept[*at].start)
+            .collect();
+        match overlapping.as_slice() {
+            [] if kept.len() < most => kept.push(stretch),
+            [one] => {
+                let (start, end) = (kept[*one].start.min(stretch.start), kept[*one].end.max(stretch.end));
+                let free = kept
+                    .iter()
+                    .enumerate()
+                    .all(|(at, other)| at == *one || end < other.start || start > other.end);
+                // Only a stretch nearly as good is worth more lines.
+                if free && end - start < DEFINITION && stretch.score > kept[*one].score * 0.6 {
+                    kept[*one].start = start;
+                    kept[*one].end = end;
+                }
+            }
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// The innermost definition around a stretch's middle, else one that begins in it.
+pub(super) fn symbol_around(symbols: &[Symbol], stretch: &Stretch) -> Option<usize> {
+    let middle = stretch.start.midpoint(stretch.end);
+    let around = symbols
+        .iter()
+        .enumerate()
+        .filter(|(_, symbol)| symbol.start_line <= middle && symbol.end_line >= middle);
+    around.min_by_key(|(at, symbol)| (symbol.end_line - symbol.start_line, *at)).map(|(at, _)| at).or_else(
+        || {
+            symbols
+                .iter()
+                .position(|symbol| symbol.start_line >= stretch.start && symbol.start_line <= stretch.end)
+        },
+    )
+}
+
+/// The lines of a stretch as they are shown.
+pub(super) fn snippet(lines: &[&str], start: u64, end: u64) -> String {
+    let from = (start as usize - 1).min(lines.len());
+    let to = (end as usize).clamp(from, lines.len());
+    lines[from..to].iter().map(|line| shown(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(line: u32, term: u16) -> Hit {
+        Hit { line, term, weight: 1.0, in_name: false }
+    }
+
+    #[test]
+    fn terms_close_together_beat_one_term_repeated_and_names_beat_text() {
+        let scorer = Scorer { weights: vec![1.0, 1.0], terms: 2 };
+        let both = scorer.score(&[hit(0, 0), hit(3, 1)]);
+        let repeated = scorer.score(&[hit(0, 0), hit(1, 0), hit(2, 0), hit(3, 0)]);
+        let name = scorer.score(&[Hit { in_name: true, ..hit(0, 0) }]);
+        assert!(both > repeated && name > scorer.score(&[hit(0, 0)]));
+        let windows = scorer.windows(&[hit(0, 0), hit(50, 0), hit(52, 1)], 60, 5);
+        assert_eq!(windows.iter().map(|w| (w.start, w.end)).collect::<Vec<_>>(), [(50, 55), (1, 3)]);
+    }
+
+    #[test]
+    fn a_definition_shows_its_doc_comment_and_overlaps_are_merged() {
+        let lines = ["//! Header", "", "/// Doc.", "#[inline]", "fn f() {", "}"];
+        assert_eq!(doc_start(&lines, 5), 3);
+        let stretch = |start, end, score| Stretch { start, end, score, symbol: None };
+        let merged = without_overlap(vec![stretch(1, 5, 2.0), stretch(4, 9, 1.9), stretch(20, 60, 1.0)], 3);
+        assert_eq!(merged, [stretch(1, 9, 2.0), stretch(20, 60, 1.0)]);
+        assert_eq!(snippet(&lines, 5, 99), "fn f() {\n}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The tools of the agent: what a model may ask for.
+//!
+//! Owns names, schemas, bounds and the messages around a call. Never decides about trust alone: the loop of the server
+//! refuses on its own as well.
+
+mod list_files;
+mod outline;
+mod propose_patch;
+mod read_file;
+mod run_command;
+mod search_symbols;
+mod search_text;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::models::{Call, ToolSpec};
+use super::proposal::{Refusal, blocking};
+use super::retrieval::RetrievalError;
+use super::voice::Voice;
+
+/// Bytes of a tool's result that a model gets; the rest is cut and said to be.
+pub const RESULT_LIMIT: usize = 16 * 1024;
+
+/// What a tool found or did, as text for the model and, cut alike, for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// One line: how much, where.
+    pub summary: String,
+    /// The result.
+    pub text: String,
+}
+
+/// Tools for this turn: those that write or run only where the workspace is trusted.
+pub fn offered(trusted: bool) -> Vec<ToolSpec> {
+    let mut tools = vec![
+        list_files::spec(),
+        read_file::spec(),
+        search_text::spec(),
+        search_symbols::spec(),
+        outline::spec(),
+    ];
+    if trusted {
+        tools.push(propose_patch::spec());
+        tools.push(run_command::spec());
+    }
+    tools
+}
+
+/// Runs one call and says so; gives what the model is told.
+pub async fn run(voice: &mut Voice<'_>, call: &Call) -> String {
+    let args = match &call.arguments {
+        Value::Object(args) => args.clone(),
+        Value::Null => Map::new(),
+        other => Map::from_iter([("arguments".to_owned(), other.clone())]),
+    };
+    let call_id = voice.tool_started(&call.name, shown_args(&args)).await;
+    let outcome = match call.name.as_str() {
+        list_files::NAME => list_files::run(voice, args).await,
+        read_file::NAME => read_file::run(voice, args).await,
+        search_text::NAME => search_text::run(voice, args).await,
+        search_symbols::NAME => search_symbols::run(voice, args).await,
+        outline::NAME => outline::run(voice, args).await,
+        propose_patch::NAME => propose_patch::run(voice, args).await,
+        run_command::NAME => run_command::run(voice, args).await,
+        _ => Err(Refusal {
+            code: "unknown_tool".to_owned(),
+            message: "There is no tool of this name; use one of those that were offered.".to_owned(),
+        }),
+    };
+    match outcome {
+        Ok(told) => {
+            let text = cut(&told.text, RESULT_LIMIT);
+            voice.tool_ended(&call_id, Ok(json!({ "summary": told.summary, "text": text }))).await;
+            if text.is_empty() { told.summary } else { format!("{}\n{text}", told.summary) }
+        }
+        Err(refusal) => {
+            voice.tool_ended(&call_id, Err(refusal.message.clone())).await;
+            format!("Error ({}): {}", refusal.code, refusal.message)
+        }
+    }
+}
+
+/// Reads arguments; a refusal says what is wrong with them.
+fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, Refusal> {
+    serde_json::from_value(Value::Object(args)).map_err(|error| Refusal {
+        code: "invalid_params".to_owned(),
+        message: format!("The arguments do not fit the tool: {error}."),
+    })
+}
+
+/// Runs blocking retrieval work that ends soon after this future is dropped.
+pub async fn search<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> Result<T, RetrievalError> + Send + 'static,
+) -> Result<T, Refusal> {
+    struct CancelOnDrop(Arc<AtomicBool>);
+    impl Drop for CancelOnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let cancel = Arc::new(AtomicBool::new(false));
+    let _guard = CancelOnDrop(Arc::clone(&cancel));
+    blocking(move || work(&cancel).map_err(Refusal::from)).await
+}
+
+/// A path as it is shown, with the root's name where several roots are open.
+pub fn shown(root: Option<&str>, path: &str) -> String {
+    match root {
+        Some(root) => format!("{root}/{path}"),
+        None => path.to_owned(),
+    }
+}
+
+/// At most `limit` bytes of a text, with a last line that says how much is missing.
+pub fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(limit)];
+    let kept = kept.rfind('\n').map_or(kept, |end| &kept[..=end]);
+    format!("{kept}[… {} more bytes; ask for less at a time]", text.len() - kept.len())
+}
+
+/// Arguments as the user sees them: a whole file in them is shown by the patch, not twice.
+fn shown_args(args: &Map<String, Value>) -> Map<String, Value> {
+    let short = |value: &Value| match value {
+        Value::String(text) => Value::String(cut(text, 2_048)),
+        Value::Array(_) | Value::Object(_) if value.to_string().len() > 4_096 => json!("[…]"),
+        other => other.clone(),
+    };
+    args.iter().map(|(key, value)| (key.clone(), short(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_tools_are_offered_only_in_a_trusted_workspace() {
+        let names = |trusted| offered(trusted).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+        assert_eq!(names(false), ["list_files", "read_file", "search_text", "search_symbols", "outline"]);
+        assert_eq!(names(true)[5..], ["propose_patch", "run_command"]);
+    }
+
+    #[test]
+    fn a_long_result_is_cut_at_a_line_and_says_so() {
+        let text = "0123456789\n".repeat(10);
+        assert_eq!(cut(&text, 25), "0123456789\n0123456789\n[… 88 more bytes; ask for less at a time]");
+        assert_eq!(cut("ééé", 3), "é[… 4 more bytes; ask for less at a time]");
+    }
+}

@@ -1,0 +1,54 @@
+//! `outline`: the definitions of one file.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Told, arguments, search};
+use crate::host::models::ToolSpec;
+use crate::host::proposal::Refusal;
+use crate::host::retrieval::{self, Symbol};
+use crate::host::voice::Voice;
+
+pub(super) const NAME: &str = "outline";
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME,
+        description: "The definitions of one file in order, as `start-end: kind signature`. Cheaper than reading it.",
+        parameters: json!({
+            "type": "object",
+            "properties": { "path": { "type": "string", "description": "File, relative to the workspace." } },
+            "required": ["path"]
+        }),
+    }
+}
+
+pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+    let Args { path } = arguments(args)?;
+    let view = voice.port().workspace();
+    let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
+    Ok(Told { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })
+}
+
+fn listed(symbols: &[Symbol]) -> String {
+    symbols.iter().fold(String::new(), |mut text, symbol| {
+        let indent = if symbol.container.is_some() { "  " } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{indent}{}-{}: {} {}",
+            symbol.start_line,
+            symbol.end_line,
+            symbol.kind.as_str(),
+            symbol.signature.trim()
+        );
+        text
+    })
+}

@@ -1,0 +1,93 @@
+//! `propose_patch`: a change of one file, which the user decides about.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Told, arguments};
+use crate::domain::edits::apply::TextEdit;
+use crate::host::models::ToolSpec;
+use crate::host::proposal::{Change, Outcome, Proposal, Refusal, propose};
+use crate::host::voice::Voice;
+
+pub(super) const NAME: &str = "propose_patch";
+
+#[derive(Deserialize)]
+struct Edit {
+    old_text: String,
+    new_text: String,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    file_path: String,
+    #[serde(default)]
+    rationale: String,
+    #[serde(default)]
+    acceptance_criteria: Vec<String>,
+    #[serde(default)]
+    edits: Option<Vec<Edit>>,
+    #[serde(default)]
+    diff: Option<String>,
+    #[serde(default)]
+    new_content: Option<String>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME,
+        description: "Proposes a change of one file to the user and applies it when allowed. Give exactly one of `edits` \
+                      (best: each old_text must occur exactly once in the file), `diff` (unified) or `new_content` (for \
+                      new files). Read the file first.",
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "file_path": { "type": "string", "description": "File, relative to the workspace." },
+                "rationale": { "type": "string", "description": "Why, in one sentence for the user." },
+                "acceptance_criteria": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "How the user can check the change."
+                },
+                "edits": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": { "old_text": { "type": "string" }, "new_text": { "type": "string" } },
+                        "required": ["old_text", "new_text"]
+                    }
+                },
+                "diff": { "type": "string" },
+                "new_content": { "type": "string" }
+            },
+            "required": ["file_path", "rationale"]
+        }),
+    }
+}
+
+pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+    let Args { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
+    let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
+        (Some(edits), None, None) => Change::Edits(
+            edits.into_iter().map(|edit| TextEdit { old_text: edit.old_text, new_text: edit.new_text }).collect(),
+        ),
+        (None, Some(diff), None) => Change::Diff(diff),
+        (None, None, Some(text)) => Change::NewContent(text),
+        _ => {
+            return Err(Refusal {
+                code: "invalid_params".to_owned(),
+                message: "Give exactly one of `edits`, `diff` and `new_content`.".to_owned(),
+            });
+        }
+    };
+    let proposal = Proposal { path: file_path, rationale, acceptance_criteria, change };
+    match propose(voice, proposal).await? {
+        Outcome::Applied { path, hash, added, removed, warnings } => Ok(Told {
+            summary: format!("Applied to {path}: {added} lines added, {removed} removed. Its content is now {hash}."),
+            text: warnings.join("\n"),
+        }),
+        Outcome::Denied => Err(Refusal {
+            code: "denied".to_owned(),
+            message: "The user denied this change; nothing was written. Do not propose it again unchanged.".to_owned(),
+        }),
+    }
+}

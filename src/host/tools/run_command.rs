@@ -1,0 +1,115 @@
+//! `run_command`: a command in the workspace, which the user decides about.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{RESULT_LIMIT, Told, arguments, cut};
+use crate::domain::wire::desktop::ServerMessage;
+use crate::host::models::ToolSpec;
+use crate::host::ports::Answer;
+use crate::host::proposal::Refusal;
+use crate::host::retrieval;
+use crate::host::voice::Voice;
+
+pub(super) const NAME: &str = "run_command";
+
+/// Longest command line, so that the user can read what is asked.
+const COMMAND_LIMIT: usize = 8 * 1024;
+
+#[derive(Deserialize)]
+struct Args {
+    command: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    #[serde(default)]
+    reason: String,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME,
+        description: "Asks the user to let a shell command run in the workspace; gives its exit code and output. Not for \
+                      reading or changing files, which have tools of their own.",
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": { "type": "string" },
+                "cwd": { "type": "string", "description": "Folder, relative to the workspace. Default: its root." },
+                "reason": { "type": "string", "description": "Why, in one sentence for the user." }
+            },
+            "required": ["command", "reason"]
+        }),
+    }
+}
+
+pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+    let Args { command, cwd, reason } = arguments(args)?;
+    let port = voice.port();
+    let view = port.workspace();
+    if !view.trusted {
+        return Err(Refusal::untrusted());
+    }
+    if command.trim().is_empty() || command.len() > COMMAND_LIMIT || command.contains('\0') {
+        return Err(Refusal {
+            code: "invalid_params".to_owned(),
+            message: "The command is empty or longer than 8 KiB; give one short command line.".to_owned(),
+        });
+    }
+    let cwd = cwd.filter(|cwd| !matches!(cwd.as_str(), "" | "." | "./")).unwrap_or_else(|| ".".to_owned());
+    if cwd != "." {
+        let (_, beneath) = retrieval::resolve(&view, &cwd)?;
+        if std::path::Path::new(&cwd).is_absolute() && beneath != cwd {
+            return Err(Refusal {
+                code: "invalid_params".to_owned(),
+                message: "cwd must be relative to the workspace.".to_owned(),
+            });
+        }
+    }
+    let request_id = port.fresh_id();
+    voice
+        .say(ServerMessage::CommandRequestApproval {
+            request_id: request_id.clone(),
+            command_id: port.fresh_id(),
+            command: command.clone(),
+            working_directory: cwd.clone(),
+            environment: BTreeMap::new(),
+            requires_approval: true,
+            reason,
+        })
+        .await;
+    if port.answer(&request_id).await == Answer::Denied {
+        return Err(Refusal {
+            code: "denied".to_owned(),
+            message: "The user denied this command; it did not run. Do not ask for it again unchanged.".to_owned(),
+        });
+    }
+    // Trust may have gone while the question was open.
+    if !port.workspace().trusted {
+        return Err(Refusal::untrusted());
+    }
+    let ran = port
+        .run_command(command, cwd)
+        .await
+        .map_err(|error| Refusal { code: error.code, message: error.message })?;
+    let text = |key: &str| ran.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let exit = ran.get("exitCode").and_then(Value::as_i64);
+    let summary = match exit {
+        Some(code) => format!("The command ended with exit code {code}."),
+        None => "The command was ended by a signal or by our time limit.".to_owned(),
+    };
+    // Half of the room each, so that a long stdout does not hide what went wrong.
+    let (stdout, stderr) = (tail(&text("stdout")), tail(&text("stderr")));
+    Ok(Told { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
+}
+
+/// The end of an output says how it went; its beginning is cut.
+fn tail(text: &str) -> String {
+    let room = RESULT_LIMIT / 2 - 256;
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let kept = &text[text.ceil_char_boundary(text.len() - room)..];
+    cut(&format!("[… {} bytes before]\n{kept}", text.len() - kept.len()), RESULT_LIMIT / 2)
+}

@@ -1,0 +1,47 @@
+//! `search_symbols`: definitions by name.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Told, arguments, search, shown};
+use crate::host::models::ToolSpec;
+use crate::host::proposal::Refusal;
+use crate::host::retrieval;
+use crate::host::voice::Voice;
+
+pub(super) const NAME: &str = "search_symbols";
+
+/// Definitions in one answer.
+const LIMIT: usize = 50;
+
+#[derive(Deserialize)]
+struct Args {
+    name: String,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME,
+        description: "Where functions, types, classes and constants with a name like this are defined, as \
+                      `path:line: kind signature`.",
+        parameters: json!({
+            "type": "object",
+            "properties": { "name": { "type": "string" } },
+            "required": ["name"]
+        }),
+    }
+}
+
+pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+    let Args { name } = arguments(args)?;
+    let view = voice.port().workspace();
+    let found = search(move |cancel| retrieval::search_symbols(&view, &name, LIMIT, cancel)).await?;
+    let text = found
+        .iter()
+        .map(|(root, path, symbol)| {
+            let place = shown(root.as_deref(), path);
+            format!("{place}:{}: {} {}\n", symbol.start_line, symbol.kind.as_str(), symbol.signature.trim())
+        })
+        .collect();
+    Ok(Told { summary: format!("{} definitions:", found.len()), text })
+}

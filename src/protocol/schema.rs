@@ -1,0 +1,219 @@
+//! The contract as JSON Schema files: what `schemas/` holds, made from the same rows as the dispatcher.
+//!
+//! Owns file names and their shape. Never writes a file: `tests/schemas.rs` does, and fails when they drift.
+
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::envelope::{RpcEvt, RpcReq, RpcRes};
+use super::method::{Direction, MethodRow, rows};
+use crate::domain::approval::Permission;
+use crate::domain::event::SessionEvent;
+use crate::domain::view::{Block, Change, View};
+use crate::domain::wire::desktop::ServerMessage;
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// Every schema file by its name below `schemas/`. A method's file describes its params at `#/properties/params` and, for
+/// a request, its result at `#/properties/result`.
+pub fn files() -> BTreeMap<String, Value> {
+    let rows = rows();
+    let mut files: BTreeMap<String, Value> =
+        rows.iter().map(|row| (file_name(row.method), method_file(row))).collect();
+    files.insert("Event.json".to_owned(), noun::<SessionEvent>("Event"));
+    files.insert("View.json".to_owned(), noun::<View>("View"));
+    files.insert("Block.json".to_owned(), noun::<Block>("Block"));
+    files.insert("Change.json".to_owned(), noun::<Change>("Change"));
+    files.insert("Permission.json".to_owned(), noun::<Permission>("Permission"));
+    files.insert("RpcReq.json".to_owned(), noun::<RpcReq>("RpcReq"));
+    files.insert("RpcRes.json".to_owned(), exclusive(noun::<RpcRes>("RpcRes")));
+    files.insert("RpcEvt.json".to_owned(), noun::<RpcEvt>("RpcEvt"));
+    files.extend(desktop_files());
+    files.insert("meta.json".to_owned(), meta(&rows));
+    files
+}
+
+/// `bb/queue/list` → `bb.queue.list.json`.
+pub fn file_name(method: &str) -> String {
+    format!("{}.json", method.replace('/', "."))
+}
+
+fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().into_generator()
+}
+
+fn method_file(row: &MethodRow) -> Value {
+    let mut generator = generator();
+    let params = (row.params)(&mut generator).to_value();
+    let result = row.result.map(|result| result(&mut generator).to_value());
+    let needed = params.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+    let mut properties = Map::new();
+    properties.insert("params".to_owned(), params);
+    if let Some(mut result) = result {
+        if row.method == super::method::RPC {
+            result = exclusive(result);
+        }
+        properties.insert("result".to_owned(), result);
+    }
+    let mut file = head(row.method, row.summary);
+    file.insert("direction".to_owned(), direction(row.direction).into());
+    file.insert("type".to_owned(), "object".into());
+    file.insert("properties".to_owned(), Value::Object(properties));
+    if needed {
+        file.insert("required".to_owned(), json!(["params"]));
+    }
+    with_definitions(file, generator)
+}
+
+fn noun<T: JsonSchema>(title: &str) -> Value {
+    let mut generator = generator();
+    let schema = T::json_schema(&mut generator);
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut file = head(title, &description);
+    merge(&mut file, schema);
+    with_definitions(file, generator)
+}
+
+fn desktop_files() -> Vec<(String, Value)> {
+    let mut generator = generator();
+    let schema = ServerMessage::json_schema(&mut generator).to_value();
+    let definitions = generator.take_definitions(true);
+    let messages = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    messages
+        .into_iter()
+        .filter_map(|message| {
+            let kind = message.pointer("/properties/type/const")?.as_str()?.to_owned();
+            let description =
+                message.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let mut file = head(&kind, &description);
+            if let Value::Object(message) = message {
+                file.extend(message);
+            }
+            Some((format!("desktop/{kind}.json"), defined(file, &definitions)))
+        })
+        .collect()
+}
+
+/// A list of all methods: direction, since when, how stable, where their schemas are.
+fn meta(rows: &[MethodRow]) -> Value {
+    let methods: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let file = file_name(row.method);
+            let mut entry = json!({
+                "method": row.method,
+                "direction": direction(row.direction),
+                "since": "1.0",
+                "stability": "stable",
+                "params": format!("{file}#/properties/params"),
+            });
+            if row.result.is_some() {
+                entry["result"] = format!("{file}#/properties/result").into();
+            }
+            entry
+        })
+        .collect();
+    json!({ "v": super::version::WIRE_VERSION, "methods": methods })
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Request => "request, editor to server",
+        Direction::ToServer => "notification, editor to server",
+        Direction::ToEditor => "notification, server to editor",
+        Direction::Document => "settings",
+    }
+}
+
+fn head(title: &str, description: &str) -> Map<String, Value> {
+    let mut file = Map::new();
+    file.insert("$schema".to_owned(), DIALECT.into());
+    file.insert("title".to_owned(), title.into());
+    file.insert("description".to_owned(), description.into());
+    file
+}
+
+fn merge(file: &mut Map<String, Value>, schema: Schema) {
+    if let Value::Object(schema) = schema.to_value() {
+        for (name, value) in schema {
+            file.entry(name).or_insert(value);
+        }
+    }
+}
+
+/// R000-17, which the type cannot say: `ok: true` carries no error, `ok: false` an error and no result.
+fn exclusive(mut response: Value) -> Value {
+    response["oneOf"] = json!([
+        { "properties": { "ok": { "const": true } }, "not": { "required": ["error"] } },
+        { "properties": { "ok": { "const": false } }, "required": ["error"], "not": { "required": ["result"] } },
+    ]);
+    response
+}
+
+fn with_definitions(file: Map<String, Value>, mut generator: SchemaGenerator) -> Value {
+    let definitions = generator.take_definitions(true);
+    defined(file, &definitions)
+}
+
+/// The file with those definitions that it reaches.
+fn defined(mut file: Map<String, Value>, definitions: &Map<String, Value>) -> Value {
+    let mut reached: BTreeMap<String, Value> = BTreeMap::new();
+    let mut open = vec![Value::Object(file.clone())];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                let target =
+                    map.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix("#/$defs/"));
+                if let Some(name) = target
+                    && !reached.contains_key(name)
+                    && let Some(definition) = definitions.get(name)
+                {
+                    reached.insert(name.to_owned(), definition.clone());
+                    open.push(definition.clone());
+                }
+                open.extend(map.into_iter().map(|(_, value)| value));
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    if !reached.is_empty() {
+        file.insert("$defs".to_owned(), Value::Object(reached.into_iter().collect()));
+    }
+    let mut file = Value::Object(file);
+    tidy(&mut file);
+    file
+}
+
+/// Says the bound of 64-bit numbers, and makes one line of each description, without our requirement numbers.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("format").and_then(Value::as_str) == Some("uint64") {
+                map.entry("maximum").or_insert(u64::MAX.into());
+            }
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = without_requirements(&text.replace('\n', " "));
+            }
+            map.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Cuts every ` (R000-01 …)`.
+fn without_requirements(text: &str) -> String {
+    let mut rest = text;
+    let mut clean = String::with_capacity(text.len());
+    while let Some(at) = rest.find(" (R0") {
+        let Some(length) = rest[at..].find(')') else { break };
+        clean.push_str(&rest[..at]);
+        rest = &rest[at + length + 1..];
+    }
+    clean.push_str(rest);
+    clean
+}

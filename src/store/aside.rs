@@ -1,0 +1,53 @@
+//! Setting a file aside: what cannot be read is kept under another name, never overwritten.
+//!
+//! Owns the names of what was set aside. Never looks into the file.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Why a file is set aside; the word in its new name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It cannot be read, or is not ours.
+    Damaged,
+    /// A newer version of ours wrote it.
+    Newer,
+}
+
+impl Why {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Newer => "newer",
+        }
+    }
+}
+
+/// `path` with `suffix` behind its whole name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Renames a database with its `-wal` and `-shm`, so that they still belong together, and gives the new name.
+pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
+    let mut millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
+    let aside = loop {
+        let aside = beside(database, &format!(".{}-{millis}", why.as_str()));
+        if !aside.try_exists()? {
+            break aside;
+        }
+        millis += 1;
+    };
+    // The main file goes last: as long as it is there, a process that dies in between finds the same trouble again.
+    for suffix in ["-wal", "-shm", ""] {
+        match std::fs::rename(beside(database, suffix), beside(&aside, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(aside)
+}

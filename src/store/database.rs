@@ -1,0 +1,164 @@
+//! The database of a slot: its schema, its settings, and whether a file on disk may be used at all.
+//!
+//! Owns the schema and its version. Never renames or removes a file: it says why it refuses one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::aside::beside;
+use super::failure::is_damage;
+
+/// `bbls`: marks the file as ours.
+pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
+
+/// Version of the schema below.
+pub(super) const SCHEMA_VERSION: i32 = 1;
+
+/// Files up to this size are checked at every start: that takes a few milliseconds. Larger ones only when there is a
+/// reason, since the time grows with the file.
+const ALWAYS_CHECKED_BYTES: u64 = 4 << 20;
+
+/// Events and blocks are clustered by what they are read by, so that a page of either is one range.
+const SCHEMA: &str = "
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE session (
+        session_id TEXT PRIMARY KEY, workspace TEXT NOT NULL, updated_at INTEGER NOT NULL, record BLOB NOT NULL);
+    CREATE INDEX session_by_workspace ON session (workspace, updated_at);
+    CREATE TABLE batch (
+        session_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, events BLOB NOT NULL,
+        PRIMARY KEY (session_id, from_seq)) WITHOUT ROWID;
+    CREATE TABLE block (
+        session_id TEXT NOT NULL, lane TEXT NOT NULL, ord INTEGER NOT NULL, id TEXT NOT NULL, block BLOB NOT NULL,
+        PRIMARY KEY (session_id, lane, ord)) WITHOUT ROWID;
+    CREATE UNIQUE INDEX block_by_id ON block (session_id, lane, id);
+    CREATE TABLE view (
+        session_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE ask (
+        session_id TEXT NOT NULL, request_id TEXT NOT NULL, status TEXT NOT NULL, record BLOB NOT NULL,
+        PRIMARY KEY (session_id, request_id));
+    CREATE INDEX ask_pending ON ask (session_id) WHERE status = 'pending';
+    CREATE TABLE prompt (
+        session_id TEXT NOT NULL, message_id TEXT NOT NULL, answer BLOB NOT NULL,
+        PRIMARY KEY (session_id, message_id)) WITHOUT ROWID;
+";
+
+/// Why a file is not used.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Its bytes are wrong or not ours: what is wrong, as the end of a sentence.
+    Damaged(String),
+    /// A newer version of ours wrote it: its schema version.
+    Newer(i32),
+    /// It is not at fault, but cannot be used now: why.
+    Unusable(String),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_damage(&error) { Self::Damaged(error.to_string()) } else { Self::Unusable(error.to_string()) }
+    }
+}
+
+/// A file whose presence asks for a full check at the next start: something read wrong bytes.
+pub(super) fn suspect_marker(database: &Path) -> std::path::PathBuf {
+    beside(database, ".suspect")
+}
+
+/// Opens a database file, or makes it where there is none, and gives it with its epoch.
+pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal> {
+    let bytes = std::fs::metadata(database).map_or(0, |file| file.len());
+    // A log that is still there means that nobody closed the database.
+    let unclean = std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() > 0);
+    let marker = suspect_marker(database);
+    let suspect = marker.exists();
+
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    // Until we know that the file is good and ours, closing it must not fold its log into it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Only a tool that looks into the file can hold a lock on it, and only for moments.
+    connection.busy_timeout(Duration::from_millis(500))?;
+    if connection.is_readonly("main")? {
+        return Err(Refusal::Unusable("the file is read-only".to_owned()));
+    }
+    let version = inspect(&connection)?;
+    if version.is_some() {
+        if suspect {
+            check(&connection, "PRAGMA integrity_check(1)")?;
+        } else if unclean || bytes <= ALWAYS_CHECKED_BYTES {
+            check(&connection, "PRAGMA quick_check(1)")?;
+        }
+    }
+    if suspect {
+        // Left behind, it only costs a check.
+        let _ = std::fs::remove_file(&marker);
+    }
+    // The log makes a commit one append; NORMAL leaves syncing to checkpoints, which kill -9 cannot hurt.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // A log that once grew (a long reader, a big commit) gives its space back.
+    connection.pragma_update(None, "journal_size_limit", 8 << 20)?;
+    let epoch = set_up(&connection, version)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    Ok((connection, epoch))
+}
+
+/// A database that is gone with the process.
+pub(super) fn open_memory() -> Result<(Connection, String), Refusal> {
+    let connection = Connection::open_in_memory()?;
+    let epoch = set_up(&connection, None)?;
+    Ok((connection, epoch))
+}
+
+/// Whose file it is: the schema version of ours, `None` for an empty one.
+fn inspect(connection: &Connection) -> Result<Option<i32>, Refusal> {
+    let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application_id, version) {
+        (0, 0) if objects == 0 => Ok(None),
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(Some(version)),
+        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(Refusal::Newer(newer)),
+        (APPLICATION_ID, _) => Err(Refusal::Damaged("it names a schema version that never was".to_owned())),
+        _ => Err(Refusal::Damaged("it is the database of another program".to_owned())),
+    }
+}
+
+fn check(connection: &Connection, pragma: &str) -> Result<(), Refusal> {
+    let verdict: String = connection.query_row(pragma, [], |row| row.get(0))?;
+    if verdict == "ok" { Ok(()) } else { Err(Refusal::Damaged(verdict)) }
+}
+
+/// Settings of the connection, the schema where it is missing, and the epoch.
+fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refusal> {
+    connection.pragma_update(None, "mmap_size", 0)?;
+    // Negative: kibibytes. Writes need little; reads of a page of history come in order.
+    connection.pragma_update(None, "cache_size", -2048)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.set_prepared_statement_cache_capacity(32);
+    if version.is_none() {
+        let create = connection.unchecked_transaction()?;
+        create.execute_batch(SCHEMA)?;
+        create.execute(
+            "INSERT INTO meta (key, value) VALUES ('epoch', ?1)",
+            [uuid::Uuid::new_v4().simple().to_string()],
+        )?;
+        create.pragma_update(None, "application_id", APPLICATION_ID)?;
+        create.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        create.commit()?;
+    }
+    match connection.query_row("SELECT value FROM meta WHERE key = 'epoch'", [], |row| row.get(0)) {
+        Ok(epoch) => Ok(epoch),
+        Err(rusqlite::Error::SqliteFailure(failure, sentence))
+            if failure.code != rusqlite::ErrorCode::Unknown =>
+        {
+            Err(rusqlite::Error::SqliteFailure(failure, sentence).into())
+        }
+        // No such table, no such row, not a text: the file says that it is ours and is not.
+        Err(error) => Err(Refusal::Damaged(error.to_string())),
+    }
+}

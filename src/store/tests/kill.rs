@@ -1,0 +1,85 @@
+//! `kill -9` in the middle of a commit: what was answered is there, and nothing is half there.
+
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{batch, block_row, journal, session_row};
+use crate::app::ports::{Commit, Journal};
+use crate::domain::view::Lane;
+
+const DIRECTORY: &str = "BREADBOARD_TEST_KILL_DIRECTORY";
+
+/// Commit `n` of the child: two events and everything else at the same number.
+fn numbered(n: u64) -> Commit {
+    Commit {
+        session_id: "s".into(),
+        session: Some(session_row("s", "w", i64::try_from(n).unwrap())),
+        batch: Some(batch(2 * n - 1, 2 * n)),
+        blocks: vec![block_row(Lane::Chat, n, &format!("b{n}"), &"text ".repeat(400))],
+        view: Some((2 * n, n.to_string().into_bytes())),
+        ..Commit::default()
+    }
+}
+
+#[test]
+#[ignore = "runs as the child of the test below"]
+fn child() {
+    let directory = std::env::var_os(DIRECTORY).expect("a directory");
+    let mut journal = journal(Path::new(&directory));
+    assert_eq!(journal.take_warnings(), Vec::<String>::new());
+    let mut n = journal.head("s").unwrap() / 2;
+    let mut told = std::io::stdout();
+    loop {
+        n += 1;
+        journal.commit(&numbered(n)).unwrap();
+        if writeln!(told, "\ncommitted {n}").is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_that_it_answered_and_leaves_nothing_half_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut epoch = None;
+    let mut before = 0;
+    for round in 0..15u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["store::tests::kill::child", "--exact", "--ignored", "--nocapture"])
+            .env(DIRECTORY, directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let committed = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok)
+            .filter_map(|line| line.strip_prefix("committed ").and_then(|n| n.parse::<u64>().ok()));
+        let mut told = 0;
+        for n in committed {
+            told = n;
+            // At another point each round, checkpoints of the log included; then read what was told until it died.
+            if n == before + 1 + round * 37 {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        assert!(told > before, "the child worked: {told}");
+
+        let mut journal = journal(directory.path());
+        assert_eq!(journal.take_warnings(), Vec::<String>::new());
+        assert_eq!(epoch.get_or_insert_with(|| journal.epoch().to_owned()), journal.epoch());
+        let head = journal.head("s").unwrap();
+        let n = head / 2;
+        assert!(n == told || n == told + 1, "told {told}, found {n}");
+        let expected: Vec<_> = (1..=n).map(|n| batch(2 * n - 1, 2 * n)).collect();
+        assert_eq!(journal.batches("s", 1, usize::MAX), Ok(expected));
+        assert_eq!(journal.session("s"), Ok(numbered(n).session));
+        assert_eq!(journal.view("s"), Ok(numbered(n).view));
+        let expected: Vec<_> = (1..=n).rev().flat_map(|n| numbered(n).blocks).collect();
+        assert_eq!(journal.blocks("s", Lane::Chat, None, usize::MAX), Ok(expected));
+        before = n;
+    }
+}

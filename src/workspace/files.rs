@@ -1,0 +1,287 @@
+//! `WorkspaceFiles`: the port's jobs, bounded, each on a thread that may wait for a disk.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::attachment::{Offer, store};
+use super::list::list;
+use super::read::read;
+use super::root::Roots;
+use super::run::{self, LIMITS};
+use super::snippet::snippet;
+use super::write::write;
+use crate::app::Reply;
+use crate::app::inbox::Folder;
+use crate::app::ports::{FileJob, FileJobDone, Files};
+use crate::domain::edits::overlay::Overlay;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Jobs that wait for a thread. An editor shows a handful of files at once, so more means a flood or a dead disk: the
+/// next one is refused with `overloaded`.
+pub const WAITING: usize = 64;
+
+/// Jobs that look at files at the same time: enough to hide one slow file, few enough to leave the threads of the runtime
+/// to others.
+const WORKING: usize = 4;
+
+/// Commands that run at the same time; more wait among the 64.
+const RUNNING: usize = 8;
+
+type Done = dyn Fn(FileJobDone) + Send + Sync;
+
+/// The workspace edge: files, attachments and commands.
+pub struct WorkspaceFiles {
+    runtime: Handle,
+    waiting: Arc<Semaphore>,
+    working: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+    writing: Arc<Mutex<()>>,
+    places: Mutex<Places>,
+    done: Arc<Done>,
+}
+
+#[derive(Default)]
+struct Places {
+    roots: Arc<Roots>,
+    state_dir: Option<PathBuf>,
+}
+
+impl WorkspaceFiles {
+    /// The edge on this runtime; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
+    /// or, for a refusal, of the caller.
+    pub fn new(runtime: Handle, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
+        Self {
+            runtime,
+            waiting: Arc::new(Semaphore::new(WAITING)),
+            working: Arc::new(Semaphore::new(WORKING)),
+            running: Arc::new(Semaphore::new(RUNNING)),
+            writing: Arc::new(Mutex::new(())),
+            places: Mutex::new(Places::default()),
+            done: Arc::new(done),
+        }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does blocking work on a thread of its own once one of the places is free.
+    fn work(&self, waiting: OwnedSemaphorePermit, work: impl FnOnce() + Send + 'static) {
+        let working = Arc::clone(&self.working);
+        self.runtime.spawn(async move {
+            // The semaphore is never closed. A job that panics drops its reply, which then answers `internal`.
+            let Ok(place) = working.acquire_owned().await else { return };
+            drop(waiting);
+            let _ = tokio::task::spawn_blocking(move || {
+                work();
+                drop(place);
+            })
+            .await;
+        });
+    }
+
+    fn run(
+        &self,
+        waiting: OwnedSemaphorePermit,
+        roots: Arc<Roots>,
+        command: String,
+        cwd: String,
+        reply: Reply,
+    ) {
+        let running = Arc::clone(&self.running);
+        self.runtime.spawn(async move {
+            let Ok(_place) = running.acquire_owned().await else { return };
+            drop(waiting);
+            if reply.is_abandoned() {
+                return;
+            }
+            let directory = tokio::task::spawn_blocking(move || run::directory(&roots, &cwd)).await;
+            let outcome = match directory {
+                Ok(Ok(directory)) => {
+                    let environment: Vec<_> = std::env::vars_os().collect();
+                    run::run(&command, directory, environment, LIMITS, || reply.is_abandoned()).await
+                }
+                Ok(Err(refused)) => Err(refused),
+                Err(_) => Err(WireError::internal()),
+            };
+            reply.settle(outcome);
+        });
+    }
+}
+
+impl Files for WorkspaceFiles {
+    fn set_folders(&self, folders: &[Folder]) {
+        let roots = Arc::new(Roots::open(folders));
+        self.places().roots = roots;
+    }
+
+    fn set_state_dir(&self, state_dir: PathBuf) {
+        self.places().state_dir = Some(state_dir);
+    }
+
+    fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
+        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_owned() else {
+            refuse(job, &*self.done);
+            return;
+        };
+        let roots = Arc::clone(&self.places().roots);
+        match job {
+            FileJob::List { params, reply } => self.work(waiting, move || {
+                if !reply.is_abandoned() {
+                    let outcome = list(&roots, &params, || reply.is_abandoned());
+                    reply.settle(outcome);
+                }
+            }),
+            FileJob::Snippet { params, reply } => self.work(waiting, move || {
+                if !reply.is_abandoned() {
+                    reply.settle(snippet(&roots, &params, &overlay));
+                }
+            }),
+            FileJob::StoreAttachment { session_id, name, mime, uri, base64, reply } => {
+                let state_dir = self.places().state_dir.clone();
+                let done = Arc::clone(&self.done);
+                self.work(waiting, move || {
+                    let outcome = store(state_dir.as_deref(), Offer { name, mime, uri, base64 });
+                    done(FileJobDone::Stored { session_id, outcome, reply });
+                });
+            }
+            FileJob::Write { root, path, base_hash, text, reply } => {
+                let writing = Arc::clone(&self.writing);
+                self.work(waiting, move || {
+                    // One write at a time, so that two of ours cannot both find the same base.
+                    let _turn = writing.lock().unwrap_or_else(PoisonError::into_inner);
+                    if !reply.is_abandoned() {
+                        reply.settle(write(&roots, root.as_deref(), &path, base_hash.as_deref(), &text));
+                    }
+                });
+            }
+            FileJob::Read { root, path, token } => {
+                let done = Arc::clone(&self.done);
+                self.work(waiting, move || {
+                    done(FileJobDone::Read { token, outcome: read(&roots, root.as_deref(), &path) });
+                });
+            }
+            FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
+        }
+    }
+}
+
+fn refuse(job: FileJob, done: &Done) {
+    let refused = WireError::new(
+        ErrorCode::Overloaded,
+        "Too many file requests are waiting, so this one was not taken; try again in a moment.",
+    );
+    match job {
+        FileJob::StoreAttachment { session_id, reply, .. } => {
+            done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
+        }
+        FileJob::Read { token, .. } => done(FileJobDone::Read { token, outcome: Err(refused) }),
+        FileJob::List { reply, .. }
+        | FileJob::Snippet { reply, .. }
+        | FileJob::Write { reply, .. }
+        | FileJob::Run { reply, .. } => reply.refuse(refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use serde_json::{Value, json};
+    use tokio::runtime::Handle;
+    use tokio::sync::oneshot;
+
+    use super::{WAITING, WorkspaceFiles};
+    use crate::app::Reply;
+    use crate::app::ports::{FileJob, FileJobDone, Files};
+    use crate::domain::edits::overlay::Overlay;
+    use crate::domain::edits::text::hash;
+    use crate::protocol::request::ListFilesParams;
+    use crate::protocol::{ErrorCode, WireError};
+    use crate::workspace::root::tests::folder;
+
+    type Answer = oneshot::Receiver<Result<Value, WireError>>;
+
+    fn submit(files: &WorkspaceFiles, job: impl FnOnce(Reply) -> FileJob) -> Answer {
+        let (reply, answer) = Reply::new();
+        files.submit(job(reply), Arc::new(Overlay::new()));
+        answer
+    }
+
+    fn listing(reply: Reply) -> FileJob {
+        let params =
+            ListFilesParams { session_id: "s".to_owned(), path: String::new(), root: None, gitignore: None };
+        FileJob::List { params, reply }
+    }
+
+    fn attachment(reply: Reply) -> FileJob {
+        FileJob::StoreAttachment {
+            session_id: "s".to_owned(),
+            name: "n".to_owned(),
+            mime: None,
+            uri: None,
+            base64: Some("YWJj".to_owned()),
+            reply,
+        }
+    }
+
+    #[tokio::test]
+    async fn every_job_is_answered() {
+        let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (done, heard) = mpsc::channel();
+        let files = WorkspaceFiles::new(Handle::current(), move |job| done.send(job).unwrap());
+        assert_eq!(
+            submit(&files, listing).await.unwrap().unwrap_err().code,
+            ErrorCode::NotFound,
+            "no folder is open yet"
+        );
+        files.set_folders(&[folder("ws", root.path())]);
+        files.set_state_dir(state.path().to_owned());
+        let write = |reply| FileJob::Write {
+            root: Some("ws".to_owned()),
+            path: "a".to_owned(),
+            base_hash: None,
+            text: "abc".to_owned(),
+            reply,
+        };
+        let written = submit(&files, write).await.unwrap();
+        assert_eq!(written, Ok(json!({ "appliedHash": hash(b"abc") })));
+        let listed = submit(&files, listing).await.unwrap();
+        let entries = json!([{ "path": "a", "name": "a", "type": "file", "size": 3 }]);
+        assert_eq!(listed, Ok(json!({ "path": "", "entries": entries, "truncated": false })));
+        #[cfg(unix)]
+        {
+            let run = |reply| FileJob::Run { command: "cat a".to_owned(), cwd: ".".to_owned(), reply };
+            let ran = submit(&files, run).await.unwrap().unwrap();
+            assert_eq!((&ran["exitCode"], &ran["stdout"]), (&json!(0), &json!("abc")));
+        }
+        let answer = submit(&files, attachment);
+        let job = tokio::task::spawn_blocking(move || heard.recv().unwrap()).await.unwrap();
+        let FileJobDone::Stored { session_id, outcome, reply } = job else { panic!("{job:?}") };
+        assert_eq!((session_id.as_str(), outcome.map(|stored| stored.bytes)), ("s", Ok(3)));
+        reply.answer(&"seen");
+        assert_eq!(answer.await.unwrap(), Ok(json!("seen")));
+    }
+
+    // One thread that the test itself holds: nothing begins before every job was submitted.
+    #[tokio::test(flavor = "current_thread")]
+    async fn past_the_bound_a_job_is_refused_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (done, heard) = mpsc::channel();
+        let files = WorkspaceFiles::new(Handle::current(), move |job| done.send(job).unwrap());
+        files.set_folders(&[folder("ws", root.path())]);
+        let taken: Vec<Answer> = (0..WAITING).map(|_| submit(&files, listing)).collect();
+        let mut refused = submit(&files, listing);
+        assert_eq!(refused.try_recv().unwrap().unwrap_err().code, ErrorCode::Overloaded);
+        drop(submit(&files, attachment));
+        let FileJobDone::Stored { outcome, .. } = heard.try_recv().unwrap() else { panic!() };
+        assert_eq!(outcome.unwrap_err().code, ErrorCode::Overloaded);
+        for answer in taken {
+            assert!(answer.await.unwrap().is_ok());
+        }
+        assert!(submit(&files, listing).await.unwrap().is_ok(), "places are free again");
+    }
+}

@@ -1,0 +1,281 @@
+//! The roots: one directory handle a folder, and how a path is found below it.
+//!
+//! Owns confinement: everything is opened relative to a handle that refuses to be left, by the kernel where it can. Links
+//! inside a root are followed, also absolute ones that lead back into it; everything else is refused.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions};
+
+use crate::app::inbox::Folder;
+use crate::domain::policy::path::WorkspacePath;
+use crate::protocol::{ErrorCode, WireError};
+
+/// All roots, in order.
+#[derive(Debug, Default)]
+pub struct Roots(Vec<Root>);
+
+/// One root.
+#[derive(Debug)]
+pub struct Root {
+    name: String,
+    path: Option<PathBuf>,
+    handle: OnceLock<Dir>,
+}
+
+impl Roots {
+    /// Opens the folders. One that cannot be opened now is tried again when it is asked for.
+    pub fn open(folders: &[Folder]) -> Self {
+        let root = |folder: &Folder| {
+            let root = Root { name: folder.name.clone(), path: folder.path.clone(), handle: OnceLock::new() };
+            // A folder that is missing now says so when it is asked for.
+            let _ = root.dir();
+            root
+        };
+        Self(folders.iter().map(root).collect())
+    }
+
+    /// The root of this name; without a name the first.
+    pub fn choose(&self, name: Option<&str>) -> Result<&Root, WireError> {
+        match name {
+            Some(name) => self.0.iter().find(|root| root.name == name).ok_or_else(|| {
+                WireError::new(
+                    ErrorCode::NotFound,
+                    format!("No folder `{}` is open; name one of the workspace's folders.", short(name)),
+                )
+            }),
+            None => self.0.first().ok_or_else(|| {
+                WireError::new(ErrorCode::NotFound, "No folder is open; open one in the editor first.")
+            }),
+        }
+    }
+}
+
+impl Root {
+    /// Where it is.
+    pub fn path(&self) -> Result<&Path, WireError> {
+        self.path.as_deref().ok_or_else(|| {
+            WireError::new(
+                ErrorCode::Unsupported,
+                format!("The folder `{}` is not on this machine; open a local folder.", short(&self.name)),
+            )
+        })
+    }
+
+    /// Its handle.
+    pub fn dir(&self) -> Result<&Dir, WireError> {
+        if let Some(dir) = self.handle.get() {
+            return Ok(dir);
+        }
+        let opened = Dir::open_ambient_dir(self.path()?, ambient_authority()).map_err(|error| {
+            WireError::new(
+                ErrorCode::NotFound,
+                format!(
+                    "The folder `{}` cannot be opened ({}); open it again.",
+                    short(&self.name),
+                    cause(&error)
+                ),
+            )
+        })?;
+        Ok(self.handle.get_or_init(|| opened))
+    }
+
+    /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.
+    pub fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, WireError> {
+        let dir = self.dir()?;
+        let found = match dir.canonicalize(path.for_handle()) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_escape(&error) => {
+                self.absolute_link(path).ok_or_else(|| refusal(&error, path))?
+            }
+            Err(error) => return Err(refusal(&error, path)),
+        };
+        Ok(Some(if found.as_os_str().is_empty() { PathBuf::from(".") } else { found }))
+    }
+
+    /// The same, with a refusal when there is nothing.
+    pub fn find(&self, path: &WorkspacePath) -> Result<PathBuf, WireError> {
+        self.locate(path)?.ok_or_else(|| refusal(&io::ErrorKind::NotFound.into(), path))
+    }
+
+    /// A link may lead back into the root by an absolute target, which no handle follows. The place it names is opened
+    /// through the handle again, so a link that changes meanwhile leads nowhere.
+    fn absolute_link(&self, path: &WorkspacePath) -> Option<PathBuf> {
+        let root = self.path.as_ref()?.canonicalize().ok()?;
+        let target = root.join(path.as_str()).canonicalize().ok()?;
+        target.strip_prefix(&root).ok().map(Path::to_path_buf)
+    }
+}
+
+/// Opens a regular file at a place that `locate` gave. Pipes, sockets and devices are neither opened nor read.
+pub fn open_regular(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<(File, Metadata), WireError> {
+    let refuse = |error: io::Error| refusal(&error, path);
+    regular(&dir.metadata(place).map_err(refuse)?, path)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    without_waiting(&mut options);
+    let file = dir.open_with(place, &options).map_err(refuse)?;
+    let metadata = file.metadata().map_err(refuse)?;
+    // It may have been replaced between the look and the opening.
+    regular(&metadata, path)?;
+    Ok((file.into_std(), metadata))
+}
+
+fn regular(metadata: &Metadata, path: &WorkspacePath) -> Result<(), WireError> {
+    if metadata.is_dir() {
+        return Err(WireError::new(
+            ErrorCode::NotFound,
+            format!("`{}` is a directory; name a file in it.", short(path.as_str())),
+        ));
+    }
+    if !metadata.is_file() {
+        return Err(WireError::new(
+            ErrorCode::NotFound,
+            format!("`{}` is a pipe, a socket or a device; name a regular file.", short(path.as_str())),
+        ));
+    }
+    Ok(())
+}
+
+/// Opening a pipe without a writer would wait for ever.
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn without_waiting(_: &mut OpenOptions) {}
+
+/// Reads a path of a client.
+pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
+    WorkspacePath::parse(path).map_err(|refused| {
+        WireError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!("The path `{}` {refused}; give one relative to the workspace folder.", short(path)),
+        )
+    })
+}
+
+/// Whether the handle refused to be left. The system's own refusals carry its number, this one does not.
+fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// What a failed look at a path means for a client.
+pub fn refusal(error: &io::Error, path: &WorkspacePath) -> WireError {
+    let shown = if path.is_root() { "." } else { path.as_str() };
+    let shown = short(shown);
+    if is_escape(error) {
+        return WireError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!("`{shown}` is a link that leads out of the workspace; name a path inside it."),
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => WireError::new(
+            ErrorCode::NotFound,
+            format!("There is no `{shown}` in the workspace; list the directory and choose one."),
+        ),
+        io::ErrorKind::NotADirectory => WireError::new(
+            ErrorCode::NotFound,
+            format!("`{shown}` is not a directory, or lies below a file; name another path."),
+        ),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => WireError::new(
+            ErrorCode::Overloaded,
+            format!("The disk has no room for `{shown}`; free some and try again."),
+        ),
+        _ => WireError::new(
+            ErrorCode::NotFound,
+            format!("`{shown}` cannot be reached ({}); check it and its permissions.", cause(error)),
+        ),
+    }
+}
+
+/// The system's word for a failure, without its number.
+pub fn cause(error: &io::Error) -> String {
+    error.kind().to_string()
+}
+
+/// A client's text cut to what fits in a sentence.
+pub fn short(text: &str) -> String {
+    let mut cut: String = text.chars().take(120).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Roots, parse};
+    use crate::app::inbox::Folder;
+    use crate::protocol::ErrorCode;
+
+    /// A folder of this name at this place.
+    pub fn folder(name: &str, path: &Path) -> Folder {
+        Folder {
+            uri: format!("file://{}", path.display()),
+            name: name.to_owned(),
+            path: Some(path.to_owned()),
+        }
+    }
+
+    #[test]
+    fn r000_36_an_unknown_root_is_not_found_and_none_means_the_first() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let roots = Roots::open(&[folder("a", first.path()), folder("b", second.path())]);
+        assert_eq!(roots.choose(None).unwrap().path(), Ok(first.path()));
+        assert_eq!(roots.choose(Some("b")).unwrap().path(), Ok(second.path()));
+        assert_eq!(roots.choose(Some("c")).unwrap_err().code, ErrorCode::NotFound);
+        assert_eq!(Roots::default().choose(None).unwrap_err().code, ErrorCode::NotFound);
+    }
+
+    #[test]
+    fn a_folder_that_comes_later_is_opened_then() {
+        let parent = tempfile::tempdir().unwrap();
+        let late = parent.path().join("late");
+        let roots = Roots::open(&[folder("late", &late)]);
+        assert_eq!(roots.choose(None).unwrap().dir().unwrap_err().code, ErrorCode::NotFound);
+        std::fs::create_dir(&late).unwrap();
+        assert!(roots.choose(None).unwrap().dir().is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn r000_36_links_are_followed_inside_and_refused_outside() {
+        use std::os::unix::fs::symlink;
+        let parent = tempfile::tempdir().unwrap();
+        let (inside, outside) = (parent.path().join("ws"), parent.path().join("ws-evil"));
+        std::fs::create_dir_all(inside.join("d")).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(inside.join("d/file"), "in").unwrap();
+        std::fs::write(outside.join("file"), "out").unwrap();
+        symlink("d/file", inside.join("relative")).unwrap();
+        symlink(inside.join("d/file"), inside.join("absolute")).unwrap();
+        symlink("../ws-evil/file", inside.join("out")).unwrap();
+        symlink(&outside, inside.join("out-dir")).unwrap();
+        symlink("/does/not/exist", inside.join("out-nowhere")).unwrap();
+        symlink("loop", inside.join("loop")).unwrap();
+        symlink("missing", inside.join("broken")).unwrap();
+        let roots = Roots::open(&[folder("ws", &inside)]);
+        let located = |path: &str| {
+            roots.choose(None).unwrap().locate(&parse(path).unwrap()).map_err(|error| error.code)
+        };
+        assert_eq!(located("relative"), Ok(Some(PathBuf::from("d/file"))));
+        assert_eq!(located("absolute"), Ok(Some(PathBuf::from("d/file"))));
+        for path in ["out", "out-dir", "out-dir/file", "out-nowhere"] {
+            assert_eq!(located(path), Err(ErrorCode::PathOutsideWorkspace), "{path}");
+        }
+        assert_eq!(located("broken"), Ok(None));
+        assert_eq!(located("loop"), Err(ErrorCode::NotFound));
+        assert_eq!(located(""), Ok(Some(PathBuf::from("."))));
+    }
+}

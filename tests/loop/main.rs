@@ -1,0 +1,9 @@
+//! The loop against a real journal and ports that remember: order, durability, approvals, the queue, a stalled outbox, a
+//! full disk. Everything that needs the wire itself is in `tests/e2e`.
+
+mod approvals;
+mod delivery;
+mod desk;
+mod disk;
+mod prompts;
+mod recovery;

@@ -1,0 +1,79 @@
+//! What a restart finds: the same numbers, the same view, nothing doubled, and what was open settled once.
+
+use serde_json::json;
+
+use crate::desk::{Desk, Setup, types};
+
+#[tokio::test]
+async fn a_restart_gives_the_same_epoch_events_and_view() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    for at in 0..700 {
+        desk.token(&session, &format!("t{at} ")).await;
+    }
+    let text: String = (0..700).map(|at| format!("t{at} ")).collect();
+    desk.finish(&session, 1, &text).await;
+    let events = desk.events(&session).await;
+    let before = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
+    desk.close().await;
+    let desk = Desk::at(dir.path(), Setup { first_id: 1_000, ..Setup::default() });
+    let after = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
+    assert_eq!(after, before);
+    assert_eq!(desk.events(&session).await, events);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_cut_is_ended_once_its_ask_cancelled_and_its_queue_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.prompt(&session, "two").await;
+    desk.token(&session, "half").await;
+    desk.ask_to_run(&session, "permission_1", "ls").await;
+    desk.caught_up().await;
+    desk.close().await;
+    let expected = [
+        "local.prompt",
+        "assistant.token",
+        "command.request_approval",
+        "local.permission_settled",
+        "local.turn_end",
+    ];
+    for restart in 1..=2 {
+        let desk = Desk::at(dir.path(), Setup { first_id: restart * 1_000, ..Setup::default() });
+        let events = desk.events(&session).await;
+        assert_eq!(types(&events), expected, "start {restart}");
+        assert_eq!(events[3]["payload"]["resolvedBy"], "restart");
+        let queue = desk.ask("bb/queue/list", json!({"sessionId": session})).await.unwrap();
+        assert_eq!(queue, json!({"items": [{"messageId": "two", "text": "two"}], "paused": true}));
+        assert_eq!(desk.engine_heard(), Vec::<String>::new());
+        desk.close().await;
+    }
+}
+
+#[tokio::test]
+async fn last_seen_replays_exactly_what_is_missing_and_says_when_it_cannot_know() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.token(&session, "a").await;
+    desk.finish(&session, 1, "a").await;
+    let all = desk.events(&session).await;
+    desk.close().await;
+    let desk = Desk::at(dir.path(), Setup::default());
+    let epoch = desk.ask("bb/init", json!({})).await.unwrap()["epoch"].clone();
+    let seen = json!({"lastSeen": {"epoch": epoch, "sessions": {session.clone(): 1, "gone": 4}}});
+    let init = desk.ask("bb/init", seen).await.unwrap();
+    assert_eq!(init["resume"][&session], json!({"verdict": "replayed", "events": 2, "from": 2, "to": 3}));
+    assert_eq!(init["resume"]["gone"]["verdict"], "lost");
+    assert_eq!(desk.heard_events(&session), all[1..]);
+    let other = json!({"lastSeen": {"epoch": "other", "sessions": {session.clone(): 1}}});
+    assert_eq!(desk.ask("bb/init", other).await.unwrap()["resume"][&session]["verdict"], "lost");
+    let level = json!({"lastSeen": {"epoch": epoch, "sessions": {session.clone(): 3}}});
+    let init = desk.ask("bb/init", level).await.unwrap();
+    assert_eq!(init["resume"][&session], json!({"verdict": "complete", "events": 0}));
+}

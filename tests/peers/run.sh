@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, and pytest-lsp.
+#
+#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest]
+#
+# What a peer needs is installed into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}, never into the checkout.
+# The last line reads `N passed, N failed[, N skipped]`. Under CI=true a skipped node or pytest counts as failed.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}
+limit=120 # seconds a peer may take, its installation not counted
+passed=0 failed=0 skipped=0
+
+: "${BB_SERVER:?set BB_SERVER to the breadboard-ls binary to be tested}"
+BB_SERVER=$(realpath -- "$BB_SERVER")
+[[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 2; }
+export BB_SERVER
+# The peers test the built-in engine; nobody's own engine or token is to be used by accident.
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
+mkdir -p "$cache"
+
+# Each prepare_* returns 0 when its peer can run, else prints why not and returns 1.
+
+prepare_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || { echo "node and npm (18.13 or newer) are not installed"; return 1; }
+  local major
+  major=$(node -p 'process.versions.node.split(".")[0]')
+  ((major >= 18)) || { echo "node $major is too old, 18.13 or newer is needed"; return 1; }
+  rm -rf "$cache/node/tests"
+  mkdir -p "$cache/node/tests"
+  # Node resolves imports from the file's own place, so the sources go to where node_modules is.
+  cp "$here"/node/*.mjs "$cache/node/tests/"
+  cp "$here/node/.npmrc" "$cache/node/"
+  if ! cmp -s "$here/node/package.json" "$cache/node/.installed"; then
+    cp "$here/node/package.json" "$cache/node/package.json"
+    (cd "$cache/node" && npm install --loglevel=error) || { echo "npm install failed"; return 1; }
+    cp "$here/node/package.json" "$cache/node/.installed"
+  fi
+}
+
+run_node() {
+  (cd "$cache/node" && timeout --kill-after=5 "$limit" node --test --test-reporter=spec tests/scenario.test.mjs)
+}
+
+prepare_nvim() {
+  if ! command -v nvim >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    apt_install neovim
+  fi
+  command -v nvim >/dev/null || { echo "nvim is not installed"; return 1; }
+}
+
+apt_install() {
+  local log
+  log=$(mktemp)
+  { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" ||
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }; } >"$log" 2>&1 ||
+    tail -n 5 "$log"
+  rm -f "$log"
+}
+
+run_nvim() {
+  local home code=0
+  home=$(mktemp -d)
+  # Its own HOME and XDG directories: neither the user's configuration nor his logs take part.
+  BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg XDG_CACHE_HOME=$home/xdg \
+    timeout --kill-after=5 "$limit" nvim --headless -u NONE -i NONE -n -S "$here/nvim/scenario.lua" </dev/null || code=$?
+  if ((code != 0)) && [[ -f $home/xdg/nvim/lsp.log ]]; then
+    tail -n 20 "$home/xdg/nvim/lsp.log"
+  fi
+  rm -rf "$home"
+  return "$code"
+}
+
+prepare_pytest() {
+  command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
+  if ! cmp -s "$here/pytest/requirements.txt" "$cache/venv/.installed"; then
+    rm -rf "$cache/venv"
+    if ! python3 -m venv "$cache/venv" >/dev/null 2>&1 && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+      apt_install python3-venv
+      rm -rf "$cache/venv"
+      python3 -m venv "$cache/venv" >/dev/null 2>&1
+    fi
+    [[ -x $cache/venv/bin/pip ]] || { echo "python3 cannot make a virtual environment (Debian: python3-venv)"; return 1; }
+    "$cache/venv/bin/pip" install --quiet --requirement "$here/pytest/requirements.txt" || { echo "pip install failed"; return 1; }
+    cp "$here/pytest/requirements.txt" "$cache/venv/.installed"
+  fi
+}
+
+run_pytest() {
+  # `-B` and no cacheprovider: the checkout stays as it is.
+  timeout --kill-after=5 "$limit" "$cache/venv/bin/python" -B -m pytest -q -p no:cacheprovider -o asyncio_default_fixture_loop_scope=function \
+    --rootdir "$here/pytest" -c /dev/null "$here/pytest"
+}
+
+run_peer() {
+  local peer=$1 why begun=$SECONDS
+  echo "--- $peer"
+  if ! "prepare_$peer" >"$cache/$peer.why" 2>&1; then
+    why=$(tail -n 3 "$cache/$peer.why")
+    if [[ ${CI:-} == true && $peer != nvim ]]; then
+      echo "$peer: failed (CI must run it: $why)"
+      failed=$((failed + 1))
+    else
+      echo "$peer: skipped ($why)"
+      skipped=$((skipped + 1))
+    fi
+  elif "run_$peer"; then
+    echo "$peer: passed ($((SECONDS - begun)) s)"
+    passed=$((passed + 1))
+  else
+    echo "$peer: failed ($((SECONDS - begun)) s)"
+    failed=$((failed + 1))
+  fi
+}
+
+peers=("$@")
+((${#peers[@]})) || peers=(node nvim pytest)
+for peer in "${peers[@]}"; do
+  case $peer in
+    node | nvim | pytest) run_peer "$peer" ;;
+    *) echo "there is no peer '$peer'; there are node, nvim and pytest" >&2; exit 2 ;;
+  esac
+done
+
+summary="$passed passed, $failed failed"
+((skipped == 0)) || summary+=", $skipped skipped"
+echo "$summary"
+((failed == 0))

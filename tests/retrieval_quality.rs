@@ -1,0 +1,71 @@
+//! Questions on this very repository and the file that answers them: what users judge retrieval by.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use breadboard_ls::host::ports::{Root, WorkspaceView};
+use breadboard_ls::host::retrieval::{Found, find_places};
+
+/// A question and the file that must be among the first three.
+const QUESTIONS: &[(&str, &str)] = &[
+    ("which code decides that a path leaves the workspace?", "src/host/retrieval/paths.rs"),
+    ("where do symbols get extracted with tree-sitter?", "src/host/retrieval/symbols.rs"),
+    ("how are changes applied to open buffers in UTF-16?", "src/domain/edits/overlay.rs"),
+    ("what happens when a change has a bad range?", "src/domain/edits/overlay.rs"),
+    ("where is the digest of a permission computed?", "src/domain/approval/ask.rs"),
+    ("does a saved rule cover a new ask?", "src/domain/approval/rule.rs"),
+    ("what are the stable error codes on the wire?", "src/protocol/error.rs"),
+    ("which settings may a workspace change?", "src/protocol/settings.rs"),
+    ("what is the default batching latency of delivery?", "src/protocol/settings.rs"),
+    ("how many editor events can wait for the loop?", "src/app/inbox.rs"),
+    ("who writes to the editor's stdin and hides secrets?", "src/app/ports.rs"),
+    ("what does the journal promise after kill -9?", "src/app/ports.rs"),
+    ("which normalised event classes are there?", "src/domain/event.rs"),
+    ("when does a file count as binary?", "src/host/retrieval/content.rs"),
+    ("how are stop words and stemming done?", "src/host/retrieval/terms.rs"),
+    ("where are hidden and gitignored files skipped?", "src/host/retrieval/walk.rs"),
+    ("ServerMessage", "src/domain/wire/desktop.rs"),
+    ("what is in `assistant.message_final` metadata?", "src/domain/wire/desktop.rs"),
+];
+
+/// Of these the first place must be right.
+const MOST_WRONG_FIRST: usize = 4;
+
+fn ask(question: &str) -> Found {
+    let root = Root {
+        name: "here".into(),
+        uri: String::new(),
+        path: Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().expect("the repository is there"),
+    };
+    let view = WorkspaceView { roots: vec![root], trusted: true, ..WorkspaceView::default() };
+    find_places(&view, question, 8, &AtomicBool::new(false), &mut |_, _| {})
+        .expect("a search that nobody cancelled")
+}
+
+#[test]
+fn the_file_that_answers_is_among_the_first_three_and_mostly_first() {
+    let mut report = String::new();
+    let (mut missed, mut not_first) = (0, 0);
+    for (question, expected) in QUESTIONS {
+        let found = ask(question);
+        let mut files: Vec<&str> = Vec::new();
+        for place in &found.places {
+            // This table itself holds every question.
+            if place.path != "tests/retrieval_quality.rs" && !files.contains(&place.path.as_str()) {
+                files.push(&place.path);
+            }
+        }
+        let at = files.iter().position(|path| path == expected);
+        missed += usize::from(at.is_none_or(|at| at > 2));
+        not_first += usize::from(at != Some(0));
+        let shown: Vec<String> = found
+            .places
+            .iter()
+            .take(5)
+            .map(|place| format!("{}:{}-{} {:.1}", place.path, place.start_line, place.end_line, place.score))
+            .collect();
+        report.push_str(&format!("{at:?} {question}\n    {expected}\n    {}\n", shown.join("\n    ")));
+    }
+    assert_eq!(missed, 0, "the answer is not among the first three:\n{report}");
+    assert!(not_first <= MOST_WRONG_FIRST, "{not_first} answers are not first:\n{report}");
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The one test command: proves the walls, then formatting, lints and every test.
+#
+#   tests/run.sh                        a small fixed set of randomised cases, the same in every run
+#   BREADBOARD_SEEDS=2000 tests/run.sh  that many cases a property, from a fresh seed
+#
+# On a bare Debian machine it installs the one thing it needs besides Rust: a C compiler, for the bundled SQLite and
+# tree-sitter grammars. Clients from outside are tests/peers/run.sh.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+for tool in cargo rustc; do
+  command -v "$tool" >/dev/null || {
+    echo "$tool is not installed; install Rust $(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or newer (rustup.rs) and run this again" >&2
+    exit 2
+  }
+done
+
+if ! command -v cc >/dev/null; then
+  if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    echo "==> no C compiler: installing gcc"
+    apt-get update
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev
+  else
+    echo "no C compiler (cc) found; install one (Debian: apt-get install gcc libc6-dev) and run this again" >&2
+    exit 2
+  fi
+fi
+
+if [[ -n ${BREADBOARD_SEEDS:-} ]]; then
+  export PROPTEST_CASES=$BREADBOARD_SEEDS
+else
+  export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20250000}
+fi
+
+# Nobody's own engine, token or state takes part.
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
+
+failed=()
+
+# Every step runs, so that one look shows all that is wrong.
+step() {
+  local name=$1 begun=$SECONDS
+  shift
+  echo "==> $name"
+  if "$@"; then
+    echo "    $name: ok ($((SECONDS - begun)) s)"
+  else
+    echo "    $name: FAILED ($((SECONDS - begun)) s)"
+    failed+=("$name")
+  fi
+}
+
+# The pure rooms (`domain`, `protocol`) must not reach a runtime, a socket or a database, whatever a dependency drags in.
+no_runtime_in_the_pure_rooms() {
+  local tree
+  tree=$(cargo tree --locked --no-default-features -e normal --prefix none) || return 1
+  ! grep -E '^(tokio|mio|tower|tower-lsp|reqwest|hyper|rusqlite) ' <<<"$tree"
+}
+
+all_tests() {
+  local log code=0
+  log=$(mktemp)
+  cargo test --locked --no-fail-fast 2>&1 | tee "$log" || code=$?
+  echo "==> closing lines of cargo test"
+  grep -E '^test result:|^error: ' "$log" || echo "cargo test printed no result"
+  rm -f "$log"
+  return "$code"
+}
+
+step "formatting" cargo fmt --check
+step "the wall: domain and protocol compile alone" cargo check --locked --lib --no-default-features
+step "the wall: no runtime behind it" no_runtime_in_the_pure_rooms
+step "lints" cargo clippy --locked --all-targets -- -D warnings
+step "tests ($PROPTEST_CASES cases a property)" all_tests
+
+if ((${#failed[@]})); then
+  printf 'failed: %s\n' "${failed[@]}"
+  exit 1
+fi
