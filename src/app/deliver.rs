@@ -6,7 +6,7 @@
 use tokio::time::{Duration, Instant};
 
 use super::live::{CHECKPOINT_EVENTS, Flow};
-use super::ports::{BatchRow, BlockRow, Commit, JournalError, Journal};
+use super::ports::{BatchRow, BlockRow, Commit, Journal, JournalError};
 use super::record::Ask;
 use super::state::App;
 use super::wire_out;
@@ -77,11 +77,8 @@ impl App {
         loop {
             self.write(commit);
             let Some(batch) = rest.next() else { break };
-            commit = Commit {
-                session_id: session_id.to_owned(),
-                batch: Some(batch.clone()),
-                ..Commit::default()
-            };
+            commit =
+                Commit { session_id: session_id.to_owned(), batch: Some(batch.clone()), ..Commit::default() };
         }
         self.tell(session_id, &batches);
         self.checkpoint(session_id);
@@ -93,7 +90,10 @@ impl App {
         if !self.unwritten.is_empty() {
             return;
         }
-        let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut()) else { return };
+        let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut())
+        else {
+            return;
+        };
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = session.record.open_turn.is_none();
         let behind = live.flushed - live.checkpoint;
@@ -133,10 +133,14 @@ impl App {
         while let Some(first) = self.unwritten.front() {
             match journal.commit(first) {
                 Ok(()) => {
-                    self.unwritten_bytes -= first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+                    self.unwritten_bytes -=
+                        first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
                     self.unwritten.pop_front();
                     if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
-                        self.say("info", "The journal can be written again; nothing of the sessions is missing.");
+                        self.say(
+                            "info",
+                            "The journal can be written again; nothing of the sessions is missing.",
+                        );
                         return;
                     }
                 }
@@ -156,7 +160,9 @@ impl App {
             };
             self.say(
                 "error",
-                &format!("{why}. Sessions go on and are kept in memory until it can be written; free some space."),
+                &format!(
+                    "{why}. Sessions go on and are kept in memory until it can be written; free some space."
+                ),
             );
         }
         if self.unwritten_bytes > UNWRITTEN_BYTES {
@@ -176,7 +182,8 @@ impl App {
     fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
         let (outbox, hears, epoch) = (self.outbox.clone(), self.hears, &self.epoch);
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
-        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut()) else {
+        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
+        else {
             return;
         };
         let changes = coalesce(std::mem::take(&mut live.changes));
@@ -241,7 +248,8 @@ impl App {
             }
             for row in rows {
                 let row = from_seq_on(row, next_seq);
-                let pushed = !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let pushed =
+                    !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
                 let Some(live) = self.live_mut(session_id) else { return };
                 if !pushed {
                     return;
@@ -253,7 +261,8 @@ impl App {
     }
 
     fn refresh_view(&mut self, session_id: &str) {
-        if !self.hears.view || !self.live_mut(session_id).is_some_and(|live| live.view_stale && live.attached) {
+        if !self.hears.view || !self.live_mut(session_id).is_some_and(|live| live.view_stale && live.attached)
+        {
             return;
         }
         // The snapshot stands at the head, so everything up to the head has to be told first.
@@ -301,7 +310,12 @@ impl App {
     }
 
     /// Batches from the journal, then those that still wait for the disk.
-    pub(super) fn stored_batches(&mut self, session_id: &str, from_seq: u64, max_bytes: usize) -> Vec<BatchRow> {
+    pub(super) fn stored_batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Vec<BatchRow> {
         let mut rows = match self.journal.as_mut() {
             Some(journal) => journal.batches(session_id, from_seq, max_bytes).unwrap_or_else(|error| {
                 tracing::warn!(?error, "the journal could not be read");
