@@ -21,6 +21,8 @@ pub mod engine;
 #[cfg(feature = "server")]
 pub mod host;
 #[cfg(feature = "server")]
+pub mod serve;
+#[cfg(feature = "server")]
 pub mod store;
 #[cfg(feature = "server")]
 pub mod workspace;

@@ -1,1 +1,7 @@
-fn main() {}
+//! `breadboard-ls`: arguments in, rooms wired together, nothing else.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    breadboard_ls::cli::run(std::env::args_os(), breadboard_ls::serve::serve)
+}

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use breadboard_ls::app::ports::{BatchRow, Outbox};
 use breadboard_ls::app::wire_out;
 use breadboard_ls::domain::event::SessionEvent;
-use breadboard_ls::editor::outbox::FrameOutbox;
+use breadboard_ls::editor::FrameOutbox;
 use breadboard_ls::protocol::notification::EventsParams;
 use serde_json::json;
 

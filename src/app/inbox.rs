@@ -75,11 +75,6 @@ pub enum EditorEvent {
         /// The token.
         token: String,
     },
-    /// `$/setTrace`.
-    TraceSet {
-        /// `off`, `messages` or `verbose`.
-        level: TraceLevel,
-    },
     /// The editor answered a request of ours.
     Answered {
         /// Id of our request.

@@ -22,7 +22,6 @@ impl App {
             EditorEvent::ConfigurationChanged => self.ask_configuration(),
             EditorEvent::WorkspaceTrust { trusted } => self.trust(trusted),
             EditorEvent::ProgressCancelled { token } => self.progress_cancelled(&token),
-            EditorEvent::TraceSet { .. } => {}
             EditorEvent::Answered { id, outcome } => self.editor_answered(&id, outcome),
         }
     }

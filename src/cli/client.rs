@@ -219,6 +219,12 @@ impl Client {
         next
     }
 
+    /// The notifications that came while answers were awaited, as they came.
+    pub fn drain(&mut self) -> Vec<String> {
+        let raw = |incoming| if let Incoming::Notification { raw, .. } = incoming { Some(raw) } else { None };
+        self.backlog.drain(..).filter_map(raw).collect()
+    }
+
     /// Ends the server in order: `shutdown`, `exit`, end of stdin; after `timeout` it is killed.
     pub fn finish(mut self, timeout: Duration) {
         let _ = self.request("shutdown", Value::Null, timeout);

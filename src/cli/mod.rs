@@ -5,29 +5,45 @@
 
 pub mod args;
 mod ask;
+mod check;
 mod client;
 mod console;
-//mod doctor;
+mod doctor;
 mod exit;
 mod handshake;
 mod interrupt;
+mod proxy;
 mod render;
-//mod schema;
+mod schema;
+mod state_check;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde_json::Value;
 
 use self::args::{Cli, Command, ServeOptions, overrides};
+pub use self::doctor::Knowledge;
 pub use self::exit::Exit;
 
-/// Reads the command line and does what it says. `serve` serves one editor on stdin and stdout; it comes in as a value,
-/// so that this room needs none of the rooms that serving wires together.
-pub fn run<I>(argv: I, serve: impl FnOnce(ServeOptions) -> ExitCode) -> ExitCode
+/// What the command line needs of other rooms, as values, so that it compiles and is tested without them.
+pub struct Rooms<S> {
+    /// Serves one editor on stdin and stdout.
+    pub serve: S,
+    /// All schemas of the wire by file name; `meta.json` is their index.
+    pub schemas: fn() -> BTreeMap<String, Value>,
+    /// What the doctor asks.
+    pub knowledge: Knowledge,
+}
+
+/// Reads the command line and does what it says.
+pub fn run<I, S>(argv: I, rooms: Rooms<S>) -> ExitCode
 where
     I: IntoIterator<Item: Into<OsString> + Clone>,
+    S: FnOnce(ServeOptions) -> ExitCode,
 {
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
@@ -38,10 +54,10 @@ where
         }
     };
     match cli.command {
-        None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
+        None => (rooms.serve)(ServeOptions { overrides: overrides(&cli.server, environment) }),
         Some(Command::Ask(args)) => ask::ask(&args).into(),
-        Some(Command::Doctor(_)) => Exit::Failed.into(),
-        Some(Command::Schema(_)) => Exit::Failed.into(),
+        Some(Command::Doctor(args)) => doctor::doctor(&args, rooms.knowledge).into(),
+        Some(Command::Schema(args)) => schema::schema(&args, (rooms.schemas)()).into(),
     }
 }
 

@@ -252,9 +252,9 @@ impl Backend {
                 },
             },
             "$/setTrace" => {
-                let level = options::read_trace(params.get("value")?)?;
-                self.gate.set_trace(level);
-                EditorEvent::TraceSet { level }
+                // Only the log listens to it; the loop has no use for it.
+                self.gate.set_trace(options::read_trace(params.get("value")?)?);
+                return None;
             }
             WORKSPACE_TRUST => EditorEvent::WorkspaceTrust { trusted: params.get("trusted")?.as_bool()? },
             _ => return None,

@@ -43,7 +43,6 @@ pub fn announce(encoding: PositionEncoding) -> InitializeResult {
             name: SERVER_NAME.to_owned(),
             version: Some(SERVER_VERSION.to_owned()),
         }),
-        ..InitializeResult::default()
     }
 }
 

@@ -162,7 +162,6 @@ fn name_of(event: &EditorEvent) -> &'static str {
         EditorEvent::Configuration(_) | EditorEvent::ConfigurationChanged => "configuration",
         EditorEvent::WorkspaceTrust { .. } => "workspace trust",
         EditorEvent::ProgressCancelled { .. } => "a cancelled progress",
-        EditorEvent::TraceSet { .. } => "the trace level",
         EditorEvent::Answered { .. } => "an answer",
     }
 }

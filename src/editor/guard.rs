@@ -86,37 +86,29 @@ impl<R: BufRead> Guard<R> {
 
     /// Waits for what comes next.
     pub fn next(&mut self) -> Inbound {
-        loop {
-            if self.lost {
-                match self.find_header() {
-                    Some(length) => self.resumed = Some(length),
-                    None => return Inbound::End,
-                }
-                self.lost = false;
+        if self.lost {
+            match self.find_header() {
+                Some(length) => self.resumed = Some(length),
+                None => return Inbound::End,
             }
-            match self.read_header() {
-                Header::End => return Inbound::End,
-                Header::Length(length) if length > self.max_frame => return self.skip(length),
-                Header::Length(length) => {
-                    return match self.read_body(length) {
-                        Some(body) => match frame::sort(&body) {
-                            Ok(message) => Inbound::Message(message),
-                            Err(refusal) => Inbound::Refused(refusal),
-                        },
-                        None => Inbound::End,
-                    };
+            self.lost = false;
+        }
+        match self.read_header() {
+            Header::End => Inbound::End,
+            Header::Length(length) if length > self.max_frame => self.skip(length),
+            Header::Length(length) => match self.read_body(length).map(|body| frame::sort(&body)) {
+                Some(Ok(message)) => Inbound::Message(message),
+                Some(Err(refusal)) => Inbound::Refused(refusal),
+                None => Inbound::End,
+            },
+            Header::Bad { reason, line } => {
+                // A frame may be glued to the garbage before it.
+                match line.as_deref().and_then(trailing_length) {
+                    Some(length) if length <= MAX_CREDIBLE => self.resumed = Some(length),
+                    Some(_) | None => self.lost = true,
                 }
-                Header::Bad { reason, line } => {
-                    // A frame may be glued to the garbage before it.
-                    match line.as_deref().and_then(trailing_length) {
-                        Some(length) if length <= MAX_CREDIBLE => self.resumed = Some(length),
-                        Some(_) | None => self.lost = true,
-                    }
-                    return Inbound::Refused(Refusal::new(
-                        PARSE_ERROR,
-                        format!("{reason}; reading goes on at the next `Content-Length` header."),
-                    ));
-                }
+                let goes_on = "reading goes on at the next `Content-Length` header";
+                Inbound::Refused(Refusal::new(PARSE_ERROR, format!("{reason}; {goes_on}.")))
             }
         }
     }

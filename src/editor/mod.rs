@@ -23,5 +23,5 @@ mod skim;
 pub use guard::MAX_FRAME;
 pub use lifecycle::{EndCause, Lifecycle};
 pub use log_layer::{LogGate, LogLayer};
-pub use outbox::FrameOutbox;
+pub use outbox::{FrameOutbox, open_stdout};
 pub use server::{Edge, serve};

@@ -4,7 +4,8 @@
 //! knows what a message means, and never blocks whoever hands one over: one thread of its own writes.
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -50,9 +51,21 @@ pub struct FrameOutbox {
     hides: AtomicBool,
 }
 
+/// Our stdout without the line buffer of the standard library, which would cut every write in two.
+pub fn open_stdout() -> io::Result<File> {
+    #[cfg(unix)]
+    let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let owned = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
+    Ok(File::from(owned))
+}
+
 /// One spelling of a secret, ready to be searched for.
 struct Hidden {
     spelling: Vec<u8>,
+    /// What stands in its place. A secret that could be a piece of a number is replaced by one, or the message would no
+    /// longer be JSON where its digits stand in a time or a sequence.
+    instead: Vec<u8>,
     finder: Finder<'static>,
 }
 
@@ -273,7 +286,10 @@ impl Outbox for FrameOutbox {
                 continue;
             }
             let finder = Finder::new(&spelling).into_owned();
-            secrets.push(Hidden { spelling, finder });
+            let is_number =
+                spelling.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
+            let instead = if is_number { vec![b'9'; spelling.len()] } else { REDACTED.to_vec() };
+            secrets.push(Hidden { spelling, instead, finder });
         }
         // The longest first, so that a secret inside another does not leave the rest of it readable.
         secrets.sort_by_key(|known| std::cmp::Reverse(known.spelling.len()));
@@ -300,7 +316,7 @@ impl Hidden {
         let (mut rest, mut found) = (message.as_slice(), Some(first));
         while let Some(at) = found {
             clean.extend_from_slice(&rest[..at]);
-            clean.extend_from_slice(REDACTED);
+            clean.extend_from_slice(&self.instead);
             rest = &rest[at + self.spelling.len()..];
             found = self.finder.find(rest);
         }

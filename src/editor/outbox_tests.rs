@@ -1,6 +1,5 @@
 //! The outbox against writers that read, wait and die.
 
-use std::io;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 
@@ -157,15 +156,18 @@ fn secrets_leave_in_no_lane_and_in_no_spelling() {
     outbox.hide(&Secret("abcdef-long-token".to_owned()));
     outbox.hide(&Secret("abcdef".to_owned()));
     outbox.hide(&Secret("short".to_owned()));
+    outbox.hide(&Secret("345678".to_owned()));
 
     outbox.push(serde_json::to_vec(&json!({ "a": "tok\"en\\1!" })).unwrap());
     outbox.answer(b"<abcdef-long-token><abcdef>".to_vec());
+    outbox.answer(br#"{"ts":12345678.5,"text":"345678"}"#.to_vec());
     outbox.log(b"short tok\"en\\1tok\"en\\1".to_vec());
     assert!(outbox.drain(LONG));
 
     let expected = [
         frame(r#"{"a":"[redacted]!"}"#),
         frame("<[redacted]><[redacted]>"),
+        frame(r#"{"ts":12999999.5,"text":"999999"}"#),
         frame("short [redacted][redacted]"),
     ];
     assert_eq!(pipe.text(), expected.concat());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
-use crate::app::inbox::{EDITOR_BOUND, Event, Reply, TraceLevel};
+use crate::app::inbox::{EDITOR_BOUND, Event, Reply};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -348,7 +348,6 @@ fn notifications_become_events() {
 
     assert!(matches!(bench.event(), Event::Editor(EditorEvent::Initialized)));
     assert!(matches!(bench.event(), Event::Editor(EditorEvent::WorkspaceTrust { trusted: true })));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::TraceSet { level: TraceLevel::Verbose })));
     assert!(matches!(bench.event(), Event::Editor(EditorEvent::ProgressCancelled { token }) if token == "5"));
     assert!(matches!(bench.event(), Event::Editor(EditorEvent::ConfigurationChanged)));
     assert!(matches!(bench.event(), Event::Editor(EditorEvent::Configuration(configuration))

@@ -2,6 +2,10 @@
 //!
 //! Owns what happens inside one turn. Never knows the editor or the loop: it speaks through `ports`.
 
+#[cfg(test)]
+pub(crate) mod fake_model;
+#[cfg(test)]
+pub(crate) mod fake_port;
 pub mod models;
 pub mod planner;
 pub mod ports;
@@ -11,3 +15,8 @@ pub mod retrieval;
 pub mod tools;
 pub mod turn;
 pub mod voice;
+
+#[cfg(test)]
+mod planner_tests;
+#[cfg(test)]
+mod turn_tests;

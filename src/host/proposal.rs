@@ -156,7 +156,10 @@ pub async fn propose(voice: &mut Voice<'_>, proposal: Proposal) -> Result<Outcom
         return Err(Refusal::new("too_large", "The new text is larger than 16 MiB; make a smaller change."));
     }
     if base.text.as_deref() == Some(text.as_str()) {
-        return Err(Refusal::new("conflict", format!("The change leaves `{}` as it is, so there is nothing to do.", base.shown)));
+        return Err(Refusal::new(
+            "conflict",
+            format!("The change leaves `{}` as it is, so there is nothing to do.", base.shown),
+        ));
     }
     let diff = unified_diff(&base.shown, base.text.as_deref(), &text);
     let count = |mark: char| {
@@ -214,7 +217,9 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Refusal::new("internal", "The work on the file failed inside breadboard-ls; try again.")),
+        Err(_) => {
+            Err(Refusal::new("internal", "The work on the file failed inside breadboard-ls; try again."))
+        }
     }
 }
 
@@ -222,7 +227,10 @@ fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal
     let conflict = |what: &str, conflict: Conflict| {
         Refusal::new(
             "conflict",
-            format!("{what} {} does not fit `{}`: {} Read the file and try again.", conflict.number, base.shown, conflict.reason),
+            format!(
+                "{what} {} does not fit `{}`: {} Read the file and try again.",
+                conflict.number, base.shown, conflict.reason
+            ),
         )
     };
     match change {
@@ -245,10 +253,16 @@ fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal
         Change::Diff(diff) => {
             let files = patch::parse(&diff).map_err(|why| Refusal::new("invalid_params", why))?;
             let [file] = files.as_slice() else {
-                return Err(Refusal::new("invalid_params", "A patch changes one file; propose one patch a file."));
+                return Err(Refusal::new(
+                    "invalid_params",
+                    "A patch changes one file; propose one patch a file.",
+                ));
             };
             if file.new_path.is_none() && !file.hunks.is_empty() && file.old_path.is_some() {
-                return Err(Refusal::new("unsupported", "A patch cannot delete a file; use a command for that."));
+                return Err(Refusal::new(
+                    "unsupported",
+                    "A patch cannot delete a file; use a command for that.",
+                ));
             }
             let named = file.new_path.as_deref().or(file.old_path.as_deref());
             if let Some(named) = named
@@ -267,7 +281,8 @@ fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal
 
 fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
     let wanted = root.path.join(rel);
-    let is_it = |uri: &str| Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()).is_some_and(|p| p == wanted);
+    let is_it =
+        |uri: &str| Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()).is_some_and(|p| p == wanted);
     view.overlay.iter().find(|(uri, _)| is_it(uri)).map(|(_, document)| document.text.to_string())
 }
 
@@ -275,14 +290,17 @@ fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
 fn read_disk(root: &Root, rel: &str) -> Result<Option<Vec<u8>>, Refusal> {
     use std::io::{ErrorKind, Read};
     let gone = || RetrievalError::NotFound(rel.to_owned());
-    let dir = cap_std::fs::Dir::open_ambient_dir(&root.path, cap_std::ambient_authority()).map_err(|_| gone())?;
+    let dir =
+        cap_std::fs::Dir::open_ambient_dir(&root.path, cap_std::ambient_authority()).map_err(|_| gone())?;
     match dir.metadata(rel) {
         Ok(meta) if !meta.is_file() || meta.len() > TEXT_LIMIT as u64 => {
             return Err(RetrievalError::NotText(rel.to_owned()).into());
         }
         Ok(_) => {}
         // A link that points nowhere is no free place for a new file.
-        Err(error) if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() => {
+            return Ok(None);
+        }
         Err(_) => return Err(RetrievalError::OutsideWorkspace(rel.to_owned()).into()),
     }
     let mut bytes = Vec::new();

@@ -100,7 +100,8 @@ async fn converse(voice: &mut Voice<'_>, model: &ModelInUse, request: &TurnReque
             let result = if index >= CALLS_PER_STEP {
                 "Error (overloaded): This call was not run, because a reply may hold at most 16.".to_owned()
             } else if room == 0 {
-                "Error (too_large): This call was not run, because this turn has read enough; answer now.".to_owned()
+                "Error (too_large): This call was not run, because this turn has read enough; answer now."
+                    .to_owned()
             } else {
                 tools::run(voice, &call).await
             };
@@ -127,7 +128,8 @@ async fn reply(
             Delta::Text(text) => {
                 if voice.text().len() + text.len() > ANSWER_LIMIT {
                     return Err(ModelError::passing(
-                        "The model's answer grew past 1 MiB and was stopped; ask for less at a time.".to_owned(),
+                        "The model's answer grew past 1 MiB and was stopped; ask for less at a time."
+                            .to_owned(),
                     ));
                 }
                 // Text of two steps must not run together.
@@ -137,7 +139,9 @@ async fn reply(
             Delta::Reasoning(text) => {
                 reasoned += text.len();
                 if reasoned <= REASONING_LIMIT {
-                    voice.say(ServerMessage::Thinking { phase: ThinkingPhase::Planning, message: text }).await;
+                    voice
+                        .say(ServerMessage::Thinking { phase: ThinkingPhase::Planning, message: text })
+                        .await;
                 }
             }
             Delta::Finished(finished) => return Ok(finished),
@@ -162,7 +166,10 @@ fn rules(view: &WorkspaceView) -> String {
     let folders = match roots.as_slice() {
         [] => "No folder is open, so the tools will find nothing.".to_owned(),
         [one] => format!("The workspace is the folder `{one}`; paths are relative to it."),
-        many => format!("The workspace has the folders `{}`; a path starts with the folder's name.", many.join("`, `")),
+        many => format!(
+            "The workspace has the folders `{}`; a path starts with the folder's name.",
+            many.join("`, `")
+        ),
     };
     let rights = if view.trusted {
         "You may propose patches and commands; the user decides about each, and a denial is final for that wish."
@@ -185,7 +192,10 @@ fn question(request: &TurnRequest) -> String {
         match &attached.text {
             Some(content) => {
                 let fence = fence(content);
-                text.push_str(&format!("\n\nAttached file `{}`:\n{fence}\n{content}\n{fence}", attached.name));
+                text.push_str(&format!(
+                    "\n\nAttached file `{}`:\n{fence}\n{content}\n{fence}",
+                    attached.name
+                ));
             }
             None => text.push_str(&format!(
                 "\n\nAttached file `{}` ({}) is no text and cannot be shown to you.",

@@ -108,7 +108,9 @@ impl<'a> Voice<'a> {
 
     /// A tool ended. `Err` is one sentence.
     pub async fn tool_ended(&mut self, call_id: &str, outcome: Result<Value, String>) {
-        let Some(call) = self.record.open.iter().find(|call| call.call_id == call_id).cloned() else { return };
+        let Some(call) = self.record.open.iter().find(|call| call.call_id == call_id).cloned() else {
+            return;
+        };
         let (status, result) = match outcome {
             Ok(result) => (ToolStatus::Completed, result),
             Err(error) => (ToolStatus::Failed, json!({ "error": error })),
@@ -130,7 +132,13 @@ impl<'a> Voice<'a> {
     }
 
     /// The turn ends with an error.
-    pub async fn end_failed(mut self, code: ServerErrorCode, message: String, details: Map<String, Value>, recoverable: bool) {
+    pub async fn end_failed(
+        mut self,
+        code: ServerErrorCode,
+        message: String,
+        details: Map<String, Value>,
+        recoverable: bool,
+    ) {
         self.close_tools("The turn failed first.").await;
         self.say(ServerMessage::Error { error: ServerError { code, message, details, recoverable } }).await;
     }

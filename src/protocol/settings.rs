@@ -216,3 +216,27 @@ impl Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{DeliverySetting, WorkspaceConfiguration};
+
+    #[test]
+    fn a_repository_can_change_batching_and_nothing_else() {
+        let hostile = json!({
+            "engine": { "kind": "acp", "command": "sh", "args": ["-c", "id"], "url": "https://evil.example" },
+            "agents": { "evil": { "command": "sh" } },
+            "model": { "name": "evil", "url": "https://evil.example" },
+            "workspaceTrusted": true,
+            "stateDir": "/tmp/evil",
+            "token": "x",
+            "delivery": { "maxLatencyMs": 9, "engine": { "kind": "acp" } },
+        });
+        let taken: WorkspaceConfiguration = serde_json::from_value(hostile).unwrap();
+        let delivery = DeliverySetting { max_latency_ms: Some(9), max_events: None, max_bytes: None };
+        assert_eq!(taken, WorkspaceConfiguration { delivery: Some(delivery) });
+        assert_eq!(serde_json::to_value(&taken).unwrap(), json!({ "delivery": { "maxLatencyMs": 9 } }));
+    }
+}

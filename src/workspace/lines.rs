@@ -89,11 +89,17 @@ fn joined(head: &str, tail: &str, lines: Option<u64>) -> Selection {
         content.push_str(BETWEEN);
     }
     content.push_str(tail);
-    let last = lines.and_then(|lines| range((lines + 1).saturating_sub(count(tail)).max(1), lines));
-    let mut ranges: Vec<LineRange> = range(1, count(head)).into_iter().collect();
-    if !tail.is_empty() {
-        ranges.extend(last);
-    }
+    let first = range(1, count(head));
+    let last = lines
+        .filter(|_| !tail.is_empty())
+        .and_then(|lines| range((lines + 1).saturating_sub(count(tail)).max(1), lines));
+    let ranges = match (first, last) {
+        // Both are parts of one line that is longer than its room.
+        (Some(first), Some(last)) if last.start_line <= first.end_line => {
+            vec![LineRange { start_line: first.start_line, end_line: last.end_line }]
+        }
+        (first, last) => first.into_iter().chain(last).collect(),
+    };
     Selection { content, truncated: true, ranges }
 }
 
@@ -330,6 +336,14 @@ mod tests {
     }
 
     #[test]
+    fn r000_34_two_parts_of_one_long_line_have_one_range() {
+        assert_eq!(
+            select(Seen::Whole("abcdefghijkl\n"), wanted(10, Some(1), Some(1))),
+            selection("ab\n⋯\nkl\n", true, &[(1, 1)])
+        );
+    }
+
+    #[test]
     fn a_tail_without_known_numbers_has_no_range() {
         let seen = Seen::Ends { front: "a\nb\n", back: "y\nz\n", lines: None };
         assert_eq!(select(seen, wanted(100, Some(1), Some(1))), selection("a\n⋯\nz\n", true, &[(1, 1)]));
@@ -353,6 +367,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
         #[test]
         fn r000_34_content_never_exceeds_max_bytes(
             text in "[a漢\r\n]{0,30}",

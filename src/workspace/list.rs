@@ -42,7 +42,7 @@ pub fn list(
             format!("`{}` is not a directory; name the directory it lies in.", short(path.as_str())),
         ));
     }
-    let ignored = params.gitignore.unwrap_or(false).then(|| Ignored::read(dir, &place));
+    let ignored = params.gitignore.unwrap_or(false).then(|| Ignored::read(&dir, &place));
     let opened = dir.open_dir(&place).map_err(|error| refusal(&error, &path))?;
     // The heap keeps the first `MAX_ENTRIES` in order and drops the rest, however many there are.
     let mut first = BinaryHeap::new();

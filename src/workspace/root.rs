@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
@@ -24,14 +24,15 @@ pub struct Roots(Vec<Root>);
 pub struct Root {
     name: String,
     path: Option<PathBuf>,
-    handle: OnceLock<Dir>,
+    handle: Mutex<Option<Arc<Dir>>>,
 }
 
 impl Roots {
     /// Opens the folders. One that cannot be opened now is tried again when it is asked for.
     pub fn open(folders: &[Folder]) -> Self {
         let root = |folder: &Folder| {
-            let root = Root { name: folder.name.clone(), path: folder.path.clone(), handle: OnceLock::new() };
+            let root =
+                Root { name: folder.name.clone(), path: folder.path.clone(), handle: Mutex::new(None) };
             // A folder that is missing now says so when it is asked for.
             let _ = root.dir();
             root
@@ -66,10 +67,12 @@ impl Root {
         })
     }
 
-    /// Its handle.
-    pub fn dir(&self) -> Result<&Dir, WireError> {
-        if let Some(dir) = self.handle.get() {
-            return Ok(dir);
+    /// Its handle: the directory that was opened first, whatever its path means later. Only when that directory was
+    /// deleted is the path opened anew.
+    pub fn dir(&self) -> Result<Arc<Dir>, WireError> {
+        let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(dir) = handle.as_ref().filter(|dir| is_alive(dir)) {
+            return Ok(Arc::clone(dir));
         }
         let opened = Dir::open_ambient_dir(self.path()?, ambient_authority()).map_err(|error| {
             WireError::new(
@@ -81,7 +84,7 @@ impl Root {
                 ),
             )
         })?;
-        Ok(self.handle.get_or_init(|| opened))
+        Ok(Arc::clone(handle.insert(Arc::new(opened))))
     }
 
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.
@@ -110,6 +113,18 @@ impl Root {
         let target = root.join(path.as_str()).canonicalize().ok()?;
         target.strip_prefix(&root).ok().map(Path::to_path_buf)
     }
+}
+
+/// A deleted directory has no name left.
+#[cfg(unix)]
+fn is_alive(dir: &Dir) -> bool {
+    use cap_std::fs::MetadataExt;
+    dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+}
+
+#[cfg(not(unix))]
+fn is_alive(_: &Dir) -> bool {
+    true
 }
 
 /// Opens a regular file at a place that `locate` gave. Pipes, sockets and devices are neither opened nor read.
@@ -246,6 +261,26 @@ pub mod tests {
         assert_eq!(roots.choose(None).unwrap().dir().unwrap_err().code, ErrorCode::NotFound);
         std::fs::create_dir(&late).unwrap();
         assert!(roots.choose(None).unwrap().dir().is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_made_anew_is_opened_anew_and_one_moved_away_is_kept() {
+        let parent = tempfile::tempdir().unwrap();
+        let ws = parent.path().join("ws");
+        let make = |file: &str| {
+            std::fs::create_dir(&ws).unwrap();
+            std::fs::write(ws.join(file), "").unwrap();
+        };
+        make("first");
+        let roots = Roots::open(&[folder("ws", &ws)]);
+        let has = |file: &str| roots.choose(None).unwrap().dir().unwrap().exists(file);
+        std::fs::remove_dir_all(&ws).unwrap();
+        make("second");
+        assert!(has("second"));
+        std::fs::rename(&ws, parent.path().join("moved")).unwrap();
+        make("third");
+        assert!(has("second") && !has("third"));
     }
 
     #[cfg(unix)]

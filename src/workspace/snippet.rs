@@ -49,7 +49,7 @@ pub fn snippet(
         return Ok(result(&path, selected, buffer.len() as u64, SnippetSource::Buffer, None));
     }
     let Some(place) = place else { return Err(refusal(&io::ErrorKind::NotFound.into(), &path)) };
-    let (mut file, metadata) = open_regular(root.dir()?, &place, &path)?;
+    let (mut file, metadata) = open_regular(&*root.dir()?, &place, &path)?;
     match read(&mut file, metadata.len(), wanted) {
         Ok(part) => {
             Ok(result(&path, part.selection, part.total, SnippetSource::Disk, part.format.odd_name()))

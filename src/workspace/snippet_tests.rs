@@ -264,3 +264,64 @@ fn a_large_binary_is_told_by_its_start() {
     assert!(matches!(read(&mut source, 1_000_000, wanted), Err(Unreadable::NotText { size: 1_000_000 })));
     assert!(source.position() < 1_000);
 }
+
+/// A thread that swaps a directory for a link to the outside and back, until it is dropped.
+#[cfg(target_os = "linux")]
+struct Swapping {
+    stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    thread: Option<std::thread::JoinHandle<u64>>,
+}
+
+#[cfg(target_os = "linux")]
+impl Swapping {
+    fn begin(root: &Path, name: &str, outside: &Path) -> Self {
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stopped = std::sync::Arc::clone(&stop);
+        let (place, link) = (root.join(name), root.join("link"));
+        std::os::unix::fs::symlink(outside, &link).unwrap();
+        let thread = std::thread::spawn(move || {
+            let mut swaps = 0;
+            while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
+                let (here, both) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+                rustix::fs::renameat_with(here, &place, here, &link, both).unwrap();
+                swaps += 1;
+            }
+            swaps
+        });
+        Self { stop, thread: Some(thread) }
+    }
+
+    /// Ends the swapping; how often it happened.
+    fn end(mut self) -> u64 {
+        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.thread.take().map_or(0, |thread| thread.join().unwrap())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn r000_36_a_directory_swapped_for_a_link_while_it_is_read_shows_and_takes_nothing_outside() {
+    let parent = tempfile::tempdir().unwrap();
+    let (root, outside) = (parent.path().join("ws"), parent.path().join("out"));
+    std::fs::create_dir_all(root.join("d")).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(root.join("d/file"), "inside").unwrap();
+    std::fs::write(outside.join("file"), "secret").unwrap();
+    let roots = Roots::open(&[folder("ws", &root)]);
+    let swapping = Swapping::begin(&root, "d", &outside);
+    let mut seen = 0;
+    for number in 0..2_000 {
+        if let Ok(result) = snippet(&roots, &params("d/file"), &Overlay::new()) {
+            assert_eq!(result.content, "inside");
+            seen += 1;
+        }
+        if number % 10 != 0 {
+            continue;
+        }
+        // Whether it succeeds depends on the moment; that it never lands outside does not.
+        let _ = crate::workspace::write::write(&roots, None, &format!("d/new{number}"), None, "evil");
+    }
+    assert!(swapping.end() > 0 && seen > 0);
+    let left: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["file"]);
+}

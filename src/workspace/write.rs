@@ -51,7 +51,7 @@ pub fn write(
     };
     let place = root.locate(&path)?;
     let current = match &place {
-        Some(place) => Some(current(root.dir()?, place, &path)?),
+        Some(place) => Some(current(&*root.dir()?, place, &path)?),
         None => None,
     };
     expect(current.as_ref(), base_hash, &path)?;
@@ -78,7 +78,7 @@ pub fn write(
     let refuse = |error: io::Error| refusal(&error, &path);
     let partial = Partial::create(&parent, &bytes, current.as_ref()).map_err(refuse)?;
     if let Some(place) = &place {
-        let now = self::current(root.dir()?, place, &path)?;
+        let now = self::current(&*root.dir()?, place, &path)?;
         expect(Some(&now), base_hash, &path)?;
         partial.replace(&name).map_err(refuse)?;
     } else {

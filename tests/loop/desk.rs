@@ -208,7 +208,6 @@ impl Desk {
         .await;
     }
 
-    #[allow(dead_code)]
     pub async fn ask_to_write(&self, session_id: &str, request_id: &str) {
         self.say(
             session_id,

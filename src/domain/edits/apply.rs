@@ -175,10 +175,11 @@ fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<Place, String> {
 /// them, and the end of the file stays as it was.
 fn write_with_own_line_ends(out: &mut String, lines: &[&str], at: usize, count: usize, hunk: &Hunk) {
     let mut own = lines[at..at + count].iter();
-    let mut neighbour = match lines[..=at].iter().rev().map(|line| ending(line)).find(|end| !end.is_empty()) {
-        Some(end) => end,
-        None => "\n",
-    };
+    let mut neighbour =
+        lines[..=at].iter().rev().map(|line| ending(line)).find(|end| !end.is_empty()).unwrap_or(
+            "
+",
+        );
     let at_end = at + count == lines.len();
     let bare_end = at_end && lines.last().is_some_and(|line| !line.ends_with('\n'));
     let mut written: Vec<(String, &str)> = Vec::new();
@@ -318,6 +319,7 @@ mod tests {
             })
         );
         assert_eq!(apply_edits("x", &[edit("x", "y"), edit("x", "z")]).map_err(|c| c.number), Err(2));
+        assert_eq!(apply_edits("a\r\nb\r\nc\r\n", &[edit("a\nb\n", "A\n")]), Ok("A\r\nc\r\n".to_owned()));
     }
 
     fn texts() -> impl Strategy<Value = String> {

@@ -201,7 +201,8 @@ fn options(target: &Target, token: Option<&Token>) -> ChatOptions {
         .with_capture_usage(true)
         .with_capture_content(true)
         .with_capture_tool_calls(true)
-        .with_capture_reasoning_content(true);
+        // With OpenAI's responses protocol this would ask for summaries that not every account may have.
+        .with_capture_reasoning_content(adapter(target) != AdapterKind::OpenAIResp);
     match target.provider {
         // The library reads an effort out of names such as `mistral-medium` and cuts it off; a budget, which this
         // protocol cannot say, and the name in the body keep both as the user wrote them.

@@ -40,7 +40,9 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
     let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
     if found.is_empty() {
         let how = if wish.whole_words { " as a whole word" } else { "" };
-        voice.lines(&format!("{from} does not occur{how} in `{place}`, so there is nothing to replace.\n")).await;
+        voice
+            .lines(&format!("{from} does not occur{how} in `{place}`, so there is nothing to replace.\n"))
+            .await;
         return false;
     }
     let times = if found.len() == 1 { "once".to_owned() } else { format!("{} times", found.len()) };

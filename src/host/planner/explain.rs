@@ -28,12 +28,13 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
     voice.thinking(ThinkingPhase::Retrieving, "Looking for the file or the definition.").await;
     let view = voice.port().workspace();
     let name = what.to_owned();
-    let file = search(move |cancel| match retrieval::read_lines(&view, &name, 1, Some(DOC_LINES), READ_LIMIT) {
-        Ok(head) => retrieval::outline(&view, &name, cancel).map(|symbols| Some((head, symbols))),
-        Err(RetrievalError::NotFound(_) | RetrievalError::NotText(_)) => Ok(None),
-        Err(other) => Err(other),
-    })
-    .await;
+    let file =
+        search(move |cancel| match retrieval::read_lines(&view, &name, 1, Some(DOC_LINES), READ_LIMIT) {
+            Ok(head) => retrieval::outline(&view, &name, cancel).map(|symbols| Some((head, symbols))),
+            Err(RetrievalError::NotFound(_) | RetrievalError::NotText(_)) => Ok(None),
+            Err(other) => Err(other),
+        })
+        .await;
     match file {
         Ok(Some((head, symbols))) => {
             let call = voice.tool_started("outline", args(&[("path", json!(head.path))])).await;
@@ -50,7 +51,14 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
 }
 
 async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
-    voice.lines(&format!("`{}` has {} lines and {} definitions.\n", head.path, head.total_lines, symbols.len())).await;
+    voice
+        .lines(&format!(
+            "`{}` has {} lines and {} definitions.\n",
+            head.path,
+            head.total_lines,
+            symbols.len()
+        ))
+        .await;
     let about = leading_comment(&head.text);
     if !about.is_empty() {
         voice.lines(&format!("\nIts first lines say:\n\n{}", places::fenced(&head.path, &about))).await;
@@ -69,7 +77,9 @@ async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
             .await;
     }
     if symbols.is_empty() && about.is_empty() {
-        voice.lines(&format!("\nIt begins:\n\n{}", places::fenced(&head.path, &first_lines(&head.text, 20)))).await;
+        voice
+            .lines(&format!("\nIt begins:\n\n{}", places::fenced(&head.path, &first_lines(&head.text, 20))))
+            .await;
     }
 }
 
@@ -105,8 +115,10 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
         return places::find(voice, question).await;
     }
     let exact = found.iter().all(|(_, symbol, _)| symbol.name == name);
-    let how = if exact { "is defined" } else { "is not defined as such; definitions with a name like it are" };
-    let more = if count > found.len() { format!(" (the first {} of {count})", found.len()) } else { String::new() };
+    let how =
+        if exact { "is defined" } else { "is not defined as such; definitions with a name like it are" };
+    let more =
+        if count > found.len() { format!(" (the first {} of {count})", found.len()) } else { String::new() };
     voice.lines(&format!("`{}` {how} here{more}:\n", code(&name))).await;
     for (place, symbol, text) in &found {
         let within = match &symbol.container {

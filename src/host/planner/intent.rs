@@ -51,7 +51,9 @@ pub fn read(question: &str) -> Intent {
     for start in ["list the files", "list all files", "list files", "list the folder", "ls"] {
         if let Some(rest) = strip_word(text, start) {
             let rest = ["in", "of", "under"].iter().find_map(|word| strip_word(rest, word)).unwrap_or(rest);
-            return Intent::List { path: bare(rest).trim_start_matches("./").trim_end_matches('/').to_owned() };
+            return Intent::List {
+                path: bare(rest).trim_start_matches("./").trim_end_matches('/').to_owned(),
+            };
         }
     }
     for start in ["explain", "describe", "outline", "what is", "what's", "what does"] {

@@ -5,6 +5,7 @@
 //! keeps anything between calls: the tree as it is now, with open buffers over it, is the only truth.
 
 mod content;
+mod kinds;
 mod languages;
 mod lines;
 mod outline;

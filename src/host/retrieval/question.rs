@@ -51,10 +51,12 @@ impl Question {
         for (at, piece) in text.split(['`', '"', '“', '”']).enumerate() {
             // Every second piece stands between quotes.
             let piece = piece.trim();
-            if at % 2 == 1 && piece.contains(char::is_whitespace) && piece.len() > 3 && piece.len() < 200 {
-                if let Some(term) = question.term(piece, 2.5) {
-                    question.phrases.push((piece.to_ascii_lowercase(), term));
-                }
+            if at % 2 == 1
+                && piece.contains(char::is_whitespace)
+                && (4..200).contains(&piece.len())
+                && let Some(term) = question.term(piece, 2.5)
+            {
+                question.phrases.push((piece.to_ascii_lowercase(), term));
             }
             rest.push_str(piece);
             rest.push(' ');

@@ -4,14 +4,14 @@
 //! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
 //! the same question give the same answer.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use super::kinds::{kind_of_file, names_path, path_terms};
 use super::paths::label;
 use super::question::Question;
-use super::scan::{Scan, scan};
+use super::scan::{Scan, fade_repeated, most_hits, scan};
 use super::symbols::symbols_of;
-use super::terms::{stem, words};
 use super::walk::Tree;
 use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
 use super::workers::spread;
@@ -51,10 +51,10 @@ pub fn find_places(
     if question.terms.is_empty() {
         return Ok(found);
     }
-    let scans = spread(tree.files.len(), cancel, |at| {
+    let mut scans = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
-        match scan(&tree.text(file)?, &question) {
+        match scan(&tree.text(file)?, &question, most_hits(tree.files.len())) {
             Some(scan) => Some(scan),
             None if named => {
                 let sums = vec![0.0; question.terms.len() + question.pairs.len()];
@@ -65,6 +65,12 @@ pub fn find_places(
     })?;
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
+
+    let mut seen: HashMap<u64, u32> = HashMap::new();
+    for (_, text) in scans.iter().flat_map(|(_, scan)| &scan.texts) {
+        *seen.entry(*text).or_default() += 1;
+    }
+    scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &seen));
 
     let scorer = scorer(&scans, &question, tree.files.len());
     let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
@@ -84,7 +90,9 @@ pub fn find_places(
         let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
         let lines: Vec<&str> = text.lines().collect();
         let mut stretches = candidate.windows.clone();
-        stretches.extend(scorer.definitions(&candidate.scan.hits, &symbols, &lines));
+        let mut definitions = scorer.definitions(&candidate.scan.hits, &symbols, &lines);
+        candidate.damp_tests(&mut definitions);
+        stretches.append(&mut definitions);
         if stretches.is_empty() {
             // Only the path fits: show how the file begins.
             let end = lines.len().clamp(1, 12) as u64;
@@ -146,7 +154,7 @@ fn scorer(scans: &[(usize, Scan)], question: &Question, files: usize) -> Scorer 
         let both = weights[*first] + weights.get(first + 1).copied().unwrap_or(0.0);
         weights.push(0.3 * both);
     }
-    Scorer { weights, terms }
+    Scorer { weights, terms, named: question.identifiers.keys().cloned().collect() }
 }
 
 /// One file that may answer.
@@ -158,6 +166,8 @@ struct Candidate<'a> {
     whole: f64,
     /// What kind of file it is.
     damp: f64,
+    /// First line of its tests, from 0, when the question is not about tests.
+    tests_from: Option<u32>,
 }
 
 impl<'a> Candidate<'a> {
@@ -170,7 +180,8 @@ impl<'a> Candidate<'a> {
         }
         whole *= 0.35;
         for (term, factor) in path_terms(rel, question) {
-            whole += scorer.weights[term] * factor;
+            // The name of a file says what it is about, even by a word that all files mention.
+            whole += scorer.weights[term].max(1.0) * factor;
         }
         if names_path(rel, question) {
             whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
@@ -182,91 +193,27 @@ impl<'a> Candidate<'a> {
         if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
             damp *= 0.15;
         }
-        let windows = scorer.windows(&scan.hits, scan.lines, 6);
-        Self { at, scan, windows, whole, damp }
+        let mut windows = scorer.windows(&scan.hits, scan.lines, 6);
+        let tests_from = scan.tests_from.filter(|_| !question.about_tests);
+        let candidate = Self { at, scan, windows: Vec::new(), whole, damp, tests_from };
+        candidate.damp_tests(&mut windows);
+        Self { windows, ..candidate }
     }
 
     fn score(&self) -> f64 {
-        self.place_score(self.windows.first().map_or(0.0, |window| window.score))
+        self.place_score(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
+    }
+
+    fn damp_tests(&self, stretches: &mut [Stretch]) {
+        let Some(from) = self.tests_from else { return };
+        for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
+            stretch.score *= 0.5;
+        }
     }
 
     fn place_score(&self, local: f64) -> f64 {
         (local + self.whole) * self.damp
     }
-}
-
-/// Terms in a path: in the file's name they count more than in its directories.
-fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64> {
-    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
-    let name_at = rel.rfind('/').map_or(0, |at| at + 1);
-    words(rel, |at, word| {
-        let Some(terms) = question.stems.get(&stem(word)) else { return };
-        for (term, factor) in terms {
-            let factor = f64::from(*factor) * if at >= name_at { 0.8 } else { 0.35 };
-            let known = found.entry(*term).or_default();
-            *known = known.max(factor);
-        }
-    });
-    found
-}
-
-fn names_path(rel: &str, question: &Question) -> bool {
-    let rel = rel.to_ascii_lowercase();
-    question
-        .paths
-        .iter()
-        .any(|path| rel == *path || rel.ends_with(path) && rel[..rel.len() - path.len()].ends_with('/'))
-}
-
-/// True for a file of tests, by its path.
-pub(super) fn is_test_path(rel: &str) -> bool {
-    let lower = rel.to_ascii_lowercase();
-    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let in_tests = directories.split('/').any(|part| {
-        matches!(part, "test" | "tests" | "__tests__" | "spec" | "testdata" | "fixtures" | "e2e")
-    });
-    let stem = name.split('.').next().unwrap_or(name);
-    in_tests
-        || ["test", "tests"].contains(&stem)
-        || stem.starts_with("test_")
-        || ["_test", "_tests"].iter().any(|end| stem.ends_with(end))
-        || name.contains(".test.")
-        || name.contains(".spec.")
-}
-
-/// How much a file of this kind counts against code.
-fn kind_of_file(rel: &str, question: &Question) -> f64 {
-    let lower = rel.to_ascii_lowercase();
-    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let mut factor = 1.0;
-    if is_test_path(rel) && !question.about_tests {
-        factor *= 0.5;
-    }
-    for part in directories.split('/') {
-        factor *= match part {
-            "vendor" | "third_party" | "node_modules" | "dist" | "external" => 0.3,
-            "examples" | "example" | "benches" | "bench" | "benchmarks" | "generated" => 0.6,
-            _ => 1.0,
-        };
-    }
-    if name.ends_with(".lock") || matches!(name, "package-lock.json" | "pnpm-lock.yaml" | "go.sum") {
-        return factor * 0.08;
-    }
-    if name.contains(".min.") || matches!(extension, "map" | "svg" | "csv" | "tsv" | "snap" | "ipynb" | "po")
-    {
-        return factor * 0.15;
-    }
-    let docs = if question.about_docs { 1.3 } else { 0.75 };
-    if name.starts_with("changelog") || name.starts_with("changes") || name.starts_with("history") {
-        return factor * if question.about_docs { 1.0 } else { 0.4 };
-    }
-    factor
-        * match extension {
-            "md" | "rst" | "adoc" | "txt" | "html" => docs,
-            "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" => 0.65,
-            _ => 1.0,
-        }
 }
 
 #[cfg(test)]
@@ -358,6 +305,17 @@ mod tests {
             "CHANGELOG.md"
         );
         assert_eq!(ask(&fixture.view(), "show me src/server.rs").places[0].path, "src/server.rs");
+    }
+
+    #[test]
+    fn a_definition_asked_for_by_name_comes_before_its_uses() {
+        let uses = "use x::RedDoor;\nfn of(a: RedDoor, b: RedDoor) -> RedDoor {\n    RedDoor::new(a, b)\n}\n"
+            .repeat(4);
+        let fixture = Fixture::new(&[
+            ("a/uses.rs", &uses),
+            ("b/kinds.rs", "pub struct RedDoor {\n    open: bool,\n}\n"),
+        ]);
+        assert_eq!(ask(&fixture.view(), "RedDoor").places[0].path, "b/kinds.rs");
     }
 
     #[test]

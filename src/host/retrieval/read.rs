@@ -11,6 +11,9 @@ use super::lines::misleading;
 use super::paths::{OpenBuffers, label, open_root, resolve_index};
 use crate::host::ports::WorkspaceView;
 
+/// Most entries of one directory that are looked at; a larger one is data.
+const MOST_ENTRIES: usize = 20_000;
+
 /// Lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadText {
@@ -95,7 +98,7 @@ pub fn list_dir(
         dir.read_dir(if rel.is_empty() { "." } else { &rel }).map_err(|error| refusal(&error, path))?;
     // `false` sorts first, so the key says "is no directory".
     let mut names: BTreeMap<(bool, String), ()> = BTreeMap::new();
-    for entry in entries.flatten() {
+    for entry in entries.flatten().take(MOST_ENTRIES) {
         let Ok(kind) = entry.file_type() else { continue };
         let Ok(name) = entry.file_name().into_string() else { continue };
         if name == ".git" || name.chars().any(misleading) || !(kind.is_dir() || kind.is_file()) {

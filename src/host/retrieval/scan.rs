@@ -2,11 +2,21 @@
 //!
 //! Owns what a line is (definition, import, test); never compares files.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::question::Question;
 use super::terms::{stem_into, words};
 
-/// Most hits kept of one file: far more than a ranking can tell apart.
-const MOST_HITS: usize = 20_000;
+/// Most hits kept of one file, and of all files together: far more than a ranking can tell apart, and a hostile tree
+/// that repeats a word cannot fill the memory. Beyond it the rest of a file is not looked at.
+const MOST_HITS: usize = 4_000;
+const MOST_HITS_TOGETHER: usize = 8_000_000;
+
+/// How many hits of one file are kept when so many files are searched.
+pub(super) fn most_hits(files: usize) -> usize {
+    (MOST_HITS_TOGETHER / files.max(1)).min(MOST_HITS)
+}
 
 /// A term on a line. Pairs of terms follow the terms in numbering.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,29 +42,43 @@ pub(super) struct Scan {
     pub bytes: usize,
     /// Lines of the text.
     pub lines: u32,
+    /// First line of the tests at the end of a file, from 0.
+    pub tests_from: Option<u32>,
+    /// Per line with hits: a hash of its text, to know what many files repeat.
+    pub texts: Vec<(u32, u64)>,
     /// Whether the start says that a program wrote the file.
     pub generated: bool,
 }
 
 /// Passes over a text; `None` when nothing of the question is in it.
-pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
+pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<Scan> {
     let first_bytes = first_bytes(question);
     let count = question.terms.len() + question.pairs.len();
     let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
-    let (mut key, mut in_tests) = (String::new(), false);
+    let (mut key, mut after_test_mark, mut in_header) = (String::new(), false, true);
     for line in text.split_inclusive('\n') {
         let row = scan.lines;
         scan.lines += 1;
         let trimmed = line.trim_start();
-        // Tests of a Rust file stand at its end.
-        in_tests |= trimmed.starts_with("#[cfg(test)]");
-        if scan.hits.len() >= MOST_HITS {
+        // Tests of a Rust file stand in a module at its end.
+        if after_test_mark && scan.tests_from.is_none() && is_inline_module(trimmed) {
+            scan.tests_from = Some(row);
+        }
+        after_test_mark = is_test_mark(trimmed) || after_test_mark && trimmed.starts_with("#[");
+        if scan.hits.len() >= most_hits {
             continue;
         }
-        let factor = match (in_tests && !question.about_tests, is_import(trimmed)) {
-            (true, _) => 0.25,
-            (false, true) => 0.35,
-            (false, false) => 1.0,
+        let in_tests = scan.tests_from.is_some() && !question.about_tests;
+        in_header &= row < 16 && (trimmed.trim_end().is_empty() || is_comment(trimmed));
+        let factor = if in_tests {
+            0.3
+        } else if is_import(trimmed) || is_data(trimmed) {
+            0.35
+        } else if in_header {
+            // What a file says of itself.
+            1.3
+        } else {
+            1.0
         };
         // Found at the first hit only: most lines have none.
         let mut name: Option<(usize, usize)> = None;
@@ -99,9 +123,14 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
         for hit in &scan.hits[hits_before..] {
             scan.sums[hit.term as usize] += hit.weight;
         }
+        if scan.hits.len() > hits_before && trimmed.len() > 24 {
+            let mut hasher = DefaultHasher::new();
+            trimmed.trim_end().hash(&mut hasher);
+            scan.texts.push((row, hasher.finish()));
+        }
     }
     if !question.phrases.is_empty() {
-        phrases(text, question, &mut scan);
+        phrases(text, question, most_hits, &mut scan);
     }
     if scan.hits.is_empty() {
         return None;
@@ -111,6 +140,23 @@ pub(super) fn scan(text: &str, question: &Question) -> Option<Scan> {
         || head.contains("do not edit")
         || head.contains("automatically generated");
     Some(scan)
+}
+
+/// Lets lines that many files repeat (a sentence in every doc comment, a licence) count less: what is said everywhere
+/// answers nothing. `seen` tells how often a line's text stands in the workspace.
+pub(super) fn fade_repeated(scan: &mut Scan, seen: &HashMap<u64, u32>) {
+    let mut texts = scan.texts.iter().peekable();
+    for hit in &mut scan.hits {
+        while texts.next_if(|(row, _)| *row < hit.line).is_some() {}
+        if let Some((row, text)) = texts.peek()
+            && *row == hit.line
+            && let Some(count) = seen.get(text).filter(|count| **count > 1)
+        {
+            let before = hit.weight;
+            hit.weight /= (*count as f32).sqrt();
+            scan.sums[hit.term as usize] -= before - hit.weight;
+        }
+    }
 }
 
 /// First bytes of the stems, to pass over most words without stemming them.
@@ -135,11 +181,11 @@ fn identifiers(line: &str, question: &Question, mut take: impl FnMut(usize, usiz
     }
 }
 
-fn phrases(text: &str, question: &Question, scan: &mut Scan) {
+fn phrases(text: &str, question: &Question, most_hits: usize, scan: &mut Scan) {
     for (row, line) in text.split('\n').enumerate() {
         let line = line.to_ascii_lowercase();
         for (phrase, term) in &question.phrases {
-            if line.contains(phrase.as_str()) && scan.hits.len() < MOST_HITS {
+            if line.contains(phrase.as_str()) && scan.hits.len() < most_hits {
                 scan.hits.push(Hit { line: row as u32, term: *term as u16, weight: 1.0, in_name: false });
                 scan.sums[*term] += 1.0;
             }
@@ -152,6 +198,26 @@ fn is_import(trimmed: &str) -> bool {
     ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "package ", "extern crate "]
         .iter()
         .any(|start| trimmed.starts_with(start))
+}
+
+/// `#[cfg(test)]`, `#[cfg(all(test, unix))]`.
+fn is_test_mark(trimmed: &str) -> bool {
+    trimmed.starts_with("#[cfg(test") || trimmed.starts_with("#[cfg(all(test")
+}
+
+fn is_inline_module(trimmed: &str) -> bool {
+    (trimmed.starts_with("mod ") || trimmed.starts_with("pub") && trimmed.contains(" mod "))
+        && trimmed.trim_end().ends_with('{')
+}
+
+fn is_comment(trimmed: &str) -> bool {
+    ["//", "/*", "*", "# ", "#!", "\"\"\""].iter().any(|start| trimmed.starts_with(start))
+}
+
+/// A line of a table of texts says little about what the code does.
+fn is_data(trimmed: &str) -> bool {
+    !trimmed.starts_with("\"\"\"")
+        && ["\"", "&[\"", "[\"", "(\""].iter().any(|start| trimmed.starts_with(start))
 }
 
 /// Byte range of the name that a line defines, whatever the language; empty when it defines none.
@@ -222,8 +288,8 @@ mod tests {
     #[test]
     fn hits_know_their_line_and_their_weight() {
         let question = Question::read("frame guard");
-        let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nlet guards = 1;\n";
-        let found = scan(text, &question).unwrap();
+        let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nmod t {\n    let guards = 1;\n";
+        let found = scan(text, &question, 99).unwrap();
         let hit = |line, term, weight, in_name| Hit { line, term, weight, in_name };
         assert_eq!(
             found.hits,
@@ -232,18 +298,38 @@ mod tests {
                 hit(1, 0, 1.0, true),
                 hit(1, 1, 1.0, true),
                 hit(1, 2, 1.0, true),
-                hit(4, 1, 0.25, false)
+                hit(5, 1, 0.3, false)
             ]
         );
-        assert_eq!(found.sums, [1.35, 1.25, 1.0]);
-        assert!(scan("nothing here", &question).is_none());
+        assert_eq!(found.sums, [1.35, 1.3, 1.0]);
+        assert!(scan("nothing here", &question, 99).is_none());
+    }
+
+    #[test]
+    fn an_import_for_tests_does_not_make_the_rest_tests() {
+        let question = Question::read("guard");
+        let found = scan("#[cfg(test)]\nuse a::b;\nfn guard() {}\n", &question, 99).unwrap();
+        assert_eq!((found.tests_from, found.hits[0].weight), (None, 1.0));
+        let bounded = scan(&"guard\n".repeat(50), &question, 10).unwrap();
+        assert_eq!((bounded.hits.len(), bounded.lines), (10, 50));
+        assert_eq!((most_hits(10), most_hits(40_000)), (MOST_HITS, 200));
+    }
+
+    #[test]
+    fn a_sentence_that_many_files_repeat_fades() {
+        let question = Question::read("guard");
+        let text = "start();\n// This sentence is about every guard there is.\nfn guard() {}\n";
+        let mut found = scan(text, &question, 99).unwrap();
+        let (row, repeated) = found.texts[0];
+        fade_repeated(&mut found, &HashMap::from([(repeated, 4)]));
+        assert_eq!((row, found.hits[0].weight, found.hits[1].weight, found.sums[0]), (1, 0.5, 1.0, 1.5));
     }
 
     #[test]
     fn quoted_texts_and_identifiers_are_found_whole() {
         let question = Question::read("\"no such place\" OpenDocument");
         let found =
-            scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question).unwrap();
+            scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question, 99).unwrap();
         let phrase = question.phrases[0].1;
         let name = question.identifiers["opendocument"];
         assert_eq!((found.sums[phrase], found.sums[name]), (1.0, 1.0));

@@ -4,8 +4,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::kinds::is_test_path;
 use super::paths::label;
-use super::rank::is_test_path;
 use super::symbols::symbols_of;
 use super::terms::words;
 use super::walk::Tree;
@@ -24,7 +24,7 @@ enum Fit {
 }
 
 /// The best `limit` definitions whose name fits: the name itself, then in another case, as a prefix, word by word
-/// (`frame guard`, `frameGuard` find `FrameGuard` and `frame_guard_of`), within. `Type::name` and `Type.name` ask for a
+/// (`red door`, `redDoor` find `RedDoor` and `red_door_of`), within. `Type::name` and `Type.name` ask for a
 /// container too. Gives root name (where several are open), path and definition; ties are in order of path and line,
 /// tests last.
 pub fn search_symbols(
@@ -55,7 +55,7 @@ pub fn search_symbols(
         let test = is_test_path(&tree.files[at].rel);
         all.extend(fitting.into_iter().map(|(fit, symbol)| (fit, test, at, symbol)));
     }
-    all.sort_by(|a, b| (a.0, a.1, a.2, a.3.start_line).cmp(&(b.0, b.1, b.2, b.3.start_line)));
+    all.sort_by_key(|(fit, test, at, symbol)| (*fit, *test, *at, symbol.start_line));
     all.truncate(limit);
     let named = |at: usize| (label(view, tree.files[at].root), tree.files[at].rel.clone());
     Ok(all

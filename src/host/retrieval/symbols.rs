@@ -4,6 +4,7 @@
 //! so deeply nested source cannot overflow the stack.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tree_sitter::{Node, ParseOptions, Parser, Point};
@@ -40,12 +41,12 @@ fn definitions(tongue: Tongue, root: Node<'_>, text: &str) -> Vec<Symbol> {
     let mut found = Vec::new();
     let lines: Vec<&str> = text.split('\n').collect();
     // (node, name of its container, whether that is a type)
-    let mut open: Vec<(Node<'_>, Option<String>, bool)> = vec![(root, None, false)];
+    let mut open: Vec<(Node<'_>, Option<Rc<str>>, bool)> = vec![(root, None, false)];
     while let Some((node, container, inside_type)) = open.pop() {
         if found.len() >= MOST_SYMBOLS {
             break;
         }
-        let owner = tongue.owner(node).map(|owner| text_of(owner, text));
+        let owner: Option<Rc<str>> = tongue.owner(node).map(|owner| text_of(owner, text).into());
         let mut within = (owner.clone().or_else(|| container.clone()), owner.is_some() || inside_type);
         if let Some((kind, name)) = tongue.definition(node, inside_type) {
             let name = text_of(name, text);
@@ -60,11 +61,12 @@ fn definitions(tongue: Tongue, root: Node<'_>, text: &str) -> Vec<Symbol> {
                     kind
                 };
                 within = match kind {
-                    SymbolKind::Function | SymbolKind::Method => (Some(name.clone()), false),
+                    SymbolKind::Function | SymbolKind::Method => (Some(name.as_str().into()), false),
                     SymbolKind::Constant | SymbolKind::Variable => (container.clone(), inside_type),
-                    SymbolKind::Module => (Some(name.clone()), false),
-                    _ => (Some(name.clone()), true),
+                    SymbolKind::Module => (Some(name.as_str().into()), false),
+                    _ => (Some(name.as_str().into()), true),
                 };
+                let container = container.as_deref().map(str::to_owned);
                 found.push(Symbol { name, kind, start_line, end_line, container, signature });
             }
         }
@@ -76,7 +78,7 @@ fn definitions(tongue: Tongue, root: Node<'_>, text: &str) -> Vec<Symbol> {
     found
 }
 
-/// Lines from 1. A declaration list with a single entry shows the whole declaration (`const x = …` from `const`).
+/// First and last line of a node, from 1.
 fn extent(node: Node<'_>) -> (u64, u64) {
     let last = node.end_position();
     let start = node.start_position().row;

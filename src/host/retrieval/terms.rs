@@ -2,8 +2,8 @@
 //!
 //! Never knows a question or a file.
 
-/// Calls `take` with every word of an identifier or text run and its byte offset: `FrameGuard2`, `frame_guard` and
-/// `HTTPServer` give `Frame Guard 2`, `frame guard`, `HTTP Server`.
+/// Calls `take` with every word of an identifier or text run and its byte offset: `RedDoor2`, `red_door` and
+/// `HTTPServer` give `Red Door 2`, `red door`, `HTTP Server`.
 pub(super) fn words(text: &str, mut take: impl FnMut(usize, &str)) {
     let bytes = text.as_bytes();
     let mut start = 0;
@@ -87,8 +87,8 @@ pub(super) fn stem_into(word: &str, out: &mut String) {
         if let Some(rest) = out.strip_suffix(end)
             && rest.len() >= least
             && rest.bytes().any(|byte| b"aeiouy".contains(&byte))
-            && !(end == "ion" && !rest.ends_with(['s', 't']))
-            && !(end == "ed" && rest.ends_with('e'))
+            && (end != "ion" || rest.ends_with(['s', 't']))
+            && (end != "ed" || !rest.ends_with('e'))
         {
             let keep = rest.len();
             out.truncate(keep);
@@ -286,7 +286,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["async", "await", "future"],
     &["thread", "worker", "pool"],
     &["timeout", "deadline", "elapsed"],
-    &["compress", "gzip", "deflate"],
+    &["compress", "decompress", "gzip", "deflate"],
     &["ignore", "skip", "exclude"],
     &["find", "search", "lookup"],
 ];

@@ -170,7 +170,7 @@ pub(in crate::host::retrieval) mod tests {
         WorkspaceView { roots: roots.collect(), trusted: true, ..WorkspaceView::default() }
     }
 
-    pub(in crate::host::retrieval) const GO_ON: AtomicBool = AtomicBool::new(false);
+    pub(in crate::host::retrieval) static GO_ON: AtomicBool = AtomicBool::new(false);
 
     fn listed(view: &WorkspaceView) -> Vec<String> {
         Tree::walk(view, &GO_ON).unwrap().files.into_iter().map(|file| file.rel).collect()

@@ -2,6 +2,8 @@
 //!
 //! Owns proximity: terms count together when they stand within a few lines. Never compares files.
 
+use std::collections::HashSet;
+
 use super::Symbol;
 use super::lines::shown;
 use super::scan::Hit;
@@ -31,6 +33,8 @@ pub(super) struct Scorer {
     pub weights: Vec<f64>,
     /// Number of terms, without pairs.
     pub terms: usize,
+    /// Identifiers that the question names, in lower case.
+    pub named: HashSet<String>,
 }
 
 impl Scorer {
@@ -87,8 +91,11 @@ impl Scorer {
             let from = hits.partition_point(|hit| u64::from(hit.line) + 1 < start);
             let to = hits.partition_point(|hit| u64::from(hit.line) < end);
             if from < to {
-                // A whole definition answers better than lines of the same words cut anywhere.
-                let score = 1.12 * self.score(&hits[from..to]);
+                // A whole definition answers better than lines of the same words cut anywhere, and best the one that
+                // is asked for by name.
+                let named = self.named.contains(&symbol.name.to_lowercase());
+                let factor = if named { 1.7 } else { 1.12 };
+                let score = factor * self.score(&hits[from..to]);
                 found.push(Stretch { start, end, score, symbol: Some(at) });
             }
         }
@@ -171,7 +178,7 @@ mod tests {
 
     #[test]
     fn terms_close_together_beat_one_term_repeated_and_names_beat_text() {
-        let scorer = Scorer { weights: vec![1.0, 1.0], terms: 2 };
+        let scorer = Scorer { weights: vec![1.0, 1.0], terms: 2, named: HashSet::new() };
         let both = scorer.score(&[hit(0, 0), hit(3, 1)]);
         let repeated = scorer.score(&[hit(0, 0), hit(1, 0), hit(2, 0), hit(3, 0)]);
         let name = scorer.score(&[Hit { in_name: true, ..hit(0, 0) }]);

@@ -38,7 +38,8 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let mut names = search(move |_| retrieval::list_dir(&view, &path, LIMIT + 1)).await?;
     let more = names.len() > LIMIT;
     names.truncate(LIMIT);
-    let text = names.iter().map(|(name, folder)| format!("{name}{}\n", if *folder { "/" } else { "" })).collect();
+    let text =
+        names.iter().map(|(name, folder)| format!("{name}{}\n", if *folder { "/" } else { "" })).collect();
     let summary = if more { format!("The first {LIMIT} names:") } else { format!("{} names:", names.len()) };
     Ok(Told { summary, text })
 }

@@ -68,7 +68,10 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let Args { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
     let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
         (Some(edits), None, None) => Change::Edits(
-            edits.into_iter().map(|edit| TextEdit { old_text: edit.old_text, new_text: edit.new_text }).collect(),
+            edits
+                .into_iter()
+                .map(|edit| TextEdit { old_text: edit.old_text, new_text: edit.new_text })
+                .collect(),
         ),
         (None, Some(diff), None) => Change::Diff(diff),
         (None, None, Some(text)) => Change::NewContent(text),
@@ -82,12 +85,15 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let proposal = Proposal { path: file_path, rationale, acceptance_criteria, change };
     match propose(voice, proposal).await? {
         Outcome::Applied { path, hash, added, removed, warnings } => Ok(Told {
-            summary: format!("Applied to {path}: {added} lines added, {removed} removed. Its content is now {hash}."),
+            summary: format!(
+                "Applied to {path}: {added} lines added, {removed} removed. Its content is now {hash}."
+            ),
             text: warnings.join("\n"),
         }),
         Outcome::Denied => Err(Refusal {
             code: "denied".to_owned(),
-            message: "The user denied this change; nothing was written. Do not propose it again unchanged.".to_owned(),
+            message: "The user denied this change; nothing was written. Do not propose it again unchanged."
+                .to_owned(),
         }),
     }
 }

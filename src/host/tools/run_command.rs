@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{RESULT_LIMIT, Told, arguments, cut};
 use crate::domain::wire::desktop::ServerMessage;
 use crate::host::models::ToolSpec;
-use crate::host::ports::Answer;
+use crate::host::ports::{Answer, WorkspaceView};
 use crate::host::proposal::Refusal;
 use crate::host::retrieval;
 use crate::host::voice::Voice;
@@ -57,16 +57,10 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
             message: "The command is empty or longer than 8 KiB; give one short command line.".to_owned(),
         });
     }
-    let cwd = cwd.filter(|cwd| !matches!(cwd.as_str(), "" | "." | "./")).unwrap_or_else(|| ".".to_owned());
-    if cwd != "." {
-        let (_, beneath) = retrieval::resolve(&view, &cwd)?;
-        if std::path::Path::new(&cwd).is_absolute() && beneath != cwd {
-            return Err(Refusal {
-                code: "invalid_params".to_owned(),
-                message: "cwd must be relative to the workspace.".to_owned(),
-            });
-        }
-    }
+    let cwd = match cwd.filter(|cwd| !matches!(cwd.as_str(), "" | "." | "./")) {
+        Some(cwd) => beneath_first_root(&view, &cwd)?,
+        None => ".".to_owned(),
+    };
     let request_id = port.fresh_id();
     voice
         .say(ServerMessage::CommandRequestApproval {
@@ -82,7 +76,8 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     if port.answer(&request_id).await == Answer::Denied {
         return Err(Refusal {
             code: "denied".to_owned(),
-            message: "The user denied this command; it did not run. Do not ask for it again unchanged.".to_owned(),
+            message: "The user denied this command; it did not run. Do not ask for it again unchanged."
+                .to_owned(),
         });
     }
     // Trust may have gone while the question was open.
@@ -102,6 +97,18 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&text("stdout")), tail(&text("stderr")));
     Ok(Told { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
+}
+
+/// Commands run beneath the first root; what the user is shown must be where it runs.
+fn beneath_first_root(view: &WorkspaceView, cwd: &str) -> Result<String, Refusal> {
+    let (root, beneath) = retrieval::resolve(view, cwd)?;
+    if view.roots.first() != Some(root) {
+        return Err(Refusal {
+            code: "unsupported".to_owned(),
+            message: "Commands run only in the first workspace folder; choose a folder in it.".to_owned(),
+        });
+    }
+    Ok(if beneath.is_empty() { ".".to_owned() } else { beneath })
 }
 
 /// The end of an output says how it went; its beginning is cut.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -57,9 +58,9 @@ pub struct Server {
     taken: RefCell<Vec<bool>>,
     next_id: RefCell<i64>,
     /// The workspace folder.
-    pub workspace: TempDir,
+    pub workspace: Arc<TempDir>,
     /// The state directory.
-    pub state: TempDir,
+    pub state: Arc<TempDir>,
     options: Options,
 }
 
@@ -68,11 +69,11 @@ impl Server {
     pub fn start(options: Options) -> Self {
         let workspace = tempfile::tempdir().expect("a workspace");
         let state = tempfile::tempdir().expect("a state directory");
-        Self::start_in(workspace, state, options)
+        Self::start_in(Arc::new(workspace), Arc::new(state), options)
     }
 
-    /// Starts the binary with directories of an earlier one.
-    pub fn start_in(workspace: TempDir, state: TempDir, options: Options) -> Self {
+    /// Starts the binary in directories of an earlier one: clone its `workspace` and `state`.
+    pub fn start_in(workspace: Arc<TempDir>, state: Arc<TempDir>, options: Options) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
         command
             .arg("--stdio")
@@ -294,7 +295,7 @@ impl Server {
         self.child.wait().expect("the server can be waited for");
     }
 
-    /// Ends in order and gives both directories, so that another server can go on with them.
+    /// Ends in order. Clone `workspace` and `state` first for another server that goes on with them.
     pub fn shut_down(mut self) -> ExitStatus {
         self.ask("shutdown", Value::Null);
         self.notify("exit", Value::Null);

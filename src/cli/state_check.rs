@@ -1,0 +1,110 @@
+//! What lies in the state directory, seen from outside.
+//!
+//! Owns the look at slots and at files that were set aside. Never opens a database and never makes or changes a file.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+/// The state directory as it lies there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateDir {
+    /// Whether it is there.
+    pub exists: bool,
+    /// Its permission bits, where the platform has them.
+    pub mode: Option<u32>,
+    /// Whether this user may make files in it.
+    pub writable: bool,
+    /// Slots by number, and whether a process holds each.
+    pub slots: Vec<(usize, bool)>,
+    /// Databases that could not be used and were kept under another name.
+    pub set_aside: Vec<String>,
+}
+
+/// Looks. A slot's lock is tried for a moment where it is free; a window that starts in that moment takes the next slot.
+pub fn look(directory: &Path) -> StateDir {
+    let Ok(metadata) = std::fs::metadata(directory) else { return StateDir::default() };
+    let mut state = StateDir { exists: metadata.is_dir(), mode: mode(&metadata), ..StateDir::default() };
+    state.writable = writable(directory, &metadata);
+    let Ok(entries) = std::fs::read_dir(directory) else { return state };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix("slot-") else { continue };
+        if let Some(number) = rest.strip_suffix(".lock").and_then(|number| number.parse().ok()) {
+            let held = File::open(entry.path()).is_ok_and(|lock| match lock.try_lock() {
+                Ok(()) => {
+                    // Where this fails, closing the file lets go.
+                    let _ = lock.unlock();
+                    false
+                }
+                Err(TryLockError::WouldBlock) => true,
+                Err(TryLockError::Error(_)) => false,
+            });
+            state.slots.push((number, held));
+        } else if (rest.contains(".damaged-") || rest.contains(".newer-"))
+            && !rest.ends_with("-wal")
+            && !rest.ends_with("-shm")
+        {
+            state.set_aside.push(name);
+        }
+    }
+    state.slots.sort_unstable();
+    state.set_aside.sort_unstable();
+    state
+}
+
+/// The slot that was taken between two looks.
+pub fn taken(before: &StateDir, after: &StateDir) -> Option<usize> {
+    let held = |state: &StateDir, number: usize| state.slots.contains(&(number, true));
+    after.slots.iter().find(|(number, is_held)| *is_held && !held(before, *number)).map(|(number, _)| *number)
+}
+
+#[cfg(unix)]
+fn mode(metadata: &std::fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+#[cfg(unix)]
+fn writable(directory: &Path, _: &std::fs::Metadata) -> bool {
+    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn writable(_: &Path, metadata: &std::fs::Metadata) -> bool {
+    !metadata.permissions().readonly()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_told_apart_by_their_locks() {
+        let place = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| File::create(place.path().join(name)).expect("a file");
+        let (held, _free) = (file("slot-0.lock"), file("slot-1.lock"));
+        for name in ["slot-0.sqlite3", "slot-0.sqlite3.damaged-12", "slot-0.sqlite3.damaged-12-wal", "other"]
+        {
+            file(name);
+        }
+        let before = look(place.path());
+        held.lock().expect("is free");
+        let after = look(place.path());
+        assert_eq!(before.slots, [(0, false), (1, false)]);
+        assert_eq!(after.slots, [(0, true), (1, false)]);
+        assert_eq!(taken(&before, &after), Some(0));
+        assert_eq!(taken(&after, &after), None);
+        assert_eq!(after.set_aside, ["slot-0.sqlite3.damaged-12"]);
+        assert!(after.exists && after.writable);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_said_to_be_so() {
+        let place = tempfile::tempdir().expect("a folder");
+        assert_eq!(look(&place.path().join("none")), StateDir::default());
+    }
+}

@@ -1,0 +1,367 @@
+//! The embedded engine: one task a turn, on the runtime it was given.
+//!
+//! Owns the turns that run, the asks that wait, the model and its tokens. Every turn ends with `TurnEnded`, a panic
+//! included. Never writes a file or runs a program: it asks the loop to.
+
+mod asks;
+mod attachments;
+mod port;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use crate::app::inbox::{Folder, Reply};
+use crate::app::ports::{Engine, EngineCall, EngineReport, Prompt};
+use crate::domain::edits::overlay::Overlay;
+use crate::domain::wire::desktop::{ModelInfo, ServerInfo, ServerMessage};
+use crate::host::models::{
+    HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
+};
+use crate::host::ports::{Root, TurnPort};
+use crate::host::request::{ModelInUse, TurnRequest};
+use crate::host::turn;
+use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
+use crate::protocol::settings::{EngineKind, ModelSetting};
+use crate::protocol::{ErrorCode, WireError};
+use asks::Asks;
+use port::SessionPort;
+
+/// Turns at the same time. Each holds a socket and a conversation; a person drives a few. One more is refused in a
+/// sentence and can be asked again.
+const TURNS: usize = 32;
+
+/// Lists of models at the same time; one more is refused as overloaded.
+const LISTS: usize = 4;
+
+/// How long a list of models may take.
+const LIST_TIME: Duration = Duration::from_secs(20);
+
+/// Models in one list.
+const LIST_LENGTH: usize = 2_000;
+
+/// Makes ids.
+pub type FreshId = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// Milliseconds since the Unix epoch.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The engine in process.
+pub struct EmbeddedEngine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    reports: mpsc::Sender<EngineReport>,
+    overlay: watch::Receiver<Arc<Overlay>>,
+    runtime: Handle,
+    fresh_id: FreshId,
+    now_ms: Clock,
+    limits: Limits,
+    /// Built at first use: most starts need no TLS.
+    client: OnceLock<Result<ModelClient, ModelError>>,
+    turns: Arc<Semaphore>,
+    lists: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    roots: Vec<Root>,
+    trusted: bool,
+    model: Option<Result<Target, ModelError>>,
+    tokens: TokenStore,
+    sessions: HashMap<String, Session>,
+}
+
+#[derive(Default)]
+struct Session {
+    greeted: bool,
+    running: Option<Running>,
+}
+
+/// A turn that runs. Dropping it stops the turn.
+struct Running {
+    turn: u64,
+    stop: watch::Sender<bool>,
+    asks: Arc<Asks>,
+}
+
+impl EmbeddedEngine {
+    /// An engine that reports into `reports` and runs its turns on `runtime`. `tokens` are those of the environment.
+    pub fn new(
+        reports: mpsc::Sender<EngineReport>,
+        overlay: watch::Receiver<Arc<Overlay>>,
+        runtime: Handle,
+        tokens: HostTokens,
+        fresh_id: impl Fn() -> String + Send + Sync + 'static,
+        now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::with_limits(reports, overlay, runtime, tokens, Limits::default(), fresh_id, now_ms)
+    }
+
+    /// The same with other patience for model endpoints.
+    pub fn with_limits(
+        reports: mpsc::Sender<EngineReport>,
+        overlay: watch::Receiver<Arc<Overlay>>,
+        runtime: Handle,
+        tokens: HostTokens,
+        limits: Limits,
+        fresh_id: impl Fn() -> String + Send + Sync + 'static,
+        now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        let state = State { tokens: TokenStore::new(tokens), ..State::default() };
+        Self {
+            shared: Arc::new(Shared {
+                reports,
+                overlay,
+                runtime,
+                fresh_id: Arc::new(fresh_id),
+                now_ms: Arc::new(now_ms),
+                limits,
+                client: OnceLock::new(),
+                turns: Arc::new(Semaphore::new(TURNS)),
+                lists: Arc::new(Semaphore::new(LISTS)),
+                state: Mutex::new(state),
+            }),
+        }
+    }
+}
+
+impl Engine for EmbeddedEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Embedded
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        capabilities()
+    }
+
+    fn call(&self, call: EngineCall) {
+        let shared = &self.shared;
+        match call {
+            EngineCall::SetFolders(folders) => {
+                shared.state().roots = folders.into_iter().filter_map(root).collect();
+            }
+            EngineCall::SetTrust { trusted } => shared.state().trusted = trusted,
+            EngineCall::SetModel(setting) => shared.set_model(setting),
+            EngineCall::SetToken { scope: CredentialScope::Model, token } => {
+                let mut state = shared.state();
+                let target = state.model.as_ref().and_then(|model| model.as_ref().ok()).cloned();
+                let wanted = token.is_some();
+                let kept = state.tokens.give(token.map(|secret| Token(secret.0)), target.as_ref());
+                if wanted && !kept {
+                    tracing::warn!(
+                        "A model token came before a model was chosen, so it belongs nowhere and was not kept."
+                    );
+                }
+            }
+            EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
+            EngineCall::StartTurn { session_id, turn, prompt, history } => {
+                shared.start(session_id, turn, prompt, history);
+            }
+            EngineCall::Stop { session_id } => {
+                if let Some(running) = shared.state().running(&session_id) {
+                    running.stop.send_replace(true);
+                }
+            }
+            EngineCall::Answer { session_id, engine_request_id, allowed, .. } => {
+                if let Some(running) = shared.state().running(&session_id) {
+                    running.asks.resolve(&engine_request_id, allowed);
+                }
+            }
+            EngineCall::Forget { session_id } => {
+                // The turn that may run hears its stop channel close.
+                shared.state().sessions.remove(&session_id);
+            }
+            EngineCall::ListModels { reply } => shared.list_models(reply),
+        }
+    }
+}
+
+impl State {
+    fn running(&mut self, session_id: &str) -> Option<&mut Running> {
+        self.sessions.get_mut(session_id)?.running.as_mut()
+    }
+}
+
+impl Shared {
+    /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn client(&self) -> Result<ModelClient, ModelError> {
+        self.client.get_or_init(|| ModelClient::new(self.limits)).clone()
+    }
+
+    fn set_model(&self, setting: Option<ModelSetting>) {
+        let resolved = setting.map(|ModelSetting { provider, name, url }| {
+            Target::resolve(&ModelChoice { provider, name, url })
+        });
+        let mut state = self.state();
+        if let Some(Ok(target)) = &resolved {
+            state.tokens.model_configured(target);
+        }
+        state.model = resolved;
+    }
+
+    /// The model of this moment with its token; building the client reads certificates, so this blocks.
+    fn model_in_use(&self) -> Option<Result<ModelInUse, ModelError>> {
+        let target = self.state().model.clone()?;
+        Some(target.and_then(|target| {
+            let token = self.state().tokens.for_target(&target)?;
+            Ok(ModelInUse { client: self.client()?, target, token })
+        }))
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        session_id: String,
+        turn: u64,
+        prompt: Prompt,
+        history: Vec<(String, String)>,
+    ) {
+        let place = Arc::clone(&self.turns).try_acquire_owned();
+        let begun = {
+            let mut state = self.state();
+            let session = state.sessions.entry(session_id.clone()).or_default();
+            match (&session.running, place) {
+                (Some(_), _) => Err("A turn already runs in this session; wait for its end or stop it."),
+                (None, Err(_)) => Err("Too many turns run at once; wait for one to end and ask again."),
+                (None, Ok(place)) => {
+                    let (stop, stopped) = watch::channel(false);
+                    let asks = Arc::new(Asks::default());
+                    session.running = Some(Running { turn, stop, asks: Arc::clone(&asks) });
+                    let greeting = !std::mem::replace(&mut session.greeted, true);
+                    Ok((place, stopped, asks, greeting))
+                }
+            }
+        };
+        let shared = Arc::clone(self);
+        let (place, stopped, asks, greeting) = match begun {
+            Ok(begun) => begun,
+            Err(why) => {
+                self.runtime.spawn(async move { shared.ended(session_id, turn, Some(why.to_owned())).await });
+                return;
+            }
+        };
+        self.runtime.spawn(async move {
+            let _place = place;
+            let port = SessionPort::new(Arc::clone(&shared), session_id.clone(), turn, stopped, asks);
+            let own = Arc::clone(&shared);
+            // A task of its own, so that a panic in a turn ends this turn and nothing else.
+            let work = shared.runtime.spawn(async move {
+                if greeting {
+                    port.say(own.hello()).await;
+                }
+                let request = own.request(prompt, history).await;
+                turn::run(&port, request).await;
+            });
+            let failure = work.await.err().map(|_| {
+                "The embedded agent failed inside during this turn; nothing else is affected, ask again."
+                    .to_owned()
+            });
+            {
+                let mut state = shared.state();
+                if let Some(session) = state.sessions.get_mut(&session_id)
+                    && session.running.as_ref().is_some_and(|running| running.turn == turn)
+                {
+                    session.running = None;
+                }
+            }
+            shared.ended(session_id, turn, failure).await;
+        });
+    }
+
+    async fn ended(&self, session_id: String, turn: u64, failure: Option<String>) {
+        // A closed channel means that the loop is gone, and nobody is left to hear.
+        let _ = self.reports.send(EngineReport::TurnEnded { session_id, turn, failure }).await;
+    }
+
+    async fn request(self: &Arc<Self>, prompt: Prompt, history: Vec<(String, String)>) -> TurnRequest {
+        let Prompt { text, attachments, .. } = prompt;
+        let shared = Arc::clone(self);
+        let prepared = tokio::task::spawn_blocking(move || {
+            let model = shared.model_in_use();
+            // Without a model nobody reads them.
+            let attachments = if model.is_some() { attachments::read(&attachments) } else { Vec::new() };
+            (model, attachments)
+        })
+        .await;
+        let (model, attachments) = prepared.unwrap_or_else(|_| {
+            let error = ModelError::passing("The model could not be prepared; ask again.".to_owned());
+            (Some(Err(error)), Vec::new())
+        });
+        TurnRequest { text, history, attachments, model }
+    }
+
+    fn hello(&self) -> ServerMessage {
+        let model = match &self.state().model {
+            Some(Ok(target)) => ModelInfo {
+                provider: target.provider.as_str().to_owned(),
+                model_name: target.name.clone(),
+                capabilities: vec!["chat".to_owned(), "tools".to_owned()],
+            },
+            Some(Err(_)) | None => {
+                ModelInfo { provider: "none".to_owned(), model_name: String::new(), capabilities: Vec::new() }
+            }
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        ServerMessage::Hello { server_info: ServerInfo { version, model, capabilities: capabilities() } }
+    }
+
+    fn list_models(self: &Arc<Self>, reply: Reply) {
+        let Ok(place) = Arc::clone(&self.lists).try_acquire_owned() else {
+            reply.refuse(WireError::new(
+                ErrorCode::Overloaded,
+                "Models are being listed several times already; wait for an answer and try again.",
+            ));
+            return;
+        };
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            let _place = place;
+            let own = Arc::clone(&shared);
+            let model = tokio::task::spawn_blocking(move || own.model_in_use()).await.unwrap_or(None);
+            let listed = match model {
+                None => Ok(ModelsResult { models: Vec::new(), current: None }),
+                Some(Err(error)) => Err(error),
+                Some(Ok(model)) => list(&model).await,
+            };
+            reply.settle(listed.map_err(|error| WireError::new(ErrorCode::EngineUnreachable, error.message)));
+        });
+    }
+}
+
+async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
+    let names = tokio::time::timeout(LIST_TIME, model.client.list(&model.target, model.token.as_ref()))
+        .await
+        .unwrap_or_else(|_| {
+            Err(ModelError::passing(format!(
+                "The model at {} did not list its models within 20 s; try again.",
+                model.target.origin().as_str()
+            )))
+        })?;
+    let provider = model.target.provider.as_str();
+    let entry = |name: String| ModelEntry { id: name.clone(), name, provider: Some(provider.to_owned()) };
+    Ok(ModelsResult {
+        models: names.into_iter().take(LIST_LENGTH).map(entry).collect(),
+        current: Some(format!("{provider}/{}", model.target.name)),
+    })
+}
+
+fn root(folder: Folder) -> Option<Root> {
+    let Folder { uri, name, path } = folder;
+    Some(Root { name, uri, path: path? })
+}
+
+fn capabilities() -> Vec<String> {
+    ["chat", "retrieval", "tools", "patches", "commands", "models", "stop"].map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What a turn may do to the world: the agent's port on the engine's channel.
+//!
+//! Owns the order of one session's messages. Every wish of the agent goes to the loop and waits for its reply.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::Shared;
+use super::asks::Asks;
+use crate::app::inbox::Reply;
+use crate::app::ports::{EngineReport, Want};
+use crate::domain::wire::desktop::ServerMessage;
+use crate::host::ports::{Answer, PortError, PortFuture, TurnPort, WorkspaceView};
+use crate::protocol::WireError;
+
+/// The port of one turn.
+pub(super) struct SessionPort {
+    shared: Arc<Shared>,
+    session_id: String,
+    turn: u64,
+    stopped: watch::Receiver<bool>,
+    asks: Arc<Asks>,
+}
+
+impl SessionPort {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        session_id: String,
+        turn: u64,
+        stopped: watch::Receiver<bool>,
+        asks: Arc<Asks>,
+    ) -> Self {
+        Self { shared, session_id, turn, stopped, asks }
+    }
+
+    async fn want(&self, make: impl FnOnce(Reply) -> Want) -> Result<Value, PortError> {
+        let (reply, answer) = Reply::new();
+        let report = EngineReport::Wants { session_id: self.session_id.clone(), want: make(reply) };
+        let refused =
+            |error: WireError| PortError { code: error.code.as_str().to_owned(), message: error.message };
+        self.shared.reports.send(report).await.map_err(|_| refused(WireError::internal()))?;
+        answer.await.unwrap_or_else(|_| Err(WireError::internal())).map_err(refused)
+    }
+}
+
+impl TurnPort for SessionPort {
+    fn workspace(&self) -> WorkspaceView {
+        let overlay = Arc::clone(&self.shared.overlay.borrow());
+        let state = self.shared.state();
+        WorkspaceView { roots: state.roots.clone(), overlay, trusted: state.trusted }
+    }
+
+    fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {
+        // Before it is said, because the answer may come before anyone waits for it.
+        match &message {
+            ServerMessage::ToolRequestApproval { request_id, .. }
+            | ServerMessage::CommandRequestApproval { request_id, .. } => self.asks.register(request_id),
+            _ => {}
+        }
+        Box::pin(async move {
+            let event = message.into_event(Some(self.turn), (self.shared.now_ms)());
+            let report = EngineReport::Said { session_id: self.session_id.clone(), event };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
+        })
+    }
+
+    fn answer(&self, request_id: &str) -> PortFuture<'_, Answer> {
+        let request_id = request_id.to_owned();
+        Box::pin(async move { self.asks.wait(&request_id).await })
+    }
+
+    fn apply_text(
+        &self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        text: String,
+    ) -> PortFuture<'_, Result<String, PortError>> {
+        Box::pin(async move {
+            let done = self.want(|reply| Want::ApplyText { root, path, base_hash, text, reply }).await?;
+            let hash = done.get("appliedHash").and_then(Value::as_str).unwrap_or_default();
+            Ok(hash.to_owned())
+        })
+    }
+
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>> {
+        Box::pin(self.want(|reply| Want::RunCommand { command, cwd, reply }))
+    }
+
+    fn fresh_id(&self) -> String {
+        (self.shared.fresh_id)()
+    }
+
+    fn stopped(&self) -> PortFuture<'_, ()> {
+        let mut stopped = self.stopped.clone();
+        // An error means that the session was forgotten, which stops it as well.
+        Box::pin(async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        })
+    }
+}

@@ -1,0 +1,332 @@
+//! The engine on its channel, as the loop sees it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+
+use super::*;
+use crate::app::ports::{Secret, Want};
+use crate::domain::event::EngineEvent;
+use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
+
+struct Bench {
+    engine: EmbeddedEngine,
+    reports: mpsc::Receiver<EngineReport>,
+    folder: tempfile::TempDir,
+    _overlay: watch::Sender<Arc<Overlay>>,
+}
+
+fn bench(trusted: bool) -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "red\n").unwrap();
+    let (sender, reports) = mpsc::channel(4);
+    let (overlay_sender, overlay) = watch::channel(Arc::new(Overlay::new()));
+    let ids = AtomicU64::new(0);
+    let engine = EmbeddedEngine::new(
+        sender,
+        overlay,
+        Handle::current(),
+        HostTokens::default(),
+        move || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)),
+        || 1_700,
+    );
+    let path = folder.path().to_owned();
+    engine.call(EngineCall::SetFolders(vec![Folder {
+        uri: format!("file://{}", path.display()),
+        name: "work".to_owned(),
+        path: Some(path),
+    }]));
+    engine.call(EngineCall::SetTrust { trusted });
+    Bench { engine, reports, folder, _overlay: overlay_sender }
+}
+
+impl Bench {
+    fn start(&self, turn: u64, text: &str) {
+        let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new() };
+        self.engine.call(EngineCall::StartTurn {
+            session_id: "s".to_owned(),
+            turn,
+            prompt,
+            history: Vec::new(),
+        });
+    }
+
+    fn set_model(&self, url: &str) {
+        let setting = ModelSetting {
+            provider: Some("openai".to_owned()),
+            name: "m".to_owned(),
+            url: Some(url.to_owned()),
+        };
+        self.engine.call(EngineCall::SetModel(Some(setting)));
+    }
+
+    fn answer(&self, request: &EngineEvent, allowed: bool) {
+        self.engine.call(EngineCall::Answer {
+            session_id: "s".to_owned(),
+            engine_request_id: request.payload["request_id"].as_str().unwrap().to_owned(),
+            option_id: "any".to_owned(),
+            allowed,
+        });
+    }
+
+    /// The next event of this kind; what comes before it is passed over.
+    async fn event(&mut self, kind: &str) -> EngineEvent {
+        loop {
+            match self.reports.recv().await.unwrap() {
+                EngineReport::Said { session_id, event } if event.kind == kind => {
+                    assert_eq!(session_id, "s");
+                    return event;
+                }
+                EngineReport::Said { .. } => {}
+                other => panic!("waited for {kind}, got {other:?}"),
+            }
+        }
+    }
+
+    /// All events up to the end of a turn.
+    async fn rest(&mut self) -> (Vec<EngineEvent>, u64, Option<String>) {
+        let mut events = Vec::new();
+        loop {
+            match self.reports.recv().await.unwrap() {
+                EngineReport::Said { event, .. } => events.push(event),
+                EngineReport::TurnEnded { session_id, turn, failure } => {
+                    assert_eq!(session_id, "s");
+                    return (events, turn, failure);
+                }
+                EngineReport::Wants { want, .. } => panic!("not asked for: {want:?}"),
+            }
+        }
+    }
+}
+
+fn kinds(events: &[EngineEvent]) -> Vec<&str> {
+    events.iter().map(|event| event.kind.as_str()).collect()
+}
+
+#[tokio::test]
+async fn hello_comes_once_a_session_before_its_first_turn() {
+    let mut bench = bench(false);
+    bench.start(1, "list files");
+    let (first, turn, failure) = bench.rest().await;
+    assert_eq!((turn, failure), (1, None));
+    assert_eq!(first[0].kind, "server.hello");
+    assert_eq!(
+        first[0].payload["server_info"]["model"],
+        json!({ "provider": "none", "model_name": "", "capabilities": [] })
+    );
+    assert_eq!(first.last().unwrap().kind, "assistant.message_final");
+    assert!(
+        first.iter().all(|event| event.turn == Some(1) && event.ts == Some(1_700) && event.id.is_empty())
+    );
+    bench.start(2, "list files");
+    let (second, turn, _) = bench.rest().await;
+    assert_eq!(turn, 2);
+    assert!(!kinds(&second).contains(&"server.hello"));
+}
+
+#[tokio::test]
+async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
+    let mut bench = bench(true);
+    bench.start(1, "replace red with blue in notes.txt");
+    let ask = bench.event("tool.request_approval").await;
+    assert_eq!(ask.payload["tool_name"], json!("write_file"));
+    bench.answer(&ask, true);
+    let reply = match bench.reports.recv().await.unwrap() {
+        EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
+            assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
+            let bytes = std::fs::read(bench.folder.path().join("notes.txt")).unwrap();
+            assert_eq!(base_hash, Some(crate::domain::edits::diff::content_hash(&bytes)));
+            reply
+        }
+        other => panic!("{other:?}"),
+    };
+    reply.answer(&json!({ "appliedHash": "sha256:x" }));
+    let (events, _, failure) = bench.rest().await;
+    assert_eq!(failure, None);
+    assert_eq!(events.last().unwrap().payload["metadata"]["files_modified"], json!(1));
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_loop_reaches_the_user_as_its_sentence() {
+    let mut bench = bench(true);
+    bench.start(1, "replace red with blue in notes.txt");
+    let ask = bench.event("tool.request_approval").await;
+    bench.answer(&ask, true);
+    match bench.reports.recv().await.unwrap() {
+        EngineReport::Wants { want: Want::ApplyText { reply, .. }, .. } => {
+            reply.refuse(WireError::new(ErrorCode::Conflict, "The file changed."));
+        }
+        other => panic!("{other:?}"),
+    }
+    let (events, _, _) = bench.rest().await;
+    let end = &events.last().unwrap().payload;
+    assert!(end["message"].as_str().unwrap().ends_with("The file changed.\n"));
+    assert_eq!(end["metadata"]["files_modified"], json!(0));
+}
+
+#[tokio::test]
+async fn a_stop_while_an_ask_waits_ends_the_turn_and_a_late_answer_changes_nothing() {
+    let mut bench = bench(true);
+    bench.start(1, "replace red with blue in notes.txt");
+    let ask = bench.event("tool.request_approval").await;
+    bench.engine.call(EngineCall::Stop { session_id: "s".to_owned() });
+    let (events, _, failure) = bench.rest().await;
+    assert_eq!(failure, None);
+    assert_eq!(events.last().unwrap().payload["metadata"]["cancelled"], json!(true));
+    bench.answer(&ask, true);
+    bench.start(2, "list files");
+    assert_eq!(bench.rest().await.1, 2);
+}
+
+#[tokio::test]
+async fn a_forgotten_session_stops_its_turn() {
+    let mut bench = bench(true);
+    bench.start(1, "replace red with blue in notes.txt");
+    bench.event("tool.request_approval").await;
+    bench.engine.call(EngineCall::Forget { session_id: "s".to_owned() });
+    assert_eq!(bench.rest().await.1, 1);
+}
+
+#[tokio::test]
+async fn a_second_turn_in_a_busy_session_ends_at_once_and_leaves_the_first_alone() {
+    let mut bench = bench(true);
+    bench.start(1, "replace red with blue in notes.txt");
+    let ask = bench.event("tool.request_approval").await;
+    bench.start(2, "list files");
+    let (events, turn, failure) = bench.rest().await;
+    assert_eq!((events.len(), turn), (0, 2));
+    assert!(failure.unwrap().contains("already runs"));
+    bench.answer(&ask, false);
+    assert_eq!(bench.rest().await.1, 1);
+}
+
+#[tokio::test]
+async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
+    let (sender, mut reports) = mpsc::channel(64);
+    let (_overlay, overlay) = watch::channel(Arc::new(Overlay::new()));
+    let engine = EmbeddedEngine::new(
+        sender,
+        overlay,
+        Handle::current(),
+        HostTokens::default(),
+        || panic!("on purpose"),
+        || 0,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    engine.call(EngineCall::SetFolders(vec![Folder {
+        uri: String::new(),
+        name: "w".to_owned(),
+        path: Some(path),
+    }]));
+    for turn in [1, 2] {
+        engine.call(EngineCall::StartTurn {
+            session_id: "s".to_owned(),
+            turn,
+            prompt: Prompt {
+                message_id: "m".to_owned(),
+                text: "list files".to_owned(),
+                attachments: Vec::new(),
+            },
+            history: Vec::new(),
+        });
+        let failure = loop {
+            if let EngineReport::TurnEnded { failure, turn: ended, .. } = reports.recv().await.unwrap() {
+                assert_eq!(ended, turn);
+                break failure;
+            }
+        };
+        assert!(failure.unwrap().contains("failed inside"));
+    }
+}
+
+#[tokio::test]
+async fn a_given_token_goes_to_the_model_of_that_moment_and_to_no_other() {
+    let first = FakeModel::start(vec![openai(vec![json!({ "content": "one" })])]).await;
+    let second = FakeModel::start(vec![openai(vec![json!({ "content": "two" })])]).await;
+    let mut bench = bench(false);
+    bench.set_model(&first.url());
+    let token = Some(Secret("sk-given".to_owned()));
+    bench.engine.call(EngineCall::SetToken { scope: CredentialScope::Model, token });
+    bench.start(1, "hello");
+    bench.rest().await;
+    bench.set_model(&second.url());
+    bench.start(2, "hello");
+    bench.rest().await;
+    assert_eq!(first.asked()[0].headers["authorization"], "Bearer sk-given");
+    assert!(second.asked()[0].headers.get("authorization").is_none());
+    assert!(!second.asked()[0].text().contains("sk-given"));
+}
+
+#[tokio::test]
+async fn an_engine_token_never_reaches_a_model() {
+    let server = FakeModel::start(vec![openai(vec![json!({ "content": "one" })])]).await;
+    let mut bench = bench(false);
+    bench.set_model(&server.url());
+    let token = Some(Secret("engine-token".to_owned()));
+    bench.engine.call(EngineCall::SetToken { scope: CredentialScope::Engine, token });
+    bench.start(1, "hello");
+    bench.rest().await;
+    assert!(!server.asked()[0].text().contains("engine-token"));
+}
+
+#[tokio::test]
+async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
+    let call = tool_call("run_command", &json!({ "command": "make", "reason": "r" }));
+    let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "ran" })])]).await;
+    let mut bench = bench(true);
+    bench.set_model(&server.url());
+    bench.start(1, "build it");
+    let ask = bench.event("command.request_approval").await;
+    assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
+    bench.answer(&ask, true);
+    match bench.reports.recv().await.unwrap() {
+        EngineReport::Wants { want: Want::RunCommand { command, cwd, reply }, .. } => {
+            assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
+            reply.answer(&json!({ "exitCode": 0, "stdout": "built", "stderr": "", "durationMs": 1 }));
+        }
+        other => panic!("{other:?}"),
+    }
+    let (events, _, failure) = bench.rest().await;
+    assert_eq!(failure, None);
+    assert_eq!(events.last().unwrap().payload["message"], json!("ran"));
+    assert!(server.asked()[1].text().contains("built"));
+}
+
+#[tokio::test]
+async fn a_stop_in_a_silent_stream_ends_the_turn() {
+    let server = FakeModel::start(vec![Script::Stall(vec![chunk(json!({ "content": "so far" }))])]).await;
+    let mut bench = bench(false);
+    bench.set_model(&server.url());
+    bench.start(1, "hello");
+    bench.event("assistant.token").await;
+    bench.engine.call(EngineCall::Stop { session_id: "s".to_owned() });
+    let (events, _, _) = bench.rest().await;
+    let end = &events.last().unwrap().payload;
+    assert_eq!((&end["message"], &end["metadata"]["cancelled"]), (&json!("so far"), &json!(true)));
+}
+
+#[tokio::test]
+async fn models_are_listed_and_a_failure_is_engine_unreachable() {
+    let listing = json!({ "data": [{ "id": "a" }] }).to_string();
+    let server = FakeModel::start(vec![
+        Script::Stream("application/json", vec![listing]),
+        Script::Status(500, String::new()),
+    ])
+    .await;
+    let bench = bench(false);
+    let list = || {
+        let (reply, answer) = Reply::new();
+        bench.engine.call(EngineCall::ListModels { reply });
+        async move { answer.await.unwrap() }
+    };
+    assert_eq!(list().await, Ok(json!({ "models": [] })));
+    bench.set_model(&server.url());
+    let models: Value =
+        json!({ "models": [{ "id": "a", "name": "a", "provider": "openai" }], "current": "openai/m" });
+    assert_eq!(list().await, Ok(models));
+    assert_eq!(list().await.unwrap_err().code, ErrorCode::EngineUnreachable);
+}

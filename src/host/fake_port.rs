@@ -1,0 +1,160 @@
+//! A world for tests: a real folder, a user who answers as told, and a memory of what was said and done.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use url::Url;
+
+use super::ports::{Answer, PortError, PortFuture, Root, TurnPort, WorkspaceView};
+use crate::domain::edits::diff::content_hash;
+use crate::domain::wire::desktop::ServerMessage;
+
+/// How the user answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Allows,
+    Denies,
+    /// Stops the turn instead of answering.
+    Stops,
+    /// Takes trust back, then allows.
+    Distrusts,
+}
+
+/// One written text: root, path, base hash, text.
+pub(crate) type Write = (Option<String>, String, Option<String>, String);
+
+pub(crate) struct FakePort {
+    view: Mutex<WorkspaceView>,
+    user: User,
+    stop: watch::Sender<bool>,
+    ids: AtomicU64,
+    pub(crate) said: Mutex<Vec<ServerMessage>>,
+    pub(crate) writes: Mutex<Vec<Write>>,
+    pub(crate) commands: Mutex<Vec<(String, String)>>,
+    /// Stop the turn when this many tokens were said.
+    stop_after_tokens: Option<usize>,
+}
+
+impl FakePort {
+    pub(crate) fn new(root: &Path, trusted: bool, user: User) -> Self {
+        let roots = vec![Root {
+            name: "work".to_owned(),
+            uri: Url::from_directory_path(root).unwrap().to_string(),
+            path: root.to_owned(),
+        }];
+        Self {
+            view: Mutex::new(WorkspaceView { roots, trusted, ..WorkspaceView::default() }),
+            user,
+            stop: watch::channel(false).0,
+            ids: AtomicU64::new(0),
+            said: Mutex::default(),
+            writes: Mutex::default(),
+            commands: Mutex::default(),
+            stop_after_tokens: None,
+        }
+    }
+
+    pub(crate) fn stopping_after(mut self, tokens: usize) -> Self {
+        self.stop_after_tokens = Some(tokens);
+        self
+    }
+
+    pub(crate) fn change_view(&self, change: impl FnOnce(&mut WorkspaceView)) {
+        change(&mut self.view.lock().unwrap());
+    }
+
+    pub(crate) fn said(&self) -> Vec<ServerMessage> {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Tokens put together.
+    pub(crate) fn text(&self) -> String {
+        tokens(&self.said()).concat()
+    }
+
+    /// The types of what was said, in order, thinking left out.
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.said()
+            .iter()
+            .map(|message| serde_json::to_value(message).unwrap())
+            .map(|message| match (message["type"].as_str().unwrap(), message["status"].as_str()) {
+                (kind, Some(status)) => format!("{kind}:{status}"),
+                (kind, None) => kind.to_owned(),
+            })
+            .filter(|kind| kind != "assistant.thinking")
+            .collect()
+    }
+}
+
+pub(crate) fn tokens(said: &[ServerMessage]) -> Vec<String> {
+    said.iter()
+        .filter_map(|message| match message {
+            ServerMessage::Token { token, .. } => Some(token.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+impl TurnPort for FakePort {
+    fn workspace(&self) -> WorkspaceView {
+        self.view.lock().unwrap().clone()
+    }
+
+    fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {
+        Box::pin(async move {
+            let mut said = self.said.lock().unwrap();
+            said.push(message);
+            if self.stop_after_tokens.is_some_and(|count| tokens(&said).len() >= count) {
+                self.stop.send_replace(true);
+            }
+        })
+    }
+
+    fn answer(&self, _request_id: &str) -> PortFuture<'_, Answer> {
+        Box::pin(async move {
+            match self.user {
+                User::Allows => Answer::Allowed,
+                User::Denies => Answer::Denied,
+                User::Distrusts => {
+                    self.view.lock().unwrap().trusted = false;
+                    Answer::Allowed
+                }
+                User::Stops => {
+                    self.stop.send_replace(true);
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+
+    fn apply_text(
+        &self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        text: String,
+    ) -> PortFuture<'_, Result<String, PortError>> {
+        let hash = content_hash(text.as_bytes());
+        self.writes.lock().unwrap().push((root, path, base_hash, text));
+        Box::pin(async move { Ok(hash) })
+    }
+
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>> {
+        self.commands.lock().unwrap().push((command, cwd));
+        Box::pin(async { Ok(json!({ "exitCode": 3, "stdout": "out", "stderr": "err", "durationMs": 1 })) })
+    }
+
+    fn fresh_id(&self) -> String {
+        format!("id-{}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn stopped(&self) -> PortFuture<'_, ()> {
+        let mut stopped = self.stop.subscribe();
+        Box::pin(async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        })
+    }
+}

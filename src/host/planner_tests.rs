@@ -1,0 +1,135 @@
+//! The answer without a model, on a real folder.
+
+use super::fake_port::{FakePort, User};
+use super::request::TurnRequest;
+use super::turn;
+use crate::domain::edits::diff::content_hash;
+use crate::domain::wire::desktop::{FinalMetadata, ServerMessage};
+
+const LIB: &str = "//! Opens the journal.\n\n/// Opens the journal file.\npub fn open_journal(path: &str) -> bool {\n    \
+                   path.ends_with(\".sqlite\")\n}\n\npub struct Keeper;\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), LIB).unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "red\r\nred and blue\r\n").unwrap();
+    folder
+}
+
+async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
+    let request = TurnRequest { text: text.to_owned(), history: vec![], attachments: vec![], model: None };
+    turn::run(port, request).await;
+    match port.said().last().unwrap() {
+        ServerMessage::MessageFinal { message, metadata } => {
+            assert_eq!(*message, port.text());
+            assert!(message.starts_with("No model is configured"), "{message}");
+            assert!(message.contains("bb/models/set"));
+            metadata.clone()
+        }
+        other => panic!("the turn ended with {other:#?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_answered_with_places_and_their_lines() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    let metadata = ask(&port, "where is the journal opened?").await;
+    let text = port.text();
+    assert!(text.contains("`src/lib.rs:") && text.contains("pub fn open_journal"), "{text}");
+    assert!(metadata.success);
+    let kinds = port.kinds();
+    assert!(
+        kinds.contains(&"agent.retrieve.status".to_owned())
+            && kinds.contains(&"tool.execute:completed".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn nothing_found_is_said_and_nothing_is_invented() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    let metadata = ask(&port, "zyzzyva quux plugh?").await;
+    assert!(port.text().contains("Nothing was found: 2 files were searched"), "{}", port.text());
+    assert!(!metadata.success);
+}
+
+#[tokio::test]
+async fn explain_shows_a_symbol_with_its_doc_lines_and_a_file_with_its_outline() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    ask(&port, "explain open_journal").await;
+    let text = port.text();
+    assert!(text.contains("`src/lib.rs:4` — function `open_journal`"), "{text}");
+    assert!(text.contains("/// Opens the journal file.\npub fn open_journal"), "{text}");
+
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    ask(&port, "explain src/lib.rs").await;
+    let text = port.text();
+    assert!(
+        text.contains("`src/lib.rs` has 8 lines and 2 definitions.")
+            && text.contains("//! Opens the journal."),
+        "{text}"
+    );
+    assert!(text.contains("- `src/lib.rs:8` struct `pub struct Keeper;`"), "{text}");
+}
+
+#[tokio::test]
+async fn files_are_listed() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    ask(&port, "list files").await;
+    assert!(
+        port.text().ends_with("2 names in the workspace:\n\n- `src/`\n- `notes.txt`\n"),
+        "{}",
+        port.text()
+    );
+}
+
+#[tokio::test]
+async fn an_allowed_replacement_is_a_real_patch() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), true, User::Allows);
+    let metadata = ask(&port, "replace \"red\" with `green` in notes.txt").await;
+    assert_eq!(
+        *port.writes.lock().unwrap(),
+        vec![(
+            None,
+            "notes.txt".to_owned(),
+            Some(content_hash(b"red\r\nred and blue\r\n")),
+            "green\r\ngreen and blue\r\n".to_owned()
+        )]
+    );
+    assert!(port.text().contains("`red` occurs 2 times in `notes.txt` (line 1, 2)."), "{}", port.text());
+    assert_eq!((metadata.files_modified, metadata.success), (1, true));
+    assert!(port.kinds().contains(&"patch.proposed".to_owned()));
+}
+
+#[tokio::test]
+async fn a_replacement_that_cannot_be_is_a_plain_sentence() {
+    let folder = folder();
+    for (trusted, user, question, part) in [
+        (true, User::Allows, "replace pink with x in notes.txt", "`pink` does not occur in `notes.txt`"),
+        (true, User::Allows, "replace red with x in gone.txt", "There is no `gone.txt` in the workspace"),
+        (true, User::Allows, "replace red with x in ../notes.txt", "leads out of the workspace"),
+        (true, User::Denies, "replace red with x in notes.txt", "You denied the change"),
+        (true, User::Distrusts, "replace red with x in notes.txt", "not trusted"),
+        (false, User::Allows, "replace red with x in notes.txt", "The workspace is not trusted"),
+    ] {
+        let port = FakePort::new(folder.path(), trusted, user);
+        let metadata = ask(&port, question).await;
+        assert!(port.text().contains(part), "{question}: {}", port.text());
+        assert_eq!(*port.writes.lock().unwrap(), vec![]);
+        assert!(!metadata.success);
+    }
+}
+
+#[tokio::test]
+async fn a_stop_in_a_local_answer_keeps_what_was_said() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), true, User::Stops);
+    let metadata = ask(&port, "replace red with x in notes.txt").await;
+    assert!(metadata.cancelled && port.text().contains("`red` occurs 2 times"));
+    assert_eq!(*port.writes.lock().unwrap(), vec![]);
+}

@@ -1,0 +1,165 @@
+//! The wiring: the rooms put together to serve one editor on stdin and stdout.
+//!
+//! Owns the threads: this one reads frames, one writes them, one runs the loop and writes the journal, two run the engine.
+//! Decides nothing.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{mpsc, watch};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
+use crate::app::ports::{Ambient, Engine, Outbox, Secret};
+use crate::app::{App, Ports};
+use crate::cli::args::ServeOptions;
+use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::redact::Redactor;
+use crate::editor::{Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, serve as serve_editor};
+use crate::engine::embedded::EmbeddedEngine;
+use crate::host::models::{HostTokens, Token};
+use crate::protocol::settings::{EngineKind, Settings};
+use crate::protocol::{ErrorCode, WireError};
+use crate::workspace::WorkspaceFiles;
+
+/// Threads of the engine's runtime: turns wait for models most of the time, and searching has threads of its own.
+const ENGINE_THREADS: usize = 2;
+
+/// Blocking threads of that runtime: searches, file jobs. Idle ones end.
+const BLOCKING_THREADS: usize = 16;
+
+/// Environment variables that hold a token of ours. What is in them never leaves the server.
+const TOKEN_VARIABLES: [&str; 5] =
+    ["BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
+
+/// Wall clock and UUIDs.
+#[derive(Debug, Clone, Copy)]
+struct System;
+
+impl Ambient for System {
+    fn now_ms(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn fresh_id(&self) -> String {
+        uuid::Uuid::new_v4().to_string()
+    }
+}
+
+/// Serves one editor until the process ends. Returns only when it could not begin.
+pub fn serve(options: ServeOptions) -> ExitCode {
+    let Ok(engine_runtime) = Builder::new_multi_thread()
+        .worker_threads(ENGINE_THREADS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("engine")
+        .enable_all()
+        .build()
+    else {
+        return ExitCode::FAILURE;
+    };
+    let (inbox, editor_events) = Inbox::new();
+    let lifecycle = {
+        let inbox = inbox.clone();
+        Lifecycle::new(move || flush_journal(&inbox))
+    };
+    let outbox = {
+        let (inbox, lifecycle) = (inbox.clone(), Arc::clone(&lifecycle));
+        FrameOutbox::start(
+            std::io::stdout(),
+            move || inbox.send(Event::OutboxDrained).is_ok(),
+            move || lifecycle.end(EndCause::StdoutDead),
+        )
+    };
+    let gate = Arc::new(LogGate::default());
+    let log = LogLayer::new(Arc::clone(&outbox), Arc::clone(&gate));
+    // A second subscriber in one process is refused, and then the first one stays.
+    let _ = tracing_subscriber::registry().with(log.boxed()).try_init();
+
+    let mut redactor = Redactor::default();
+    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
+        redactor.add(&token);
+        outbox.hide(&Secret(token));
+    }
+    let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
+    let (overlay, overlay_seen) = watch::channel(Arc::new(Overlay::new()));
+    let runtime = engine_runtime.handle().clone();
+    let files = {
+        let inbox = inbox.clone();
+        WorkspaceFiles::new(runtime.clone(), move |done| {
+            if inbox.send(Event::FileJobDone(done)).is_err() {
+                // Its reply was dropped with it, and so answered `internal`.
+                tracing::error!("the loop took no more file jobs");
+            }
+        })
+    };
+    let app = App::new(Ports {
+        outbox: outbox.clone(),
+        open_journal: Box::new(crate::store::open),
+        open_engine: Box::new(move |settings| open_engine(settings, engine_reports, overlay_seen, runtime)),
+        files: Box::new(files),
+        ambient: Box::new(System),
+        overlay,
+        redactor,
+    });
+    let started = std::thread::Builder::new().name("loop".to_owned()).spawn(move || {
+        if let Ok(runtime) = Builder::new_current_thread().enable_time().build() {
+            runtime.block_on(crate::app::run(app, editor_events, reports));
+        }
+    });
+    if started.is_err() {
+        return ExitCode::FAILURE;
+    }
+    serve_editor(std::io::stdin(), Edge { outbox, inbox, overrides: options.overrides, lifecycle, gate })
+}
+
+/// The engine that the settings name. Only the embedded one is built in so far; the others are refused in one sentence, and
+/// everything that needs no engine works on.
+fn open_engine(
+    settings: &Settings,
+    reports: mpsc::Sender<crate::app::ports::EngineReport>,
+    overlay: watch::Receiver<Arc<Overlay>>,
+    runtime: Handle,
+) -> Result<Box<dyn Engine>, WireError> {
+    match settings.engine.kind {
+        EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
+            reports,
+            overlay,
+            runtime,
+            tokens(),
+            || System.fresh_id(),
+            || System.now_ms(),
+        ))),
+        kind @ (EngineKind::Breadboard | EngineKind::Desktop | EngineKind::Acp) => Err(WireError::new(
+            ErrorCode::Unsupported,
+            format!(
+                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`.",
+                kind.as_str()
+            ),
+        )),
+    }
+}
+
+/// Model tokens of the environment, each for its own origin.
+fn tokens() -> HostTokens {
+    let token = |name| std::env::var(name).ok().filter(|token| !token.is_empty()).map(Token);
+    HostTokens {
+        openai: token("OPENAI_API_KEY"),
+        anthropic: token("ANTHROPIC_API_KEY"),
+        gemini: token("GEMINI_API_KEY"),
+        model: token("BREADBOARD_MODEL_TOKEN"),
+    }
+}
+
+/// At the end of the process: the loop writes what waits and answers. The caller bounds the time.
+fn flush_journal(inbox: &Inbox) {
+    let (reply, answer) = Reply::new();
+    if inbox.send(Event::Shutdown { reply }).is_ok() {
+        // Dropped or answered, it is over.
+        let _ = answer.blocking_recv();
+    }
+}
