@@ -19,7 +19,7 @@ use crate::app::{App, Ports};
 use crate::cli::args::ServeOptions;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
-use crate::editor::{Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, serve as serve_editor};
+use crate::editor::{Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
 use crate::protocol::settings::{EngineKind, Settings};
@@ -62,6 +62,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     else {
         return ExitCode::FAILURE;
     };
+    let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
     let (inbox, editor_events) = Inbox::new();
     let lifecycle = {
         let inbox = inbox.clone();
@@ -70,7 +71,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     let outbox = {
         let (inbox, lifecycle) = (inbox.clone(), Arc::clone(&lifecycle));
         FrameOutbox::start(
-            std::io::stdout(),
+            stdout,
             move || inbox.send(Event::OutboxDrained).is_ok(),
             move || lifecycle.end(EndCause::StdoutDead),
         )

@@ -35,7 +35,7 @@ const PROVIDER_KEYS: [(&str, &str); 3] = [
     ("https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
 ];
 
-/// What the doctor asks of the rooms that know.
+/// What the doctor asks of the rooms that know. Functions, so that its tests need none of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Knowledge {
     /// The state directory that holds for a given `--state-dir`.

@@ -18,29 +18,21 @@ mod schema;
 mod state_check;
 mod terminal;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use serde_json::Value;
 
 use self::args::{Cli, Command, ServeOptions, overrides};
-pub use self::doctor::Knowledge;
+use self::doctor::Knowledge;
 pub use self::exit::Exit;
+use crate::host::models::{ModelChoice, Target};
+use crate::protocol::settings::ModelSetting;
+use crate::store::resolve_state_dir;
 
-/// What the command line needs of other rooms, as values, so that it compiles and is tested without them.
-pub struct Rooms<S> {
-    /// Serves one editor on stdin and stdout.
-    pub serve: S,
-    /// All schemas of the wire by file name; `meta.json` is their index.
-    pub schemas: fn() -> BTreeMap<String, Value>,
-    /// What the doctor asks.
-    pub knowledge: Knowledge,
-}
-
-/// Reads the command line and does what it says.
-pub fn run<I, S>(argv: I, rooms: Rooms<S>) -> ExitCode
+/// Reads the command line and does what it says. `serve` serves one editor on stdin and stdout; it comes in as a value,
+/// so that the command line is tested without an editor.
+pub fn run<I, S>(argv: I, serve: S) -> ExitCode
 where
     I: IntoIterator<Item: Into<OsString> + Clone>,
     S: FnOnce(ServeOptions) -> ExitCode,
@@ -54,14 +46,58 @@ where
         }
     };
     match cli.command {
-        None => (rooms.serve)(ServeOptions { overrides: overrides(&cli.server, environment) }),
+        None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
         Some(Command::Ask(args)) => ask::ask(&args).into(),
-        Some(Command::Doctor(args)) => doctor::doctor(&args, rooms.knowledge).into(),
-        Some(Command::Schema(args)) => schema::schema(&args, (rooms.schemas)()).into(),
+        Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
+        Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
     }
 }
 
 /// A variable of this process, if it is text.
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// Where the doctor's answers come from.
+fn knowledge() -> Knowledge {
+    Knowledge { state_dir: resolve_state_dir, model_base }
+}
+
+fn model_base(setting: &ModelSetting) -> Result<url::Url, String> {
+    let ModelSetting { provider, name, url } = setting.clone();
+    Target::resolve(&ModelChoice { provider, name, url })
+        .map(|target| target.base)
+        .map_err(|refusal| refusal.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn nothing_or_stdio_serves_and_a_wrong_word_does_not() {
+        let served = RefCell::new(Vec::new());
+        let run = |words: &[&str]| {
+            run(std::iter::once("breadboard-ls").chain(words.iter().copied()), |options| {
+                served.borrow_mut().push(options.overrides.workspace_trusted);
+                ExitCode::SUCCESS
+            });
+        };
+        run(&[]);
+        run(&["--stdio", "--clientProcessId=7", "--trust"]);
+        run(&["--stdoi"]);
+        assert_eq!(served.into_inner(), [None, Some(true)]);
+    }
+
+    #[test]
+    fn a_model_setting_leads_to_its_endpoint_or_to_a_sentence() {
+        let base = |provider: Option<&str>| {
+            let provider = provider.map(str::to_owned);
+            model_base(&ModelSetting { provider, name: "gpt-4o".into(), url: None })
+                .map(|url| url.to_string())
+        };
+        assert_eq!(base(None).as_deref(), Ok("https://api.openai.com/v1/"));
+        assert!(base(Some("nobody")).is_err_and(|sentence| sentence.contains("not known")));
+    }
 }

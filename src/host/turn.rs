@@ -87,6 +87,10 @@ async fn converse(voice: &mut Voice<'_>, model: &ModelInUse, request: &TurnReque
             Err(error) => return End::Failed(error),
         };
         voice.count_tokens(reply.tokens_used);
+        if let (true, Some(why)) = (reply.calls.is_empty(), reply.ended_early) {
+            voice.lines(&format!("{}{why}", gap(voice.text()))).await;
+            return End::Answered { success: false };
+        }
         if reply.calls.is_empty() {
             if voice.text().is_empty() {
                 voice.token("The model gave an empty answer; ask again.".to_owned()).await;

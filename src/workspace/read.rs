@@ -14,7 +14,7 @@ pub fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<File
     let path = parse(path)?;
     let root = roots.choose(root)?;
     let Some(place) = root.locate(&path)? else { return Ok(None) };
-    let bytes = current(root.dir()?, &place, &path)?.bytes;
+    let bytes = current(&*root.dir()?, &place, &path)?.bytes;
     let decoded = decode(&bytes, |bytes| guess([bytes])).map_err(|_| {
         WireError::new(
             ErrorCode::NotText,

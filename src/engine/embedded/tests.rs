@@ -330,3 +330,52 @@ async fn models_are_listed_and_a_failure_is_engine_unreachable() {
     assert_eq!(list().await, Ok(models));
     assert_eq!(list().await.unwrap_err().code, ErrorCode::EngineUnreachable);
 }
+
+#[tokio::test]
+async fn a_token_for_a_plain_http_endpoint_elsewhere_is_refused_before_anything_is_sent() {
+    let mut bench = bench(false);
+    bench.set_model("http://model.example:9/v1");
+    let token = Some(Secret("sk-given".to_owned()));
+    bench.engine.call(EngineCall::SetToken { scope: CredentialScope::Model, token });
+    bench.start(1, "hello");
+    let (events, _, failure) = bench.rest().await;
+    assert_eq!(failure, None);
+    let error = &events.last().unwrap().payload["error"];
+    assert_eq!((&error["code"], &error["recoverable"]), (&json!("MODEL_ERROR"), &json!(false)));
+    assert!(error["message"].as_str().unwrap().contains("plain http"), "{error}");
+    assert!(!error.to_string().contains("sk-given"));
+}
+
+#[tokio::test]
+async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
+    let server = FakeModel::start(vec![openai(vec![json!({ "content": "ok" })])]).await;
+    let mut bench = bench(false);
+    bench.set_model(&server.url());
+    let attachment = |name: &str, bytes: &[u8]| {
+        let path = bench.folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        crate::app::ports::Attachment {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            mime: "application/octet-stream".to_owned(),
+            bytes: bytes.len() as u64,
+            path,
+        }
+    };
+    let attachments = vec![attachment("a.txt", b"attached text"), attachment("b.bin", b"\0\xff")];
+    bench.engine.call(EngineCall::StartTurn {
+        session_id: "s".to_owned(),
+        turn: 1,
+        prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
+        history: Vec::new(),
+    });
+    bench.rest().await;
+    let messages = server.asked()[0].body["messages"].as_array().unwrap().clone();
+    assert_eq!(
+        messages.last().unwrap()["content"],
+        json!(
+            "see\n\nAttached file `a.txt`:\n```\nattached text\n```\n\nAttached file `b.bin` \
+             (application/octet-stream) is no text and cannot be shown to you."
+        )
+    );
+}

@@ -133,6 +133,10 @@ impl ReplyStream {
                 Some(Ok(ChatStreamEvent::ReasoningChunk(chunk))) => Delta::Reasoning(chunk.content),
                 Some(Ok(ChatStreamEvent::End(end))) => {
                     self.over = true;
+                    // For Gemini the library makes up an end when the stream just closes; a real one has a reason.
+                    if self.target.provider == Provider::Gemini && end.captured_stop_reason.is_none() {
+                        return Some(Err(ModelError::cut(&self.target)));
+                    }
                     Delta::Finished(Finished::read(end))
                 }
                 Some(Ok(_)) => continue,

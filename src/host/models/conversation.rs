@@ -2,7 +2,9 @@
 //!
 //! Owns the translation to the provider library's messages. Never sends.
 
-use genai::chat::{ChatMessage, ChatRequest, MessageContent, StreamEnd, Tool, ToolCall, ToolResponse};
+use genai::chat::{
+    ChatMessage, ChatRequest, MessageContent, StopReason, StreamEnd, Tool, ToolCall, ToolResponse,
+};
 use serde_json::Value;
 
 /// A tool as a model sees it.
@@ -45,6 +47,8 @@ pub struct Finished {
     pub calls: Vec<Call>,
     /// Tokens in and out, as the provider counted them.
     pub tokens_used: u64,
+    /// Why the provider ended the reply before the model did, as a sentence.
+    pub ended_early: Option<&'static str>,
     content: Option<MessageContent>,
     reasoning: Option<String>,
 }
@@ -65,7 +69,22 @@ impl Finished {
             let sum = usage.prompt_tokens.unwrap_or(0).saturating_add(usage.completion_tokens.unwrap_or(0));
             u64::try_from(usage.total_tokens.unwrap_or(sum)).unwrap_or(0)
         });
-        Self { calls, tokens_used, content: end.captured_content, reasoning: end.captured_reasoning_content }
+        let ended_early = match end.captured_stop_reason {
+            Some(StopReason::MaxTokens(_)) => {
+                Some("The model reached its length limit, so the answer ends here; ask for the rest.")
+            }
+            Some(StopReason::ContentFilter(_)) => {
+                Some("The provider's content filter ended the answer here.")
+            }
+            Some(_) | None => None,
+        };
+        Self {
+            calls,
+            tokens_used,
+            ended_early,
+            content: end.captured_content,
+            reasoning: end.captured_reasoning_content,
+        }
     }
 }
 

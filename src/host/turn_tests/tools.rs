@@ -1,0 +1,264 @@
+//! Tools, patches, commands and approvals in a turn.
+
+use super::*;
+
+#[tokio::test]
+async fn an_untrusted_workspace_offers_only_reading_tools() {
+    let server = FakeModel::start(vec![openai(vec![json!({ "content": "ok" })])]).await;
+    let world = world(false, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    let body = &server.asked()[0].body;
+    let names: Vec<_> =
+        body["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].clone()).collect();
+    assert_eq!(names, ["list_files", "read_file", "search_text", "search_symbols", "outline"]);
+    assert!(body["messages"][0]["content"].as_str().unwrap().contains("not trusted"));
+}
+
+#[tokio::test]
+async fn a_tool_call_in_pieces_runs_and_its_result_goes_back() {
+    let call = tool_call("read_file", &json!({ "path": "a.txt", "start_line": 2, "end_line": 2 }));
+    let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "It says two." })])]).await;
+    let world = world(false, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(
+        world.port.kinds(),
+        ["tool.execute:started", "tool.execute:completed", "assistant.token", "assistant.message_final"]
+    );
+    let ids: Vec<_> = world
+        .port
+        .said()
+        .iter()
+        .filter_map(|message| match message {
+            ServerMessage::ToolExecute { call_id, .. } => Some(call_id.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids[0], ids[1]);
+    assert_eq!(last_result(&server), "a.txt: lines 2-2 of 3\ntwo\r\n");
+    let second = &server.asked()[1].body["messages"];
+    assert_eq!(second.as_array().unwrap().last().unwrap()["tool_call_id"], json!("call_a"));
+    assert_eq!(final_of(&world.port).1.tools_used, ["read_file"]);
+}
+
+#[tokio::test]
+async fn a_path_out_of_the_workspace_is_refused_and_the_model_is_told() {
+    let call = tool_call("read_file", &json!({ "path": "../../etc/passwd" }));
+    let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "no" })])]).await;
+    let world = world(true, User::Allows);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert!(last_result(&server).starts_with("Error (path_outside_workspace)"), "{}", last_result(&server));
+    assert_eq!(world.port.kinds()[1], "tool.execute:failed");
+}
+
+#[tokio::test]
+async fn an_allowed_patch_is_proposed_asked_and_applied_whole_with_its_line_ends() {
+    let edit = json!({ "file_path": "a.txt", "rationale": "because", "acceptance_criteria": ["see"],
+                       "edits": [{ "old_text": "two", "new_text": "2\n2b" }] });
+    let server = FakeModel::start(vec![
+        tool_call("propose_patch", &edit),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(true, User::Allows);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(
+        world.port.kinds(),
+        [
+            "tool.execute:started",
+            "patch.proposed",
+            "tool.request_approval",
+            "tool.execute:completed",
+            "assistant.token",
+            "assistant.message_final"
+        ]
+    );
+    let base = std::fs::read(world.folder.path().join("a.txt")).unwrap();
+    let new = "one\r\n2\r\n2b\r\nthree\r\n".to_owned();
+    assert_eq!(
+        *world.port.writes.lock().unwrap(),
+        vec![(None, "a.txt".to_owned(), Some(content_hash(&base)), new)]
+    );
+    let said = world.port.said();
+    let patch = said.iter().find_map(|message| match message {
+        ServerMessage::PatchProposed(patch) => Some(patch.clone()),
+        _ => None,
+    });
+    let patch = patch.unwrap();
+    assert_eq!(
+        patch.diff,
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\r\n-two\r\n+2\r\n+2b\r\n three\r\n"
+    );
+    assert_eq!(patch.base_hash, Some(content_hash(&base)));
+    let args = said.iter().find_map(|message| match message {
+        ServerMessage::ToolRequestApproval { args, .. } => Some(Value::Object(args.clone())),
+        _ => None,
+    });
+    assert_eq!(
+        args,
+        Some(
+            json!({ "file_path": "a.txt", "reason": "because", "patch_id": patch.patch_id, "diff": patch.diff })
+        )
+    );
+    assert_eq!(final_of(&world.port).1.files_modified, 1);
+}
+
+#[tokio::test]
+async fn a_patch_of_an_open_buffer_is_made_from_the_buffer() {
+    let edit = json!({ "file_path": "a.txt", "rationale": "r", "edits": [{ "old_text": "unsaved", "new_text": "saved" }] });
+    let server = FakeModel::start(vec![
+        tool_call("propose_patch", &edit),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(true, User::Allows);
+    let uri = url::Url::from_file_path(world.folder.path().join("a.txt")).unwrap();
+    world.port.change_view(|view| {
+        let mut overlay = crate::domain::edits::overlay::Overlay::new();
+        overlay.open(uri.as_str(), "text", 1, "unsaved\n");
+        view.overlay = std::sync::Arc::new(overlay);
+    });
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(
+        *world.port.writes.lock().unwrap(),
+        vec![(None, "a.txt".to_owned(), Some(content_hash(b"unsaved\n")), "saved\n".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_denied_patch_writes_nothing_and_the_model_is_told() {
+    let edit = json!({ "file_path": "n.txt", "rationale": "r", "new_content": "x" });
+    let server = FakeModel::start(vec![
+        tool_call("propose_patch", &edit),
+        openai(vec![json!({ "content": "Pity." })]),
+    ])
+    .await;
+    let world = world(true, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(*world.port.writes.lock().unwrap(), vec![]);
+    assert!(last_result(&server).starts_with("Error (denied)"));
+    assert_eq!(final_of(&world.port).1.files_modified, 0);
+}
+
+#[tokio::test]
+async fn trust_that_goes_while_the_question_is_open_stops_the_write_and_the_command() {
+    for call in [
+        tool_call("propose_patch", &json!({ "file_path": "n.txt", "rationale": "r", "new_content": "x" })),
+        tool_call("run_command", &json!({ "command": "true", "reason": "r" })),
+    ] {
+        let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "Pity." })])]).await;
+        let world = world(true, User::Distrusts);
+        turn::run(&world.port, openai_request(&server)).await;
+        assert_eq!(*world.port.writes.lock().unwrap(), vec![]);
+        assert_eq!(*world.port.commands.lock().unwrap(), vec![]);
+        assert!(last_result(&server).starts_with("Error (untrusted_workspace)"));
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_calls_a_writing_tool_it_was_not_offered_is_refused() {
+    let call = tool_call("run_command", &json!({ "command": "true", "reason": "r" }));
+    let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "Pity." })])]).await;
+    let world = world(false, User::Allows);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(*world.port.commands.lock().unwrap(), vec![]);
+    assert!(last_result(&server).starts_with("Error (untrusted_workspace)"));
+}
+
+#[tokio::test]
+async fn an_allowed_command_runs_and_its_output_goes_back() {
+    let call = tool_call("run_command", &json!({ "command": "make", "cwd": ".", "reason": "r" }));
+    let server = FakeModel::start(vec![call, openai(vec![json!({ "content": "Ran." })])]).await;
+    let world = world(true, User::Allows);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(*world.port.commands.lock().unwrap(), vec![("make".to_owned(), ".".to_owned())]);
+    assert_eq!(last_result(&server), "The command ended with exit code 3.\nstdout:\nout\nstderr:\nerr\n");
+    assert!(world.port.kinds().contains(&"command.request_approval".to_owned()));
+}
+
+#[tokio::test]
+async fn a_stop_while_waiting_for_an_answer_ends_the_tool_and_the_turn() {
+    let edit = json!({ "file_path": "n.txt", "rationale": "r", "new_content": "x" });
+    let server = FakeModel::start(vec![tool_call("propose_patch", &edit)]).await;
+    let world = world(true, User::Stops);
+    turn::run(&world.port, openai_request(&server)).await;
+    let (_, metadata) = final_of(&world.port);
+    assert_eq!((metadata.success, metadata.cancelled), (false, true));
+    assert_eq!(world.port.kinds()[3], "tool.execute:failed");
+    assert_eq!(*world.port.writes.lock().unwrap(), vec![]);
+}
+
+#[tokio::test]
+async fn a_stop_in_the_stream_ends_with_the_text_so_far() {
+    let server = FakeModel::start(vec![Script::Stall(vec![chunk(json!({ "content": "so far" }))])]).await;
+    let world = world(false, User::Denies);
+    let port = FakePort::new(world.folder.path(), false, User::Denies).stopping_after(1);
+    turn::run(&port, openai_request(&server)).await;
+    let (message, metadata) = final_of(&port);
+    assert_eq!((message.as_str(), metadata.cancelled), ("so far", true));
+}
+
+#[tokio::test]
+async fn a_model_that_never_answers_is_stopped_after_its_steps() {
+    let scripts = (0..30).map(|_| tool_call("list_files", &json!({}))).collect();
+    let server = FakeModel::start(scripts).await;
+    let world = world(false, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    let (message, metadata) = final_of(&world.port);
+    assert_eq!((server.asked().len(), metadata.success), (24, false));
+    assert!(message.contains("24 steps"));
+}
+
+#[tokio::test]
+async fn with_several_roots_a_patch_names_its_root_and_a_command_stays_in_the_first() {
+    let edit = json!({ "file_path": "other/b.txt", "rationale": "r", "edits": [{ "old_text": "x", "new_text": "y" }] });
+    let server = FakeModel::start(vec![
+        tool_call("propose_patch", &edit),
+        tool_call("run_command", &json!({ "command": "true", "cwd": "other", "reason": "r" })),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(true, User::Allows);
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("b.txt"), "x\n").unwrap();
+    world.port.change_view(|view| {
+        let uri = url::Url::from_directory_path(other.path()).unwrap().to_string();
+        view.roots.push(crate::host::ports::Root {
+            name: "other".to_owned(),
+            uri,
+            path: other.path().to_owned(),
+        });
+    });
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(
+        *world.port.writes.lock().unwrap(),
+        vec![(Some("other".to_owned()), "b.txt".to_owned(), Some(content_hash(b"x\n")), "y\n".to_owned())]
+    );
+    assert_eq!(*world.port.commands.lock().unwrap(), vec![]);
+    assert!(last_result(&server).starts_with("Error (unsupported)"), "{}", last_result(&server));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_patch_through_a_link_out_of_the_workspace_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("s.txt"), "x\n").unwrap();
+    for path in ["link.txt", "dir/s.txt", "dir/new.txt"] {
+        let edit = json!({ "file_path": path, "rationale": "r", "new_content": "stolen" });
+        let server = FakeModel::start(vec![
+            tool_call("propose_patch", &edit),
+            openai(vec![json!({ "content": "." })]),
+        ])
+        .await;
+        let world = world(true, User::Allows);
+        std::os::unix::fs::symlink(outside.path().join("s.txt"), world.folder.path().join("link.txt"))
+            .unwrap();
+        std::os::unix::fs::symlink(outside.path(), world.folder.path().join("dir")).unwrap();
+        turn::run(&world.port, openai_request(&server)).await;
+        assert_eq!(*world.port.writes.lock().unwrap(), vec![], "{path}");
+        assert!(
+            last_result(&server).starts_with("Error (path_outside_workspace)"),
+            "{}",
+            last_result(&server)
+        );
+    }
+}
