@@ -17,7 +17,11 @@ fn events(count: usize) -> Vec<u8> {
 
 fn commit(from_seq: u64, count: u64, events: &[u8]) -> Commit {
     let batch = BatchRow { from_seq, to_seq: from_seq + count - 1, events: events.to_vec() };
-    Commit { session_id: "5f0c1b9e-6a63-4d0e-9f5b-3b1f3f0e7a11".into(), batch: Some(batch), ..Commit::default() }
+    Commit {
+        session_id: "5f0c1b9e-6a63-4d0e-9f5b-3b1f3f0e7a11".into(),
+        batch: Some(batch),
+        ..Commit::default()
+    }
 }
 
 fn journal(criterion: &mut Criterion) {

@@ -26,7 +26,9 @@ const ROUNDS: usize = 5;
 
 /// Single events and batches of 64, against the peers and the floor.
 pub fn egress(table: &mut Table, peers: &[Program]) {
-    for (size, ours_count, peer_count, over_peer) in [(1, 600_000, 150_000, 10.0), (64, 3_000_000, 800_000, 1.8)] {
+    for (size, ours_count, peer_count, over_peer) in
+        [(1, 600_000, 150_000, 10.0), (64, 3_000_000, 800_000, 1.8)]
+    {
         let mut ours = Vec::new();
         let mut floors = [Vec::new(), Vec::new()];
         let mut of_peers = vec![Vec::new(); peers.len()];

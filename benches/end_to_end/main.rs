@@ -32,7 +32,8 @@ fn main() {
         println!("Run this with `cargo bench --bench end_to_end`.");
         return;
     }
-    let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|name| GROUPS.contains(name)).collect();
+    let named: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|name| GROUPS.contains(name)).collect();
     let wanted = |group: &str| named.is_empty() || named.contains(&group);
 
     let peers = peer::build();

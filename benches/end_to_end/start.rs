@@ -35,7 +35,11 @@ pub fn start(table: &mut Table, peers: &[Program]) {
         }
     }
     let best = |all: &[Vec<f64>]| {
-        all[1..].iter().filter(|values| !values.is_empty()).map(|values| median(values.clone())).reduce(f64::min)
+        all[1..]
+            .iter()
+            .filter(|values| !values.is_empty())
+            .map(|values| median(values.clone()))
+            .reduce(f64::min)
     };
     let ours = median(starts[0].clone());
     let peer = best(&starts);

@@ -34,10 +34,15 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| figure | breadboard-ls | Node peer | ours / peer | floor | ours / floor | target | met |")?;
+        writeln!(
+            f,
+            "| figure | breadboard-ls | Node peer | ours / peer | floor | ours / floor | target | met |"
+        )?;
         writeln!(f, "|---|---:|---:|---:|---:|---:|---|---|")?;
         for figure in &self.figures {
-            let over = |other: Option<f64>| other.map_or("-".to_owned(), |other| format!("{:.3}", figure.ours / other));
+            let over = |other: Option<f64>| {
+                other.map_or("-".to_owned(), |other| format!("{:.3}", figure.ours / other))
+            };
             let targets: Vec<&str> = figure.targets.iter().map(|(target, _)| target.as_str()).collect();
             let met: Vec<&str> = figure
                 .targets
