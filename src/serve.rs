@@ -19,7 +19,9 @@ use crate::app::{App, Ports};
 use crate::cli::args::ServeOptions;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
-use crate::editor::{Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor};
+use crate::editor::{
+    Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
+};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
 use crate::protocol::settings::{EngineKind, Settings};
@@ -33,8 +35,13 @@ const ENGINE_THREADS: usize = 2;
 const BLOCKING_THREADS: usize = 16;
 
 /// Environment variables that hold a token of ours. What is in them never leaves the server.
-const TOKEN_VARIABLES: [&str; 5] =
-    ["BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
+const TOKEN_VARIABLES: [&str; 5] = [
+    "BREADBOARD_API_TOKEN",
+    "BREADBOARD_MODEL_TOKEN",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+];
 
 /// Wall clock and UUIDs.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use breadboard_ls::protocol::envelope::{self, Opened};
 use breadboard_ls::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
-use breadboard_ls::protocol::{ErrorCode, Request, WireError, schema};
+use breadboard_ls::protocol::{ErrorCode, Request, WireError, document, schema};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -66,6 +66,42 @@ fn the_schemas_on_disk_are_what_the_code_says() {
          and read the difference.\n{}",
         stale.join("\n")
     );
+}
+
+#[test]
+fn protocol_md_is_what_the_code_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("PROTOCOL.md");
+    let text = document::document();
+    if std::env::var_os("BREADBOARD_UPDATE").is_some() {
+        fs::write(path, text).unwrap();
+        return;
+    }
+    let found = fs::read_to_string(path).unwrap_or_default();
+    let differs = text.lines().zip(found.lines()).position(|(wanted, found)| wanted != found);
+    assert!(
+        found == text,
+        "PROTOCOL.md is not what src/protocol says (first at line {:?}). If the change is meant, run\n  \
+         BREADBOARD_UPDATE=1 cargo test --test schemas\nand read the difference.",
+        differs.map(|at| at + 1)
+    );
+}
+
+#[test]
+fn protocol_md_names_every_method_error_and_link() {
+    let text = document::document();
+    for method in announced_methods().iter().chain(NOTIFICATIONS) {
+        assert!(text.contains(&format!("\n### `{method}`\n")), "{method}");
+    }
+    let headings: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .map(|heading| heading.to_lowercase())
+        .collect();
+    for link in text.split("](#").skip(1) {
+        let target = link.split(')').next().unwrap();
+        assert!(target == "types" || headings.contains(target), "a link to #{target} leads nowhere");
+    }
+    assert!(text.contains("| `untrusted_workspace` | -32803 | The workspace must be trusted first. |"));
 }
 
 /// A validator of what stands at `at` in a schema file.

@@ -3,10 +3,12 @@
 //! Owns the rule that every event is in the journal before anyone is told, and that nothing is lost or doubled when the
 //! outbox is full: a session then falls behind and is refilled from the journal.
 
+use std::borrow::Cow;
+
 use tokio::time::{Duration, Instant};
 
 use super::live::{CHECKPOINT_EVENTS, Flow};
-use super::ports::{BatchRow, BlockRow, Commit, JournalError, Journal};
+use super::ports::{BatchRow, BlockRow, Commit, Journal, JournalError};
 use super::record::Ask;
 use super::state::App;
 use super::wire_out;
@@ -33,10 +35,19 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        let event = event.sequenced(live.head);
+        let mut event = event.sequenced(live.head);
         // An event holds strings, numbers, maps and lists only, which always serialise.
-        let Ok(text) = serde_json::to_vec(&event) else { return };
-        let text = self.redactor.scrub(&text);
+        let Ok(mut text) = serde_json::to_vec(&event) else { return };
+        if matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
+            // The view is made from what is stored, so a secret reaches neither, and a replay gives the same view.
+            self.redactor.scrub_map(&mut event.payload);
+            if let Some(permission) = event.permission.as_mut() {
+                self.redactor.scrub_text(&mut permission.title);
+                permission.options.iter_mut().for_each(|option| self.redactor.scrub_text(&mut option.label));
+                permission.rule.iter_mut().for_each(|rule| self.redactor.scrub_text(&mut rule.pattern));
+            }
+            text = serde_json::to_vec(&event).unwrap_or_default();
+        }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
@@ -77,11 +88,8 @@ impl App {
         loop {
             self.write(commit);
             let Some(batch) = rest.next() else { break };
-            commit = Commit {
-                session_id: session_id.to_owned(),
-                batch: Some(batch.clone()),
-                ..Commit::default()
-            };
+            commit =
+                Commit { session_id: session_id.to_owned(), batch: Some(batch.clone()), ..Commit::default() };
         }
         self.tell(session_id, &batches);
         self.checkpoint(session_id);
@@ -93,7 +101,10 @@ impl App {
         if !self.unwritten.is_empty() {
             return;
         }
-        let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut()) else { return };
+        let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut())
+        else {
+            return;
+        };
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = session.record.open_turn.is_none();
         let behind = live.flushed - live.checkpoint;
@@ -126,17 +137,28 @@ impl App {
     }
 
     /// One transaction, or its place in the line of those that the disk did not take.
-    fn write(&mut self, commit: Commit) {
+    fn write(&mut self, mut commit: Commit) {
+        // Events were scrubbed before they were reduced; what the loop itself remembers is scrubbed here.
+        let records = commit.ledger.iter_mut().map(|row| &mut row.record);
+        for record in records.chain(commit.session.iter_mut().map(|row| &mut row.record)) {
+            if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
+                *record = clean;
+            }
+        }
         self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
         self.unwritten.push_back(commit);
         let Some(journal) = self.journal.as_mut() else { return };
         while let Some(first) = self.unwritten.front() {
             match journal.commit(first) {
                 Ok(()) => {
-                    self.unwritten_bytes -= first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+                    self.unwritten_bytes -=
+                        first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
                     self.unwritten.pop_front();
                     if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
-                        self.say("info", "The journal can be written again; nothing of the sessions is missing.");
+                        self.say(
+                            "info",
+                            "The journal can be written again; nothing of the sessions is missing.",
+                        );
                         return;
                     }
                 }
@@ -156,7 +178,9 @@ impl App {
             };
             self.say(
                 "error",
-                &format!("{why}. Sessions go on and are kept in memory until it can be written; free some space."),
+                &format!(
+                    "{why}. Sessions go on and are kept in memory until it can be written; free some space."
+                ),
             );
         }
         if self.unwritten_bytes > UNWRITTEN_BYTES {
@@ -176,7 +200,8 @@ impl App {
     fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
         let (outbox, hears, epoch) = (self.outbox.clone(), self.hears, &self.epoch);
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
-        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut()) else {
+        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
+        else {
             return;
         };
         let changes = coalesce(std::mem::take(&mut live.changes));
@@ -241,7 +266,8 @@ impl App {
             }
             for row in rows {
                 let row = from_seq_on(row, next_seq);
-                let pushed = !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let pushed =
+                    !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
                 let Some(live) = self.live_mut(session_id) else { return };
                 if !pushed {
                     return;
@@ -253,7 +279,8 @@ impl App {
     }
 
     fn refresh_view(&mut self, session_id: &str) {
-        if !self.hears.view || !self.live_mut(session_id).is_some_and(|live| live.view_stale && live.attached) {
+        if !self.hears.view || !self.live_mut(session_id).is_some_and(|live| live.view_stale && live.attached)
+        {
             return;
         }
         // The snapshot stands at the head, so everything up to the head has to be told first.
@@ -301,7 +328,12 @@ impl App {
     }
 
     /// Batches from the journal, then those that still wait for the disk.
-    pub(super) fn stored_batches(&mut self, session_id: &str, from_seq: u64, max_bytes: usize) -> Vec<BatchRow> {
+    pub(super) fn stored_batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Vec<BatchRow> {
         let mut rows = match self.journal.as_mut() {
             Some(journal) => journal.batches(session_id, from_seq, max_bytes).unwrap_or_else(|error| {
                 tracing::warn!(?error, "the journal could not be read");

@@ -70,7 +70,9 @@ impl App {
             PendingAsk::Configuration => {
                 let first = outcome.ok().and_then(|answer| match answer {
                     Value::Array(items) => items.into_iter().next(),
-                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                        None
+                    }
                 });
                 if let Some(configuration) = first.and_then(|first| serde_json::from_value(first).ok()) {
                     self.configured(&configuration);

@@ -45,7 +45,9 @@ impl App {
             )
         };
         match want {
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } if !self.trusted => reply.refuse(refused()),
+            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } if !self.trusted => {
+                reply.refuse(refused())
+            }
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 self.apply_text(root, path, base_hash, text, reply);
             }
@@ -96,7 +98,8 @@ impl App {
                 self.files.submit(FileJob::Read { root, path, token }, self.overlay.clone());
             }
             (_, None, base_hash) => {
-                self.files.submit(FileJob::Write { root, path, base_hash, text, reply }, self.overlay.clone());
+                self.files
+                    .submit(FileJob::Write { root, path, base_hash, text, reply }, self.overlay.clone());
             }
         }
     }
@@ -105,7 +108,9 @@ impl App {
     pub(super) fn edit_base_read(&mut self, token: &str, outcome: Result<Option<FileText>, WireError>) {
         let Some(EditBase { uri, base_hash, text, reply }) = self.edit_bases.remove(token) else { return };
         match outcome {
-            Ok(Some(file)) if file.hash == base_hash => self.edit_in_editor(&uri, None, &file.text, &text, reply),
+            Ok(Some(file)) if file.hash == base_hash => {
+                self.edit_in_editor(&uri, None, &file.text, &text, reply)
+            }
             Ok(_) => reply.refuse(changed_since()),
             Err(error) => reply.refuse(error),
         }

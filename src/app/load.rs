@@ -6,7 +6,7 @@ use super::inbox::StartUp;
 use super::live::{Flow, Live};
 use super::on_request::journal_failed;
 use super::ports::EngineCall;
-use super::record::{Ask, Record};
+use super::record::{Ask, Record, Settler};
 use super::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
@@ -66,7 +66,9 @@ impl App {
                 Ok(record) => {
                     self.sessions.insert(row.session_id, Session { record, live: None });
                 }
-                Err(error) => tracing::warn!(%error, session = row.session_id, "a session's record cannot be read"),
+                Err(error) => {
+                    tracing::warn!(%error, session = row.session_id, "a session's record cannot be read")
+                }
             }
         }
         let interrupted: Vec<String> = self
@@ -87,7 +89,7 @@ impl App {
             return;
         }
         let now = self.ambient.now_ms();
-        self.settle_asks(session_id, PermissionStatus::Cancelled, "restart");
+        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Restart);
         let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn).unwrap_or(0);
         self.record_event(
             session_id,

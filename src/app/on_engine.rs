@@ -1,9 +1,11 @@
 //! What happens on an engine's report: one path from `EngineEvent` to the journal, for every engine.
 
 use super::ports::{EngineReport, LedgerRow};
-use super::record::Ask;
+use super::record::{Ask, Settler};
 use super::state::App;
-use crate::domain::approval::{Permission, PermissionAsk, PermissionOptionKind, PermissionStatus, digest_of, rule_allows};
+use crate::domain::approval::{
+    Permission, PermissionAsk, PermissionOptionKind, PermissionStatus, digest_of, rule_allows,
+};
 use crate::domain::event::{EngineEvent, EventClass};
 use crate::domain::normalize::{Dialect, normalize};
 
@@ -12,7 +14,9 @@ impl App {
     pub(super) fn on_report(&mut self, report: EngineReport) {
         match report {
             EngineReport::Said { session_id, event } => self.said(&session_id, event),
-            EngineReport::TurnEnded { session_id, turn, failure } => self.turn_ended(&session_id, turn, failure),
+            EngineReport::TurnEnded { session_id, turn, failure } => {
+                self.turn_ended(&session_id, turn, failure)
+            }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
         }
     }
@@ -80,7 +84,13 @@ impl App {
         // The user waits for this one: no window for it.
         self.flush(session_id);
         if let Some(option) = by_rule {
-            self.settle_ask(session_id, &request_id, PermissionStatus::Allowed, &option.option_id, "rule");
+            self.settle_ask(
+                session_id,
+                &request_id,
+                PermissionStatus::Allowed,
+                &option.option_id,
+                Settler::Rule,
+            );
         }
     }
 }

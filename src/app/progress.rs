@@ -19,7 +19,8 @@ impl App {
             return;
         }
         let token = format!("bb-turn-{}", self.ambient.fresh_id());
-        let message: String = prompt.trim().lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect();
+        let message: String =
+            prompt.trim().lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect();
         if let Some(live) = self.live_mut(session_id) {
             live.progress = Some(Progress { token: token.clone(), begun: false, message });
         }
@@ -30,14 +31,15 @@ impl App {
     pub(super) fn progress_created(&mut self, session_id: &str, token: &str, accepted: bool) {
         let Some(live) = self.live_mut(session_id) else { return };
         // The turn may be over by now, or another one may run.
-        let Some(progress) = live.progress.as_mut().filter(|progress| progress.token == token) else { return };
+        let Some(progress) = live.progress.as_mut().filter(|progress| progress.token == token) else {
+            return;
+        };
         if !accepted {
             live.progress = None;
             return;
         }
         progress.begun = true;
-        let value =
-            json!({ "kind": "begin", "title": "BreadBoard", "message": progress.message, "cancellable": true });
+        let value = json!({ "kind": "begin", "title": "BreadBoard", "message": progress.message, "cancellable": true });
         self.progress(token, &value);
     }
 
@@ -84,7 +86,9 @@ impl App {
     }
 
     fn progress(&self, token: &str, value: &Value) {
-        let sent = self.outbox.push(wire_out::notification("$/progress", &json!({ "token": token, "value": value })));
+        let sent = self
+            .outbox
+            .push(wire_out::notification("$/progress", &json!({ "token": token, "value": value })));
         if !sent {
             tracing::debug!("a progress message did not fit into the outbox");
         }

@@ -72,5 +72,37 @@ pub struct Ask {
     /// How it stands.
     pub status: PermissionStatus,
     /// Who settled it.
-    pub resolved_by: Option<String>,
+    pub resolved_by: Option<Settler>,
+}
+
+/// Who, or what, settled an ask (`resolvedBy` on the wire).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settler {
+    /// `bb/approvePermission`.
+    User,
+    /// A rule the user saved.
+    Rule,
+    /// `bb/stop`.
+    Stop,
+    /// The turn ended first.
+    TurnEnd,
+    /// The process that asked is gone.
+    Restart,
+    /// `bb/deleteSession`.
+    Delete,
+}
+
+impl Settler {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Rule => "rule",
+            Self::Stop => "stop",
+            Self::TurnEnd => "turn_end",
+            Self::Restart => "restart",
+            Self::Delete => "delete",
+        }
+    }
 }

@@ -39,7 +39,9 @@ pub fn events(session_id: &str, epoch: &str, batch: &BatchRow) -> Vec<u8> {
     push_string(&mut out, session_id);
     out.extend_from_slice(br#","epoch":"#);
     push_string(&mut out, epoch);
-    out.extend_from_slice(format!(r#","fromSeq":{},"toSeq":{},"events":["#, batch.from_seq, batch.to_seq).as_bytes());
+    out.extend_from_slice(
+        format!(r#","fromSeq":{},"toSeq":{},"events":["#, batch.from_seq, batch.to_seq).as_bytes(),
+    );
     out.extend_from_slice(&batch.events);
     out.extend_from_slice(b"]}}");
     out

@@ -3,6 +3,7 @@
 //! Owns every name, shape and error code of the wire; `schemas/`, PROTOCOL.md, the capability announcement and the
 //! dispatcher all come from here. Never knows the LSP framework, a runtime or the state of anything.
 
+pub mod document;
 pub mod envelope;
 pub mod error;
 pub mod method;

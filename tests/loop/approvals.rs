@@ -43,11 +43,18 @@ async fn refusals_come_in_the_order_of_the_wire_and_change_nothing() {
     let desk = Desk::at(dir.path(), Setup { trusted: false, ..Setup::default() });
     let session = desk.session().await;
     let permission = waiting(&desk, &session).await;
-    let code = async |params: Value| desk.ask("bb/approvePermission", params).await.unwrap_err().code.as_str();
+    let code =
+        async |params: Value| desk.ask("bb/approvePermission", params).await.unwrap_err().code.as_str();
     assert_eq!(code(json!({"requestId": "r", "decision": "yes"})).await, "invalid_params");
     assert_eq!(code(json!({"requestId": "r", "decision": "deny"})).await, "invalid_params");
-    assert_eq!(code(json!({"sessionId": "no", "requestId": "r", "decision": "deny"})).await, "unknown_session");
-    assert_eq!(code(json!({"sessionId": session, "requestId": "r", "decision": "deny"})).await, "unknown_request");
+    assert_eq!(
+        code(json!({"sessionId": "no", "requestId": "r", "decision": "deny"})).await,
+        "unknown_session"
+    );
+    assert_eq!(
+        code(json!({"sessionId": session, "requestId": "r", "decision": "deny"})).await,
+        "unknown_request"
+    );
     let mut wrong = answer(&session, &permission, "allow_once");
     wrong["digest"] = json!("sha256:0");
     assert_eq!(code(wrong.clone()).await, "untrusted_workspace");

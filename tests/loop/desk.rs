@@ -10,7 +10,7 @@ use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, EditorEvent, Event, Ports};
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::domain::wire::desktop::{FinalMetadata, RiskLevel, ServerMessage};
+use breadboard_ls::domain::wire::desktop::{FinalMetadata, ServerMessage};
 use breadboard_ls::protocol::request::CredentialScope;
 use breadboard_ls::protocol::settings::{EngineKind, InitializationOptions, Overrides};
 use breadboard_ls::protocol::{Request, WireError};
@@ -60,20 +60,15 @@ impl Engine for DeskEngine {
     }
 }
 
-/// File jobs are remembered; the ones with a reply are answered when they are dropped.
-#[derive(Default)]
-pub struct Jobs(pub Mutex<Vec<FileJob>>);
-
-struct DeskFiles(Arc<Jobs>);
+/// No story here needs a file; a reply that is dropped answers `internal`.
+struct DeskFiles;
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
 
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 
-    fn submit(&self, job: FileJob, _: Arc<Overlay>) {
-        self.0.0.lock().unwrap().push(job);
-    }
+    fn submit(&self, _: FileJob, _: Arc<Overlay>) {}
 }
 
 struct DeskClock {
@@ -95,7 +90,6 @@ impl Ambient for DeskClock {
 pub struct Desk {
     pub paper: Arc<Paper>,
     pub calls: Arc<Calls>,
-    pub jobs: Arc<Jobs>,
     pub inbox: Inbox,
     pub engine: mpsc::Sender<EngineReport>,
     loop_task: tokio::task::JoinHandle<()>,
@@ -124,14 +118,13 @@ impl Desk {
     pub fn with_journal(open_journal: OpenJournal, setup: Setup) -> Self {
         let paper = Arc::new(Paper { room: AtomicUsize::new(usize::MAX), ..Paper::default() });
         let calls = Arc::new(Calls::default());
-        let jobs = Arc::new(Jobs::default());
         let (overlay, _) = watch::channel(Arc::new(Overlay::new()));
         let engine_calls = calls.clone();
         let app = App::new(Ports {
             outbox: paper.clone(),
             open_journal,
             open_engine: Box::new(move |_| Ok(Box::new(DeskEngine(engine_calls)) as Box<dyn Engine>)),
-            files: Box::new(DeskFiles(jobs.clone())),
+            files: Box::new(DeskFiles),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             overlay,
             redactor: Redactor::default(),
@@ -139,7 +132,7 @@ impl Desk {
         let (inbox, editor) = Inbox::new();
         let (engine, reports) = mpsc::channel(64);
         let loop_task = tokio::spawn(breadboard_ls::app::run(app, editor, reports));
-        let desk = Self { paper, calls, jobs, inbox, engine, loop_task };
+        let desk = Self { paper, calls, inbox, engine, loop_task };
         let start = StartUp {
             options: InitializationOptions { workspace_trusted: Some(setup.trusted), ..Default::default() },
             overrides: Overrides::default(),
@@ -168,7 +161,9 @@ impl Desk {
     }
 
     pub async fn prompt(&self, session_id: &str, text: &str) -> Value {
-        self.ask("bb/sendMessage", json!({"sessionId": session_id, "text": text, "messageId": text})).await.unwrap()
+        self.ask("bb/sendMessage", json!({"sessionId": session_id, "text": text, "messageId": text}))
+            .await
+            .unwrap()
     }
 
     pub async fn say(&self, session_id: &str, message: ServerMessage) {
@@ -181,8 +176,13 @@ impl Desk {
     }
 
     pub async fn finish(&self, session_id: &str, turn: u64, text: &str) {
-        let metadata =
-            FinalMetadata { tokens_used: 1, files_modified: 0, tools_used: vec![], success: true, cancelled: false };
+        let metadata = FinalMetadata {
+            tokens_used: 1,
+            files_modified: 0,
+            tools_used: vec![],
+            success: true,
+            cancelled: false,
+        };
         self.say(session_id, ServerMessage::MessageFinal { message: text.to_owned(), metadata }).await;
         self.end(session_id, turn).await;
     }
@@ -208,26 +208,16 @@ impl Desk {
         .await;
     }
 
-    pub async fn ask_to_write(&self, session_id: &str, request_id: &str) {
-        self.say(
-            session_id,
-            ServerMessage::ToolRequestApproval {
-                request_id: request_id.to_owned(),
-                tool_name: "write_file".to_owned(),
-                args: json!({"file_path": "a.rs", "reason": "r", "patch_id": "p", "diff": ""}).as_object().unwrap().clone(),
-                risk_level: RiskLevel::Medium,
-            },
-        )
-        .await;
-    }
-
     /// Everything in the journal of a session, once the loop has taken in all that was said before.
     pub async fn events(&self, session_id: &str) -> Vec<Value> {
         self.caught_up().await;
         let mut events = Vec::new();
         loop {
             let page = self
-                .ask("bb/events/read", json!({"sessionId": session_id, "fromSeq": events.len() + 1, "limit": 5000}))
+                .ask(
+                    "bb/events/read",
+                    json!({"sessionId": session_id, "fromSeq": events.len() + 1, "limit": 5000}),
+                )
                 .await
                 .unwrap();
             events.extend(page["events"].as_array().unwrap().iter().cloned());

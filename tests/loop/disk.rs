@@ -44,7 +44,13 @@ impl Journal for Fills {
     fn batches(&mut self, id: &str, from: u64, max: usize) -> Result<Vec<BatchRow>, JournalError> {
         self.inner.batches(id, from, max)
     }
-    fn blocks(&mut self, id: &str, lane: Lane, before: Option<u64>, n: usize) -> Result<Vec<BlockRow>, JournalError> {
+    fn blocks(
+        &mut self,
+        id: &str,
+        lane: Lane,
+        before: Option<u64>,
+        n: usize,
+    ) -> Result<Vec<BlockRow>, JournalError> {
         self.inner.blocks(id, lane, before, n)
     }
     fn block(&mut self, session_id: &str, lane: Lane, id: &str) -> Result<Option<BlockRow>, JournalError> {

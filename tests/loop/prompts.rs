@@ -14,7 +14,10 @@ async fn a_turn_is_journalled_in_order_and_heard_in_order() {
     desk.token(&session, "b").await;
     desk.finish(&session, 1, "ab").await;
     let stored = desk.events(&session).await;
-    assert_eq!(types(&stored), ["local.prompt", "assistant.token", "assistant.token", "assistant.message_final"]);
+    assert_eq!(
+        types(&stored),
+        ["local.prompt", "assistant.token", "assistant.token", "assistant.message_final"]
+    );
     assert_eq!(desk.heard_events(&session), stored);
     let selected = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
     let chat = selected["view"]["lanes"]["chat"]["blocks"].as_array().unwrap();
@@ -32,7 +35,10 @@ async fn a_second_prompt_waits_and_starts_when_the_first_ends() {
     assert_eq!(desk.prompt(&session, "three").await["disposition"], "queued");
     let list = json!({"sessionId": session, "messageId": "three", "before": "two"});
     let moved = desk.ask("bb/queue/move", list).await.unwrap();
-    assert_eq!(moved["items"], json!([{"messageId": "three", "text": "three"}, {"messageId": "two", "text": "two"}]));
+    assert_eq!(
+        moved["items"],
+        json!([{"messageId": "three", "text": "three"}, {"messageId": "two", "text": "two"}])
+    );
     assert_eq!(desk.engine_heard(), ["start 1 one"], "one input is outstanding");
     desk.finish(&session, 1, "").await;
     desk.caught_up().await;

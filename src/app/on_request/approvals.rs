@@ -3,9 +3,11 @@
 use serde_json::{Map, Value};
 
 use crate::app::ports::EngineCall;
-use crate::app::record::Ask;
+use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
-use crate::domain::approval::{PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope};
+use crate::domain::approval::{
+    PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope,
+};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -19,7 +21,10 @@ impl App {
         let session_id = match (params.session_id, params.tab_id) {
             (Some(session_id), _) => session_id,
             (None, Some(_)) => {
-                return Err(WireError::new(ErrorCode::UnknownTab, "There is no such tab; answer with the `sessionId`."));
+                return Err(WireError::new(
+                    ErrorCode::UnknownTab,
+                    "There is no such tab; answer with the `sessionId`.",
+                ));
             }
             (None, None) => {
                 return Err(WireError::new(
@@ -29,7 +34,9 @@ impl App {
             }
         };
         self.load(&session_id)?;
-        let Some(ask) = self.live_mut(&session_id).and_then(|live| live.asks.get(&params.request_id).cloned()) else {
+        let Some(ask) =
+            self.live_mut(&session_id).and_then(|live| live.asks.get(&params.request_id).cloned())
+        else {
             return self.settled_before(&session_id, &params.request_id);
         };
         let Some(option) =
@@ -58,7 +65,7 @@ impl App {
             self.record_mut(&session_id)?.rules.push(rule);
         }
         let status = if allowed { PermissionStatus::Allowed } else { PermissionStatus::Denied };
-        self.settle_ask(&session_id, &params.request_id, status, &option.option_id, "user");
+        self.settle_ask(&session_id, &params.request_id, status, &option.option_id, Settler::User);
         self.flush(&session_id);
         Ok(ApprovePermissionResult {
             request_id: params.request_id,
@@ -68,7 +75,11 @@ impl App {
         })
     }
 
-    fn settled_before(&mut self, session_id: &str, request_id: &str) -> Result<ApprovePermissionResult, WireError> {
+    fn settled_before(
+        &mut self,
+        session_id: &str,
+        request_id: &str,
+    ) -> Result<ApprovePermissionResult, WireError> {
         self.flush(session_id);
         let unwritten = self
             .unwritten
@@ -88,7 +99,10 @@ impl App {
                 "There is no such permission request in this session; it may belong to another one.",
             ));
         };
-        let resolved_by = serde_json::from_slice::<Ask>(&row.record).ok().and_then(|ask| ask.resolved_by);
+        let resolved_by = serde_json::from_slice::<Ask>(&row.record)
+            .ok()
+            .and_then(|ask| ask.resolved_by)
+            .map(|by| by.as_str().to_owned());
         Ok(ApprovePermissionResult {
             request_id: request_id.to_owned(),
             outcome: ApprovalOutcome::AlreadyResolved,
@@ -104,12 +118,14 @@ impl App {
         request_id: &str,
         status: PermissionStatus,
         option_id: &str,
-        by: &str,
+        by: Settler,
     ) {
         let now = self.ambient.now_ms();
-        let Some(mut ask) = self.live_mut(session_id).and_then(|live| live.asks.remove(request_id)) else { return };
+        let Some(mut ask) = self.live_mut(session_id).and_then(|live| live.asks.remove(request_id)) else {
+            return;
+        };
         ask.status = status;
-        ask.resolved_by = Some(by.to_owned());
+        ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
         let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
         let mut payload = Map::new();
@@ -118,10 +134,14 @@ impl App {
         if !option_id.is_empty() {
             payload.insert("optionId".to_owned(), Value::from(option_id));
         }
-        payload.insert("resolvedBy".to_owned(), Value::from(by));
-        self.record_event(session_id, NormalizedEvent::local(LocalKind::PermissionSettled, turn, now, payload));
+        payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
+        self.record_event(
+            session_id,
+            NormalizedEvent::local(LocalKind::PermissionSettled, turn, now, payload),
+        );
         self.state_changed = true;
-        if let Ok(engine) = &self.engine {
+        // After a restart nobody waits for the answer any more.
+        if let (Ok(engine), true) = (&self.engine, by != Settler::Restart) {
             engine.call(EngineCall::Answer {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
@@ -132,7 +152,7 @@ impl App {
     }
 
     /// Settles everything of a session that waits.
-    pub(in crate::app) fn settle_asks(&mut self, session_id: &str, status: PermissionStatus, by: &str) {
+    pub(in crate::app) fn settle_asks(&mut self, session_id: &str, status: PermissionStatus, by: Settler) {
         let waiting: Vec<String> =
             self.live_mut(session_id).map(|live| live.asks.keys().cloned().collect()).unwrap_or_default();
         for request_id in waiting {

@@ -70,7 +70,8 @@ impl App {
     pub(in crate::app) fn view_page(&mut self, params: &ViewPageParams) -> Result<ViewPageResult, WireError> {
         self.load(&params.session_id)?;
         let limit = usize::try_from(params.limit.unwrap_or(50).clamp(1, 500)).unwrap_or(50);
-        let (blocks, has_more) = self.lane_page(&params.session_id, params.lane, params.before.as_deref(), limit)?;
+        let (blocks, has_more) =
+            self.lane_page(&params.session_id, params.lane, params.before.as_deref(), limit)?;
         Ok(ViewPageResult { blocks, has_more })
     }
 
@@ -98,7 +99,9 @@ impl App {
         before: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<Block>, bool), WireError> {
-        let Some(session) = self.sessions.get(session_id) else { return Err(WireError::unknown_session(session_id)) };
+        let Some(session) = self.sessions.get(session_id) else {
+            return Err(WireError::unknown_session(session_id));
+        };
         let Some(live) = session.live.as_deref() else { return Ok((Vec::new(), false)) };
         let Some(journal) = self.journal.as_mut() else { return Err(WireError::internal()) };
         let before = match before {
@@ -109,7 +112,10 @@ impl App {
                     None => journal.block(session_id, lane, id).ok().flatten().map(|row| row.ord),
                 };
                 Some(ord.ok_or_else(|| {
-                    WireError::new(ErrorCode::NotFound, "The lane has no such block; ask for its newest page.")
+                    WireError::new(
+                        ErrorCode::NotFound,
+                        "The lane has no such block; ask for its newest page.",
+                    )
                 })?)
             }
         };

@@ -35,7 +35,10 @@ impl App {
         Ok(ModelsResult { models: Vec::new(), current: self.current_model() })
     }
 
-    pub(in crate::app) fn set_credentials(&mut self, params: SetCredentialsParams) -> Result<Empty, WireError> {
+    pub(in crate::app) fn set_credentials(
+        &mut self,
+        params: SetCredentialsParams,
+    ) -> Result<Empty, WireError> {
         let token = params.token.filter(|token| !token.is_empty()).map(Secret);
         if let Some(token) = &token {
             self.redactor.add(&token.0);

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::app::ports::{Attachment, EngineCall, Prompt};
+use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::queue::QueuedPrompt;
@@ -24,15 +25,24 @@ const HISTORY_BYTES: usize = 48 * 1024;
 const TITLE_CHARS: usize = 80;
 
 impl App {
-    pub(in crate::app) fn send_message(&mut self, params: SendMessageParams) -> Result<SendMessageResult, WireError> {
+    pub(in crate::app) fn send_message(
+        &mut self,
+        params: SendMessageParams,
+    ) -> Result<SendMessageResult, WireError> {
         let SendMessageParams { session_id, text, attachment_ids, message_id } = params;
         if text.trim().is_empty() {
-            return Err(WireError::new(ErrorCode::InvalidParams, "The prompt is blank; type what you want to ask."));
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The prompt is blank; type what you want to ask.",
+            ));
         }
         if text.len() > PROMPT_BYTES {
             return Err(WireError::new(
                 ErrorCode::TooLarge,
-                format!("The prompt has {} bytes and at most {PROMPT_BYTES} are taken; attach it as a file.", text.len()),
+                format!(
+                    "The prompt has {} bytes and at most {PROMPT_BYTES} are taken; attach it as a file.",
+                    text.len()
+                ),
             ));
         }
         self.load(&session_id)?;
@@ -142,7 +152,11 @@ impl App {
         self.state_changed = true;
         let session_model = model.map(|name| ModelSetting {
             name,
-            ..self.settings.model.clone().unwrap_or(ModelSetting { provider: None, name: String::new(), url: None })
+            ..self.settings.model.clone().unwrap_or(ModelSetting {
+                provider: None,
+                name: String::new(),
+                url: None,
+            })
         });
         let Ok(engine) = &self.engine else { return };
         engine.call(EngineCall::SetModel(session_model.or_else(|| self.settings.model.clone())));
@@ -156,7 +170,9 @@ impl App {
 
     /// Earlier turns as pairs of what was asked and answered, oldest first.
     fn history(&mut self, session_id: &str) -> Vec<(String, String)> {
-        let blocks = self.lane_page(session_id, Lane::Chat, None, HISTORY_BLOCKS).map_or_else(|_| Vec::new(), |page| page.0);
+        let blocks = self
+            .lane_page(session_id, Lane::Chat, None, HISTORY_BLOCKS)
+            .map_or_else(|_| Vec::new(), |page| page.0);
         let mut turns: Vec<(String, String)> = Vec::new();
         for block in blocks {
             match block.body {
@@ -195,7 +211,7 @@ impl App {
     /// Tells the engine to stop; what waits for an answer is settled first, so that the stop cannot hang on it.
     pub(in crate::app) fn stop_turn(&mut self, session_id: &str, why: &str) {
         tracing::info!(why, "stopping a turn");
-        self.settle_asks(session_id, PermissionStatus::Cancelled, "stop");
+        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
         if let Ok(engine) = &self.engine {
             engine.call(EngineCall::Stop { session_id: session_id.to_owned() });
         }
@@ -207,11 +223,12 @@ impl App {
         if self.known(session_id).ok().and_then(|session| session.record.open_turn) != Some(turn) {
             return;
         }
-        self.settle_asks(session_id, PermissionStatus::Cancelled, "turn_end");
+        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
         let finished = self.live_mut(session_id).is_some_and(|live| live.turn_finished);
         if failure.is_some() || !finished {
             let reason = if failure.is_some() { "failed" } else { "no_end" };
-            let message = failure.unwrap_or_else(|| "The engine ended the turn without a final message.".to_owned());
+            let message =
+                failure.unwrap_or_else(|| "The engine ended the turn without a final message.".to_owned());
             self.record_event(session_id, turn_end(turn, now, reason, &message));
         }
         if let Ok(record) = self.record_mut(session_id) {

@@ -55,10 +55,9 @@ impl App {
 }
 
 fn message_id(params: &QueueParams) -> Result<&str, WireError> {
-    params
-        .message_id
-        .as_deref()
-        .ok_or_else(|| WireError::new(ErrorCode::InvalidParams, "This method needs the `messageId` of a prompt that waits."))
+    params.message_id.as_deref().ok_or_else(|| {
+        WireError::new(ErrorCode::InvalidParams, "This method needs the `messageId` of a prompt that waits.")
+    })
 }
 
 fn shown(queue: &PromptQueue) -> QueueResult {

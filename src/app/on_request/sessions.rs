@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::live::Flow;
 use crate::app::ports::EngineCall;
-use crate::app::record::Record;
+use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::protocol::WireError;
@@ -47,7 +47,10 @@ impl App {
             engine: EngineStatus {
                 kind: self.settings.engine.kind,
                 status,
-                capabilities: self.engine.as_ref().map_or_else(|_| Vec::new(), |engine| engine.capabilities()),
+                capabilities: self
+                    .engine
+                    .as_ref()
+                    .map_or_else(|_| Vec::new(), |engine| engine.capabilities()),
                 model: self.current_model(),
             },
             sessions: self.summaries(),
@@ -132,7 +135,10 @@ impl App {
         ListSessionsResult { sessions: self.summaries() }
     }
 
-    pub(in crate::app) fn select_session(&mut self, session_id: &str) -> Result<SelectSessionResult, WireError> {
+    pub(in crate::app) fn select_session(
+        &mut self,
+        session_id: &str,
+    ) -> Result<SelectSessionResult, WireError> {
         self.load(session_id)?;
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
@@ -146,14 +152,22 @@ impl App {
             None => 0,
         };
         let view = self.snapshot(session_id)?;
-        let resume =
-            Resume { verdict: ResumeVerdict::Complete, events: None, from: None, to: Some(head), reason: None };
+        let resume = Resume {
+            verdict: ResumeVerdict::Complete,
+            events: None,
+            from: None,
+            to: Some(head),
+            reason: None,
+        };
         Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: head, view, resume })
     }
 
-    pub(in crate::app) fn delete_session(&mut self, session_id: &str) -> Result<DeleteSessionResult, WireError> {
+    pub(in crate::app) fn delete_session(
+        &mut self,
+        session_id: &str,
+    ) -> Result<DeleteSessionResult, WireError> {
         self.known(session_id)?;
-        self.settle_asks(session_id, PermissionStatus::Cancelled, "delete");
+        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Delete);
         self.end_progress(session_id);
         if let Ok(engine) = &self.engine {
             engine.call(EngineCall::Forget { session_id: session_id.to_owned() });
@@ -182,7 +196,10 @@ impl App {
     pub(in crate::app) fn summaries(&self) -> Vec<SessionSummary> {
         let mut sessions: Vec<&Session> = self.sessions.values().collect();
         sessions.sort_by(|a, b| {
-            b.record.updated_at.cmp(&a.record.updated_at).then_with(|| a.record.session_id.cmp(&b.record.session_id))
+            b.record
+                .updated_at
+                .cmp(&a.record.updated_at)
+                .then_with(|| a.record.session_id.cmp(&b.record.session_id))
         });
         sessions
             .into_iter()

@@ -14,8 +14,7 @@ pub fn replacement<'a>(old: &str, new: &'a str, encoding: PositionEncoding) -> (
         prefix -= 1;
     }
     let most = old.len().min(new.len()) - prefix;
-    let mut suffix =
-        old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let mut suffix = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
     while !is_cut(old, old.len() - suffix) || !is_cut(new, new.len() - suffix) {
         suffix -= 1;
     }

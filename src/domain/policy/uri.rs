@@ -20,7 +20,10 @@ pub fn spelling(uri: &str) -> Vec<u8> {
     let mut at = 0;
     while at < bytes.len() {
         let escaped = (bytes[at] == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
-        match escaped.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+        match escaped
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+        {
             Some(byte) => {
                 out.push(byte);
                 at += 3;
