@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, and pytest-lsp.
+# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, pytest-lsp, and Emacs.
 #
-#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest]
+#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest] [emacs]
 #
 # What a peer needs is installed into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}, never into the checkout.
 # The last line reads `N passed, N failed[, N skipped]`. Under CI=true a skipped node or pytest counts as failed.
@@ -72,6 +72,22 @@ run_nvim() {
   return "$code"
 }
 
+prepare_emacs() {
+  if ! command -v emacs >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    apt_install emacs-nox
+  fi
+  command -v emacs >/dev/null || { echo "emacs is not installed"; return 1; }
+  emacs -Q --batch --eval "(require 'jsonrpc)" || { echo "this emacs has no jsonrpc.el, 27 or newer is needed"; return 1; }
+}
+
+run_emacs() {
+  local home code=0
+  home=$(mktemp -d)
+  BB_HOME=$home HOME=$home timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs/scenario.el" </dev/null || code=$?
+  rm -rf "$home"
+  return "$code"
+}
+
 prepare_pytest() {
   command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
   if ! cmp -s "$here/pytest/requirements.txt" "$cache/venv/.installed"; then
@@ -98,7 +114,7 @@ run_peer() {
   echo "--- $peer"
   if ! "prepare_$peer" >"$cache/$peer.why" 2>&1; then
     why=$(tail -n 3 "$cache/$peer.why")
-    if [[ ${CI:-} == true && $peer != nvim ]]; then
+    if [[ ${CI:-} == true && $peer != nvim && $peer != emacs ]]; then
       echo "$peer: failed (CI must run it: $why)"
       failed=$((failed + 1))
     else
@@ -115,11 +131,11 @@ run_peer() {
 }
 
 peers=("$@")
-((${#peers[@]})) || peers=(node nvim pytest)
+((${#peers[@]})) || peers=(node nvim pytest emacs)
 for peer in "${peers[@]}"; do
   case $peer in
-    node | nvim | pytest) run_peer "$peer" ;;
-    *) echo "there is no peer '$peer'; there are node, nvim and pytest" >&2; exit 2 ;;
+    node | nvim | pytest | emacs) run_peer "$peer" ;;
+    *) echo "there is no peer '$peer'; there are node, nvim, pytest and emacs" >&2; exit 2 ;;
   esac
 done
 

@@ -57,6 +57,7 @@ class Peer(LanguageClient):
     def __init__(self) -> None:
         super().__init__(protocol_cls=PeerProtocol, converter_factory=_plain_converter)
         self.heard: dict[str, list[Any]] = {method: [] for method in wire.NOTIFICATIONS}
+        self.registered: list[lsp.Registration] = []
         self.news = asyncio.Event()
         self.encoding = "utf-16"
         self.initialized_with: lsp.InitializeResult | None = None
@@ -64,6 +65,10 @@ class Peer(LanguageClient):
         register_lsp_features(self)
         for method, kind in wire.NOTIFICATIONS.items():
             self.feature(method)(self._keeper(method, kind))
+
+        @self.feature(lsp.CLIENT_REGISTER_CAPABILITY)
+        def register(params: lsp.RegistrationParams) -> None:
+            self.registered.extend(params.registrations)
 
     def _keeper(self, method: str, kind: type) -> Callable[[Any], None]:
         def keep(params: Any) -> None:
@@ -253,6 +258,15 @@ async def test_initialize_chooses_an_encoding_that_the_editor_offered(client: Pe
     breadboard = announced["breadboard"] if isinstance(announced, dict) else announced.breadboard
     v = breadboard["v"] if isinstance(breadboard, dict) else breadboard.v
     assert v == 1
+
+
+async def test_registers_for_settings_only_at_an_editor_that_takes_registrations(client: Peer):
+    await client.ask("bb/listSessions", {})  # its answer comes after what `initialized` caused
+    settings = client.capabilities.workspace and client.capabilities.workspace.did_change_configuration
+    takes_them = bool(settings and settings.dynamic_registration)
+    registered = [(each.method, each.register_options) for each in client.registered]
+    want = [("workspace/didChangeConfiguration", {"section": "breadboard"})]
+    assert registered == (want if takes_them else [])
 
 
 async def test_hello_is_embedded_and_untrusted(client: Peer):
