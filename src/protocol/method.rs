@@ -50,9 +50,11 @@ macro_rules! requests {
         }
 
         impl Request {
-            /// Reads the params of `method`. Absent and `null` params count as `{}`.
+            /// Reads the params of `method`. Absent and `null` params count as `{}`, and so does an empty list: an
+            /// editor that scripts in Lua writes an empty table like that.
             pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
-                let params = if params.is_null() { Value::Object(Default::default()) } else { params };
+                let nothing = params.is_null() || params.as_array().is_some_and(Vec::is_empty);
+                let params = if nothing { Value::Object(Default::default()) } else { params };
                 match method {
                     $($method => read(method, params).map(Self::$variant),)*
                     _ => Err(unknown_method(method)),

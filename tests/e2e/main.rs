@@ -4,3 +4,5 @@ mod ask;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
+mod model;
+mod sessions;
