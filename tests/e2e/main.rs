@@ -1,6 +1,7 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod ask;
+mod edits;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;

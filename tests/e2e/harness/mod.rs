@@ -87,6 +87,7 @@ impl Server {
             .args(&options.args)
             .env_remove("BREADBOARD_API_URL")
             .env_remove("BREADBOARD_API_TOKEN")
+            .env_remove("BREADBOARD_MODEL_TOKEN")
             .env_remove("BREADBOARD_LS_FAULT")
             .envs(&options.env)
             .current_dir(workspace.path())

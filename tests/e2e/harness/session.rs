@@ -5,6 +5,39 @@ use serde_json::{Value, json};
 use super::Server;
 
 impl Server {
+    /// Writes a file of the workspace.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.workspace.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Bytes of a file of the workspace, as text.
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.workspace.path().join(path)).expect("a text file")
+    }
+
+    /// URI of a file of the workspace.
+    pub fn file(&self, path: &str) -> String {
+        super::uri(&self.workspace.path().join(path))
+    }
+
+    /// Opens a buffer.
+    pub fn open(&mut self, path: &str, text: &str) {
+        let document =
+            json!({ "uri": self.file(path), "languageId": "plaintext", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    }
+
+    /// Replaces the whole text of an open buffer.
+    pub fn change(&mut self, path: &str, version: i64, text: &str) {
+        let document = json!({ "uri": self.file(path), "version": version });
+        self.notify(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": [{ "text": text }] }),
+        );
+    }
+
     /// A new session.
     pub fn session(&mut self) -> String {
         let made = self.ask("bb/createSession", json!({}));
