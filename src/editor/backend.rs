@@ -192,6 +192,8 @@ impl Backend {
         };
         #[cfg(not(debug_assertions))]
         let (_, waits) = (named, false);
+        // Lua cannot tell an empty object from an empty list, and many editors are scripted in it.
+        let params = if params.as_array().is_some_and(Vec::is_empty) { json!({}) } else { params };
         let waiting = Request::parse(method, params).map(|request| {
             let (reply, receiver) = Reply::new();
             if waits {

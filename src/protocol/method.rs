@@ -50,11 +50,9 @@ macro_rules! requests {
         }
 
         impl Request {
-            /// Reads the params of `method`. Absent and `null` params count as `{}`, and so does an empty list: an
-            /// editor that scripts in Lua writes an empty table like that.
+            /// Reads the params of `method`. Absent and `null` params count as `{}`.
             pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
-                let nothing = params.is_null() || params.as_array().is_some_and(Vec::is_empty);
-                let params = if nothing { Value::Object(Default::default()) } else { params };
+                let params = if params.is_null() { Value::Object(Default::default()) } else { params };
                 match method {
                     $($method => read(method, params).map(Self::$variant),)*
                     _ => Err(unknown_method(method)),
@@ -249,7 +247,8 @@ fn misfit(method: &str, mut text: String) -> WireError {
     )
 }
 
-fn unknown_method(method: &str) -> WireError {
+/// The refusal of a method that there is not, in the caller's spelling.
+pub(super) fn unknown_method(method: &str) -> WireError {
     let short: String = method.chars().take(80).collect();
     WireError::new(
         ErrorCode::UnknownMethod,

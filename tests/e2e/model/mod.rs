@@ -159,7 +159,13 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
         }
     };
     let finish = if steps.iter().any(|step| matches!(step, Step::Call(..))) { "tool_calls" } else { "stop" };
-    let body = futures::stream::iter(steps.into_iter().enumerate())
+    let mut calls = 0;
+    let numbered = steps.into_iter().map(move |step| {
+        let index = calls;
+        calls += usize::from(matches!(step, Step::Call(..)));
+        (index, step)
+    });
+    let body = futures::stream::iter(numbered)
         .then(|(index, step)| async move {
             match step {
                 Step::Text(text) => chunk(&json!({ "content": text })),
