@@ -3,7 +3,7 @@
 //! Owns the list of what is outstanding. Never waits: an answer is an event like any other, and one that is late or
 //! unknown is ignored.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::edits::EditWait;
 use super::inbox::Reply;
@@ -71,6 +71,30 @@ impl App {
         }
         self.asks.insert(id, pending);
         true
+    }
+
+    /// Requests for which nobody waits any more, because their turn was stopped: the editor is told, so that a command
+    /// that it runs for us can end, and the list does not fill with an editor that never answers.
+    pub(super) fn cancel_abandoned(&mut self) {
+        let abandoned: Vec<String> = self
+            .asks
+            .iter()
+            .filter(|(_, pending)| match pending {
+                PendingAsk::EditApplied(EditWait { reply, .. }) | PendingAsk::TerminalRan { reply } => {
+                    reply.is_abandoned()
+                }
+                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {
+                    false
+                }
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in abandoned {
+            self.asks.remove(&id);
+            if !self.outbox.push(wire_out::notification("$/cancelRequest", &json!({ "id": id }))) {
+                tracing::debug!(id, "a cancellation did not fit into the outbox");
+            }
+        }
     }
 
     /// The editor answered.

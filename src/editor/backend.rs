@@ -192,6 +192,8 @@ impl Backend {
         };
         #[cfg(not(debug_assertions))]
         let (_, waits) = (named, false);
+        // Lua cannot tell an empty object from an empty list, and many editors are scripted in it.
+        let params = if params.as_array().is_some_and(Vec::is_empty) { json!({}) } else { params };
         let waiting = Request::parse(method, params).map(|request| {
             let (reply, receiver) = Reply::new();
             if waits {
@@ -214,6 +216,13 @@ impl Backend {
     fn hear(&self, method: &str, params: &Value) -> Ready<()> {
         #[cfg(debug_assertions)]
         self.fault.strike(method);
+        // Only the log listens to the trace level; the loop has no use for it.
+        if method == "$/setTrace"
+            && let Some(level) = params.get("value").and_then(options::read_trace)
+        {
+            self.gate.set_trace(level);
+            return future::ready(());
+        }
         match self.read(method, params) {
             Some(event) => self.courier.tell(event),
             None => {
@@ -251,11 +260,6 @@ impl Backend {
                     Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
                 },
             },
-            "$/setTrace" => {
-                // Only the log listens to it; the loop has no use for it.
-                self.gate.set_trace(options::read_trace(params.get("value")?)?);
-                return None;
-            }
             WORKSPACE_TRUST => EditorEvent::WorkspaceTrust { trusted: params.get("trusted")?.as_bool()? },
             _ => return None,
         })

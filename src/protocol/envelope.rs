@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::{ErrorCode, WireError};
+use super::method::{REQUESTS, unknown_method};
 use super::version::WIRE_VERSION;
 
 /// A request in an envelope (R000-09).
@@ -125,7 +126,7 @@ pub enum Opened {
         /// Params.
         params: Value,
     },
-    /// A violation that the envelope can answer.
+    /// A violation, or an unknown method, that the envelope can answer.
     Violation(RpcRes),
     /// Without a usable `id` only JSON-RPC can answer: `-32602`.
     Unanswerable(WireError),
@@ -151,20 +152,19 @@ pub fn open(payload: &Value) -> Opened {
     let Some(method) = payload.get("method").and_then(Value::as_str) else {
         return violation("An envelope needs a string `method`.");
     };
+    let Some(lsp_method) = lsp_name(method) else {
+        return Opened::Violation(failed(id.to_owned(), &unknown_method(method)));
+    };
     let params = match payload.get("params") {
         None | Some(Value::Null) => json!({}),
         Some(params) => params.clone(),
     };
-    Opened::Request { id: id.to_owned(), method: lsp_name(method), params }
+    Opened::Request { id: id.to_owned(), method: lsp_method, params }
 }
 
-/// `bb.a.b` as the LSP wire calls it. Anything that is not a dotted `bb.` name keeps its spelling, and so is unknown.
-fn lsp_name(method: &str) -> String {
-    if method.starts_with("bb.") && !method.contains('/') {
-        method.replace('.', "/")
-    } else {
-        format!("?{method}")
-    }
+/// `bb.a.b` as the LSP wire calls it, where it is a method of the loop.
+fn lsp_name(method: &str) -> Option<String> {
+    REQUESTS.iter().find(|known| known.split('/').eq(method.split('.'))).map(|known| (*known).to_owned())
 }
 
 /// An answer that worked.

@@ -247,7 +247,8 @@ fn misfit(method: &str, mut text: String) -> WireError {
     )
 }
 
-fn unknown_method(method: &str) -> WireError {
+/// The refusal of a method that there is not, in the caller's spelling.
+pub(super) fn unknown_method(method: &str) -> WireError {
     let short: String = method.chars().take(80).collect();
     WireError::new(
         ErrorCode::UnknownMethod,

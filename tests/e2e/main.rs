@@ -1,7 +1,13 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod ask;
+mod configuration;
+mod edits;
+mod envelope;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
+mod model;
+mod progress;
+mod sessions;
 mod transcript;

@@ -235,6 +235,7 @@ impl App {
             record.open_turn = None;
         }
         self.flush(session_id);
+        self.cancel_abandoned();
         self.end_progress(session_id);
         self.state_changed = true;
         self.next_prompt(session_id);

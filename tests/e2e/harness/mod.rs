@@ -5,6 +5,9 @@
 //! the end of the process, and ten seconds without it is a failure.
 #![allow(dead_code)]
 
+pub mod contract;
+mod session;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -57,6 +60,10 @@ pub struct Server {
     /// How many of `received` a `wait_*` has handed out or looked past, by index.
     taken: RefCell<Vec<bool>>,
     next_id: RefCell<i64>,
+    /// What every request of ours asked, by id: the schema its answer must fit.
+    asked: RefCell<BTreeMap<String, contract::Asked>>,
+    /// Last `seq` that `wait_event` handed out, by session.
+    seen: RefCell<BTreeMap<String, u64>>,
     /// The workspace folder.
     pub workspace: Arc<TempDir>,
     /// The state directory.
@@ -80,6 +87,7 @@ impl Server {
             .args(&options.args)
             .env_remove("BREADBOARD_API_URL")
             .env_remove("BREADBOARD_API_TOKEN")
+            .env_remove("BREADBOARD_MODEL_TOKEN")
             .env_remove("BREADBOARD_LS_FAULT")
             .envs(&options.env)
             .current_dir(workspace.path())
@@ -97,6 +105,8 @@ impl Server {
             received: RefCell::default(),
             taken: RefCell::default(),
             next_id: RefCell::new(1),
+            asked: RefCell::default(),
+            seen: RefCell::default(),
             workspace,
             state,
             options,
@@ -168,6 +178,7 @@ impl Server {
             *next += 1;
             Value::from(*next - 1)
         };
+        self.asked.borrow_mut().insert(id.to_string(), contract::Asked::new(method, &params));
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
@@ -194,6 +205,11 @@ impl Server {
     /// Answers a request of the server.
     pub fn answer(&mut self, id: &Value, result: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    /// Answers a request of the server with an error.
+    pub fn answer_error(&mut self, id: &Value, code: i64, message: &str) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }));
     }
 
     /// Sends one message in one frame.
@@ -241,19 +257,26 @@ impl Server {
 
     /// Waits for a message that fits and was not given before.
     pub fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let until = Instant::now() + PATIENCE;
         let mut from = 0;
-        loop {
-            {
-                let received = self.received.borrow();
-                let mut taken = self.taken.borrow_mut();
-                for at in from..received.len() {
-                    if !taken[at] && fits(&received[at]) {
-                        taken[at] = true;
-                        return received[at].clone();
-                    }
+        self.wait_until(what, |received| {
+            let mut taken = self.taken.borrow_mut();
+            for at in from..received.len() {
+                if !taken[at] && fits(&received[at]) {
+                    taken[at] = true;
+                    return Some(received[at].clone());
                 }
-                from = received.len();
+            }
+            from = received.len();
+            None
+        })
+    }
+
+    /// Waits until what was received gives what is looked for.
+    pub fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&[Value]) -> Option<T>) -> T {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look(&self.received.borrow()) {
+                return found;
             }
             let left = until.saturating_duration_since(Instant::now());
             match self.inbox.recv_timeout(left) {
@@ -274,6 +297,11 @@ impl Server {
     }
 
     fn keep(&self, message: Value) {
+        let asked = match message.get("method") {
+            None => message.get("id").and_then(|id| self.asked.borrow_mut().remove(&id.to_string())),
+            Some(_) => None,
+        };
+        contract::check(&message, asked.as_ref());
         self.received.borrow_mut().push(message);
         self.taken.borrow_mut().push(false);
     }
@@ -321,6 +349,10 @@ impl Drop for Server {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // What nobody waited for must fit the contract as well.
+        if !std::thread::panicking() {
+            self.received();
+        }
     }
 }
 
