@@ -3,6 +3,8 @@
 //! Owns the rule that every event is in the journal before anyone is told, and that nothing is lost or doubled when the
 //! outbox is full: a session then falls behind and is refilled from the journal.
 
+use std::borrow::Cow;
+
 use tokio::time::{Duration, Instant};
 
 use super::live::{CHECKPOINT_EVENTS, Flow};
@@ -11,7 +13,7 @@ use super::record::Ask;
 use super::state::App;
 use super::wire_out;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::NormalizedEvent;
+use crate::domain::event::{NormalizedEvent, SessionEvent};
 use crate::domain::view::{Block, Lane, coalesce};
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 
@@ -37,6 +39,15 @@ impl App {
         // An event holds strings, numbers, maps and lists only, which always serialise.
         let Ok(text) = serde_json::to_vec(&event) else { return };
         let text = self.redactor.scrub(&text);
+        // The view is made of what the journal holds: blocks are stored and shown as well.
+        let (event, text) = match text {
+            Cow::Borrowed(_) => (event, text),
+            Cow::Owned(clean) => {
+                let event = without_secret(event, &clean);
+                let Ok(text) = serde_json::to_vec(&event) else { return };
+                (event, Cow::Owned(text))
+            }
+        };
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
@@ -126,7 +137,8 @@ impl App {
     }
 
     /// One transaction, or its place in the line of those that the disk did not take.
-    fn write(&mut self, commit: Commit) {
+    fn write(&mut self, mut commit: Commit) {
+        self.hide_secrets(&mut commit);
         self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
         self.unwritten.push_back(commit);
         let Some(journal) = self.journal.as_mut() else { return };
@@ -148,6 +160,17 @@ impl App {
                     self.disk_trouble(&error);
                     return;
                 }
+            }
+        }
+    }
+
+    /// Events are clean already; records hold what the user or the engine wrote.
+    fn hide_secrets(&self, commit: &mut Commit) {
+        let records = commit.session.iter_mut().map(|row| &mut row.record);
+        let records = records.chain(commit.ledger.iter_mut().map(|row| &mut row.record));
+        for record in records.chain(commit.prompts.iter_mut().map(|(_, answer)| answer)) {
+            if let Cow::Owned(clean) = self.redactor.scrub(record) {
+                *record = clean;
             }
         }
     }
@@ -432,6 +455,15 @@ impl App {
             pending_permission_count: active
                 .map(|session| session.live.as_ref().map_or(0, |live| live.asks.len() as u64)),
         }
+    }
+}
+
+/// The event as it reads without secrets. Where a secret is spelled like a part of the event's own form, so that it is no
+/// event without it, the payload goes as a whole.
+fn without_secret(event: SessionEvent, clean: &[u8]) -> SessionEvent {
+    match serde_json::from_slice::<SessionEvent>(clean) {
+        Ok(read) => SessionEvent { seq: event.seq, ts: event.ts, ..read },
+        Err(_) => SessionEvent { payload: serde_json::Map::new(), permission: None, ..event },
     }
 }
 

@@ -1,6 +1,9 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod ask;
+mod flood;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
+mod restart;
+mod stalled_editor;
