@@ -33,8 +33,6 @@ pub enum Answer {
     Text(Vec<String>),
     /// A piece so many times, as fast as the socket takes them, then the end.
     Flood(String, usize),
-    /// These pieces, then nothing more while the connection lives.
-    Hang(Vec<String>),
     /// These pieces, then one tool call.
     Call(Vec<String>, &'static str, Value),
     /// An error.
@@ -48,7 +46,7 @@ pub struct Model {
     /// Base URL.
     pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
-    /// One message for every answer that was written as a whole.
+    /// One message for every answer that was written, and read by the server, as a whole.
     pub written: Receiver<()>,
 }
 
@@ -132,13 +130,6 @@ fn serve(
             (0..count).try_for_each(|_| out.write_all(frame.as_bytes()))?;
             end(&mut out, "stop")?;
         }
-        Answer::Hang(pieces) => {
-            begin(&mut out)?;
-            pieces.iter().try_for_each(|piece| say(&mut out, piece))?;
-            // Until the other side goes.
-            let _ = reader.read(&mut [0])?;
-            return Ok(());
-        }
         Answer::Call(pieces, name, arguments) => {
             begin(&mut out)?;
             pieces.iter().try_for_each(|piece| say(&mut out, piece))?;
@@ -160,6 +151,9 @@ fn serve(
         )?,
     }
     out.flush()?;
+    out.get_ref().shutdown(std::net::Shutdown::Write)?;
+    // The other side closes when it has read all of it.
+    let _ = reader.read(&mut [0])?;
     // A story that is over does not listen any more.
     let _ = done.send(());
     Ok(())

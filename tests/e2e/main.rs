@@ -1,9 +1,11 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod ask;
+mod disk;
 mod flood;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
 mod restart;
+mod secrets;
 mod stalled_editor;

@@ -23,7 +23,7 @@ const PIECES: usize = 400;
 
 /// When to kill.
 #[derive(Debug, Clone, Copy)]
-enum Instance {
+enum Moment {
     /// So many microseconds after the kth `bb/events`.
     Notification(usize, u64),
     /// While a permission waits.
@@ -103,8 +103,8 @@ fn classes(events: &[String], class: &str) -> usize {
         .count()
 }
 
-fn story(instance: Instance) {
-    let told = format!("killed at {instance:?}");
+fn story(moment: Moment) {
+    let told = format!("killed at {moment:?}");
     let model = model();
     let (workspace, state) = (Arc::new(TempDir::new().unwrap()), Arc::new(TempDir::new().unwrap()));
     let mut server = Server::start_in(Arc::clone(&workspace), Arc::clone(&state), options(&model));
@@ -123,8 +123,8 @@ fn story(instance: Instance) {
     let is_ask = |params: &Value| {
         params["events"].as_array().unwrap().iter().any(|event| event["class"] == "permission.request")
     };
-    match instance {
-        Instance::Notification(count, micros) => {
+    match moment {
+        Moment::Notification(count, micros) => {
             for _ in 0..count {
                 let params = server.wait_notification("bb/events", |_| true)["params"].clone();
                 // Nothing comes after the question.
@@ -137,7 +137,7 @@ fn story(instance: Instance) {
                 std::hint::spin_loop();
             }
         }
-        Instance::Asked => {
+        Moment::Asked => {
             server.wait_notification("bb/events", is_ask);
         }
     }
@@ -175,7 +175,7 @@ fn story(instance: Instance) {
     assert_eq!(classes(&stored, "run.finished"), 1, "{told}: the cut turn did not end exactly once");
     assert_eq!(
         classes(&stored, "permission.request"),
-        classes(&stored, "permission.resolved"),
+        classes(&stored, "permission.response"),
         "{told}: a permission still waits, or was settled twice"
     );
     let selected = server.ask("bb/selectSession", json!({ "sessionId": session }));
@@ -210,13 +210,13 @@ fn story(instance: Instance) {
 #[test]
 fn r000_73_a_kill_after_any_notification_loses_and_doubles_nothing() {
     for count in [1, 2, 3, 4, 6, 9, 14, 20] {
-        story(Instance::Notification(count, 0));
+        story(Moment::Notification(count, 0));
     }
 }
 
 #[test]
 fn r000_73_a_kill_while_a_permission_waits_cancels_it_once() {
-    story(Instance::Asked);
+    story(Moment::Asked);
 }
 
 #[test]
@@ -227,6 +227,6 @@ fn r000_73_a_kill_at_random_instants_loses_and_doubles_nothing() {
         let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^= mixed >> 27;
-        story(Instance::Notification(1 + (mixed % 24) as usize, (mixed >> 8) % 4_000));
+        story(Moment::Notification(1 + (mixed % 24) as usize, (mixed >> 8) % 4_000));
     }
 }
