@@ -13,7 +13,7 @@ use super::record::Ask;
 use super::state::App;
 use super::wire_out;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::NormalizedEvent;
+use crate::domain::event::{NormalizedEvent, SessionEvent};
 use crate::domain::view::{Block, Lane, coalesce};
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 
@@ -138,13 +138,7 @@ impl App {
 
     /// One transaction, or its place in the line of those that the disk did not take.
     fn write(&mut self, mut commit: Commit) {
-        // Events were scrubbed before they were reduced; what the loop itself remembers is scrubbed here.
-        let records = commit.ledger.iter_mut().map(|row| &mut row.record);
-        for record in records.chain(commit.session.iter_mut().map(|row| &mut row.record)) {
-            if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
-                *record = clean;
-            }
-        }
+        self.hide_secrets(&mut commit);
         self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
         self.unwritten.push_back(commit);
         let Some(journal) = self.journal.as_mut() else { return };
@@ -166,6 +160,17 @@ impl App {
                     self.disk_trouble(&error);
                     return;
                 }
+            }
+        }
+    }
+
+    /// Events are clean already; records hold what the user or the engine wrote.
+    fn hide_secrets(&self, commit: &mut Commit) {
+        let records = commit.session.iter_mut().map(|row| &mut row.record);
+        let records = records.chain(commit.ledger.iter_mut().map(|row| &mut row.record));
+        for record in records.chain(commit.prompts.iter_mut().map(|(_, answer)| answer)) {
+            if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
+                *record = clean;
             }
         }
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::ports::LedgerRow;
 use super::record::Ask;
 use crate::domain::delivery::batch::Batcher;
+use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
 
 /// Events after which the view is written to the journal even within a turn. On start at most so many are reduced
@@ -39,6 +40,8 @@ pub struct Live {
     pub asks: BTreeMap<String, Ask>,
     /// Whether the open turn has had its `run.finished`.
     pub turn_finished: bool,
+    /// The end of the streamed text, while it may be the beginning of a secret.
+    pub held: Option<EngineEvent>,
     /// Whether clients hear of this session.
     pub attached: bool,
     /// How far the editor is behind.

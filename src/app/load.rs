@@ -10,13 +10,16 @@ use super::record::{Ask, Record, Settler};
 use super::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
-use crate::domain::event::SessionEvent;
+use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::view::{DirtyBlocks, ViewState};
 use crate::protocol::WireError;
 use crate::protocol::settings::Settings;
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
 const REPLAY_BYTES: usize = 1 << 20;
+
+/// Events after a turn's end that may stand before the note that it is over: asks that were settled with it.
+const LAST_EVENTS: u64 = 128;
 
 impl App {
     /// `initialize`: settings are known, so the journal and the engine can be opened.
@@ -71,6 +74,12 @@ impl App {
                 }
             }
         }
+        // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
+        for session in self.sessions.values_mut() {
+            if !session.record.queue.items().is_empty() {
+                session.record.queue.pause();
+            }
+        }
         let interrupted: Vec<String> = self
             .sessions
             .iter()
@@ -90,23 +99,45 @@ impl App {
         }
         let now = self.ambient.now_ms();
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Restart);
-        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn).unwrap_or(0);
-        self.record_event(
-            session_id,
-            super::on_request::turn_end(
-                turn,
-                now,
-                "interrupted",
-                "breadboard-ls ended while this turn ran; what it had said is kept. Send the prompt again to go on.",
-            ),
-        );
+        let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) else {
+            return;
+        };
+        // Written with the end of the turn, so that it is not found open again.
         if let Ok(record) = self.record_mut(session_id) {
             record.open_turn = None;
-            if !record.queue.items().is_empty() {
-                record.queue.pause();
-            }
+        }
+        if !self.has_end(session_id, turn) {
+            self.record_event(
+                session_id,
+                super::on_request::turn_end(
+                    turn,
+                    now,
+                    "interrupted",
+                    "breadboard-ls ended while this turn ran; what it had said is kept. Send the prompt again to go on.",
+                ),
+            );
         }
         self.flush(session_id);
+    }
+
+    /// Whether the journal already has the end of this turn: the process may have died between a turn's last event and
+    /// the note that nothing runs. The end is among the turn's last few events.
+    fn has_end(&mut self, session_id: &str, turn: u64) -> bool {
+        let head = self.live_mut(session_id).map_or(0, |live| live.flushed);
+        let mut next = head.saturating_sub(LAST_EVENTS) + 1;
+        while next <= head {
+            let rows = self.stored_batches(session_id, next, REPLAY_BYTES);
+            let Some(last) = rows.last().map(|row| row.to_seq) else { return false };
+            let ended = rows.into_iter().flat_map(|row| super::deliver::split(&row)).any(|event| {
+                serde_json::from_str::<SessionEvent>(event.get())
+                    .is_ok_and(|event| event.class == EventClass::RunFinished && event.turn == Some(turn))
+            });
+            if ended {
+                return true;
+            }
+            next = last + 1;
+        }
+        false
     }
 
     /// Brings a session into memory: its view from the checkpoint, the events after it reduced again.
@@ -148,6 +179,7 @@ impl App {
                 .map(|ask| (ask.permission.request_id.clone(), ask))
                 .collect(),
             turn_finished: false,
+            held: None,
             attached: false,
             flow: Flow::Direct,
             view_stale: false,

@@ -1,5 +1,7 @@
 //! What happens on an engine's report: one path from `EngineEvent` to the journal, for every engine.
 
+use serde_json::Value;
+
 use super::ports::{EngineReport, LedgerRow};
 use super::record::{Ask, Settler};
 use super::state::App;
@@ -15,6 +17,9 @@ impl App {
         match report {
             EngineReport::Said { session_id, event } => self.said(&session_id, event),
             EngineReport::TurnEnded { session_id, turn, failure } => {
+                if let Some(held) = self.live_mut(&session_id).and_then(|live| live.held.take()) {
+                    self.take_in(&session_id, held);
+                }
                 self.turn_ended(&session_id, turn, failure)
             }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
@@ -26,6 +31,42 @@ impl App {
         if self.load(session_id).is_err() {
             return;
         }
+        for event in self.whole_words(session_id, event) {
+            self.take_in(session_id, event);
+        }
+    }
+
+    /// The events to take in now. A secret that a model streams in pieces would pass piece by piece, so text whose end
+    /// may be the beginning of one waits for what comes next, in front of which it then stands.
+    fn whole_words(&mut self, session_id: &str, mut event: EngineEvent) -> Vec<EngineEvent> {
+        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
+        else {
+            return vec![event];
+        };
+        let mut ready = Vec::new();
+        if let Some(mut held) = live.held.take() {
+            let goes_on = held.kind == event.kind && held.payload.get("phase") == event.payload.get("phase");
+            match (streamed(&mut held), streamed(&mut event)) {
+                (Some(before), Some(text)) if goes_on => text.insert_str(0, before),
+                (_, _) => ready.push(held),
+            }
+        }
+        let open = streamed(&mut event).map_or(0, |text| self.redactor.open_end(text));
+        if open > 0 {
+            let mut rest = event.clone();
+            if let (Some(text), Some(end)) = (streamed(&mut event), streamed(&mut rest)) {
+                end.drain(..end.len() - open);
+                text.truncate(text.len() - open);
+            }
+            live.held = Some(rest);
+        }
+        if open == 0 || streamed(&mut event).is_some_and(|text| !text.is_empty()) {
+            ready.push(event);
+        }
+        ready
+    }
+
+    fn take_in(&mut self, session_id: &str, event: EngineEvent) {
         let normalized = normalize(Dialect::Desktop, event);
         let mut event = normalized.event;
         if event.class == EventClass::RunFinished
@@ -92,5 +133,18 @@ impl App {
                 Settler::Rule,
             );
         }
+    }
+}
+
+/// The text of a piece of the answer, or of the reasoning before it.
+fn streamed(event: &mut EngineEvent) -> Option<&mut String> {
+    let field = match event.kind.as_str() {
+        "assistant.token" => "token",
+        "assistant.thinking" => "message",
+        _ => return None,
+    };
+    match event.payload.get_mut(field) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
     }
 }

@@ -2,12 +2,17 @@
 
 mod ask;
 mod configuration;
+mod disk;
 mod edits;
 mod envelope;
+mod flood;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
 mod model;
 mod progress;
+mod restart;
+mod secrets;
 mod sessions;
+mod stalled_editor;
 mod transcript;

@@ -90,6 +90,21 @@ impl Redactor {
     }
 }
 
+impl Redactor {
+    /// How many bytes at the end of a piece of streamed text may be the beginning of a secret whose rest comes with the
+    /// next piece. Always a whole number of characters.
+    pub fn open_end(&self, text: &str) -> usize {
+        let text = text.as_bytes();
+        let begins = |spelling: &Spelling| {
+            let needle = spelling.finder.needle();
+            let longest = text.len().min(needle.len() - 1);
+            (1..=longest).rev().find(|length| text.ends_with(&needle[..*length])).unwrap_or(0)
+        };
+        // A needle cut inside a character could match only text that is cut there as well, which a `str` never is.
+        self.spellings.iter().map(begins).max().unwrap_or(0)
+    }
+}
+
 /// Raw; in a JSON string; the same with `/` escaped, as some writers do; the same with ASCII only.
 fn spellings(secret: &str) -> Vec<String> {
     let quoted = serde_json::Value::String(secret.to_owned()).to_string();
@@ -144,6 +159,27 @@ mod tests {
         assert_eq!(scrubbed(&["secret", "secret-long"], "my secret-long!"), "my [redacted]!");
         assert_eq!(scrubbed(&["abcdefgh", "defghijk"], "abcdefghijkl"), "[redacted]l");
         assert_eq!(scrubbed(&["aaaaaa"], "aaaaaaaaa."), "[redacted].");
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_at_the_end_of_a_piece_is_found() {
+        let mut redactor = Redactor::default();
+        redactor.add("tok-123456");
+        redactor.add("ök-öööö");
+        for (text, open) in [
+            ("", 0),
+            ("plain", 0),
+            ("a t", 1),
+            ("a tok-1", 5),
+            ("tok-12345", 9),
+            ("tok-123456", 0),
+            ("tok-123456 tok", 3),
+            ("tok-tok-", 4),
+            ("ö", 2),
+            ("ök-ö", 6),
+        ] {
+            assert_eq!(redactor.open_end(text), open, "{text}");
+        }
     }
 
     #[test]

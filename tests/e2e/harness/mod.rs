@@ -5,6 +5,7 @@
 //! the end of the process, and ten seconds without it is a failure.
 #![allow(dead_code)]
 
+pub mod client;
 pub mod contract;
 mod session;
 
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -38,6 +39,10 @@ pub struct Options {
     pub process_id: Option<u32>,
     /// Nobody reads stdout until `Server::read_on`.
     pub hold_stdout: bool,
+    /// Program and arguments that start the binary, which is their last argument; for limits and redirections.
+    pub launcher: Vec<String>,
+    /// Keep every frame as it came, for `Server::frames`.
+    pub keep_frames: bool,
 }
 
 impl Options {
@@ -48,12 +53,34 @@ impl Options {
     }
 }
 
+/// Lets something through or not.
+#[derive(Default)]
+struct Gate {
+    closed: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let closed = self.closed.lock().unwrap();
+        drop(self.opened.wait_while(closed, |closed| *closed).unwrap());
+    }
+
+    fn set(&self, closed: bool) {
+        *self.closed.lock().unwrap() = closed;
+        self.opened.notify_all();
+    }
+}
+
 /// A running server.
 pub struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     held_stdout: RefCell<Option<ChildStdout>>,
     to_inbox: mpsc::Sender<Value>,
+    /// Whether stdout is read; see `stall`.
+    gate: Arc<Gate>,
+    frames: Arc<Mutex<Vec<Vec<u8>>>>,
     inbox: Receiver<Value>,
     /// Everything received so far, in order.
     received: RefCell<Vec<Value>>,
@@ -81,8 +108,11 @@ impl Server {
 
     /// Starts the binary in directories of an earlier one: clone its `workspace` and `state`.
     pub fn start_in(workspace: Arc<TempDir>, state: Arc<TempDir>, options: Options) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
+        let binary = env!("CARGO_BIN_EXE_breadboard-ls").to_owned();
+        let mut words = options.launcher.iter().chain(std::iter::once(&binary));
+        let mut command = Command::new(words.next().expect("a program"));
         command
+            .args(words)
             .arg("--stdio")
             .args(&options.args)
             .env_remove("BREADBOARD_API_URL")
@@ -101,6 +131,8 @@ impl Server {
             stdin,
             held_stdout: RefCell::new(stdout),
             to_inbox,
+            gate: Arc::default(),
+            frames: Arc::default(),
             inbox,
             received: RefCell::default(),
             taken: RefCell::default(),
@@ -155,14 +187,36 @@ impl Server {
     pub fn read_on(&self) {
         let Some(stdout) = self.held_stdout.borrow_mut().take() else { return };
         let to_inbox = self.to_inbox.clone();
+        let (gate, frames) = (Arc::clone(&self.gate), Arc::clone(&self.frames));
+        let keep = self.options.keep_frames;
         std::thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
-            while let Some(message) = read_frame(&mut reader) {
+            loop {
+                gate.pass();
+                let Some((message, body)) = read_frame(&mut reader) else { return };
+                if keep {
+                    frames.lock().unwrap().push(body);
+                }
                 if to_inbox.send(message).is_err() {
                     return;
                 }
             }
         });
+    }
+
+    /// Reads no more frames until `resume`; at most one more may come.
+    pub fn stall(&self) {
+        self.gate.set(true);
+    }
+
+    /// Reads on after `stall`.
+    pub fn resume(&self) {
+        self.gate.set(false);
+    }
+
+    /// Every frame so far as it came, with `Options::keep_frames`.
+    pub fn frames(&self) -> Vec<Vec<u8>> {
+        self.frames.lock().unwrap().clone()
     }
 
     /// Closes our end of stdout, which nobody may read yet.
@@ -257,8 +311,13 @@ impl Server {
 
     /// Waits for a message that fits and was not given before.
     pub fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        self.wait_long(what, PATIENCE, fits)
+    }
+
+    /// The same with another patience, for a flood.
+    pub fn wait_long(&self, what: &str, patience: Duration, fits: impl Fn(&Value) -> bool) -> Value {
         let mut from = 0;
-        self.wait_until(what, |received| {
+        self.wait_until_within(what, patience, |received| {
             let mut taken = self.taken.borrow_mut();
             for at in from..received.len() {
                 if !taken[at] && fits(&received[at]) {
@@ -272,8 +331,17 @@ impl Server {
     }
 
     /// Waits until what was received gives what is looked for.
-    pub fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&[Value]) -> Option<T>) -> T {
-        let until = Instant::now() + PATIENCE;
+    pub fn wait_until<T>(&self, what: &str, look: impl FnMut(&[Value]) -> Option<T>) -> T {
+        self.wait_until_within(what, PATIENCE, look)
+    }
+
+    fn wait_until_within<T>(
+        &self,
+        what: &str,
+        patience: Duration,
+        mut look: impl FnMut(&[Value]) -> Option<T>,
+    ) -> T {
+        let until = Instant::now() + patience;
         loop {
             if let Some(found) = look(&self.received.borrow()) {
                 return found;
@@ -282,10 +350,25 @@ impl Server {
             match self.inbox.recv_timeout(left) {
                 Ok(message) => self.keep(message),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("{what} did not come; this did: {:#?}", self.received.borrow());
+                    panic!("{what} did not come; this did: {}", self.tail());
                 }
             }
         }
+    }
+
+    /// After the end of the process: the next message that was still on its way, until the last.
+    pub fn try_next(&self) -> Option<Value> {
+        // The reader thread holds the other sender and drops it at the end of the pipe; ours stays, so that it is asked
+        // for its end instead.
+        let message = loop {
+            match self.inbox.recv_timeout(Duration::from_millis(5)) {
+                Ok(message) => break Some(message),
+                Err(_) if Arc::strong_count(&self.gate) == 1 => break self.inbox.try_recv().ok(),
+                Err(_) => {}
+            }
+        }?;
+        self.keep(message.clone());
+        Some(message)
     }
 
     /// Everything received so far, in order.
@@ -294,6 +377,13 @@ impl Server {
             self.keep(message);
         }
         self.received.borrow().clone()
+    }
+
+    /// The last messages, for a failure.
+    fn tail(&self) -> String {
+        let received = self.received.borrow();
+        let last = &received[received.len().saturating_sub(30)..];
+        format!("({} messages, the last ones:) {last:#?}", received.len())
     }
 
     fn keep(&self, message: Value) {
@@ -315,6 +405,14 @@ impl Server {
     /// Id of the process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Resident memory in KiB.
+    #[cfg(target_os = "linux")]
+    pub fn rss_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("a process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
     /// `kill -9`.
@@ -367,7 +465,7 @@ pub fn uri(path: &Path) -> String {
 }
 
 /// Reads one frame and insists on its exact form.
-fn read_frame(reader: &mut impl BufRead) -> Option<Value> {
+fn read_frame(reader: &mut impl BufRead) -> Option<(Value, Vec<u8>)> {
     let mut header = String::new();
     match reader.read_line(&mut header) {
         Ok(0) | Err(_) => return None,
@@ -385,5 +483,5 @@ fn read_frame(reader: &mut impl BufRead) -> Option<Value> {
     reader.read_exact(&mut body).ok()?;
     let message: Value = serde_json::from_slice(&body).expect("a body is JSON");
     assert_eq!(message["jsonrpc"], "2.0", "{message}");
-    Some(message)
+    Some((message, body))
 }
