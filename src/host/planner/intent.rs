@@ -17,6 +17,8 @@ pub enum Intent {
         /// A file or a symbol.
         what: String,
     },
+    /// "delete X", "fix X", "run X": something to be done that takes a model.
+    Act,
     /// Anything else.
     Find,
 }
@@ -72,8 +74,37 @@ pub fn read(question: &str) -> Intent {
             }
         }
     }
-    Intent::Find
+    match ACTIONS.iter().any(|verb| strip_word(text, verb).is_some_and(|rest| !rest.is_empty())) {
+        true => Intent::Act,
+        false => Intent::Find,
+    }
 }
+
+/// First words of a wish for a change. Only at the start: "where do we delete files" is a question.
+const ACTIONS: [&str; 22] = [
+    "add",
+    "change",
+    "commit",
+    "create",
+    "delete",
+    "edit",
+    "execute",
+    "fix",
+    "generate",
+    "implement",
+    "install",
+    "make",
+    "modify",
+    "move",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "rewrite",
+    "run",
+    "update",
+    "write",
+];
 
 /// What follows a word (or words) at the start, whatever its case.
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
@@ -162,7 +193,10 @@ mod tests {
             ("replace 'it's' with 'its' in a.md", replace("it's", "its", "a.md", false)),
             ("replace \"old\" with \"\" in a.md", replace("old", "", "a.md", false)),
             ("rename Foo to Bar in src/lib.rs", replace("Foo", "Bar", "src/lib.rs", true)),
-            ("replace x with y", Intent::Find),
+            ("replace x with y", Intent::Act),
+            ("please delete src/main.rs", Intent::Act),
+            ("where do we delete files?", Intent::Find),
+            ("run", Intent::Find),
             ("list files in src/host", list("src/host")),
             ("List the files", list("")),
             ("ls ./src/", list("src")),
