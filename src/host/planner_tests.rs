@@ -170,3 +170,14 @@ async fn an_empty_folder_is_said() {
     assert!(!ask(&port, "where is it?").await.success);
     assert!(port.text().contains("There is no file to search here"), "{}", port.text());
 }
+
+#[tokio::test]
+async fn what_the_project_is_is_told_by_its_read_me() {
+    let folder = folder();
+    std::fs::write(folder.path().join("README.md"), "# Red\n\nAll about red.\n").unwrap();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    assert!(ask(&port, "What does this project do?").await.success);
+    let text = port.text();
+    assert!(text.contains("`README.md:1` says of it (3 of 3 lines):\n\n```md\n# Red\n"), "{text}");
+    assert!(text.contains("3 names in the workspace:"), "{text}");
+}

@@ -6,6 +6,7 @@
 mod change;
 mod explain;
 mod intent;
+mod overview;
 mod places;
 
 use super::proposal::Refusal;
@@ -50,6 +51,7 @@ async fn without_model(voice: &mut Voice<'_>, question: &str) -> bool {
         Intent::Replace(wish) => change::replace(voice, &wish).await,
         Intent::List { path } => list(voice, &path).await,
         Intent::Explain { what } => explain::explain(voice, &what, question).await,
+        Intent::Overview => overview::overview(voice, question).await,
         Intent::Act => {
             voice.lines(ONLY_REPLACES).await;
             places::find(voice, question).await;

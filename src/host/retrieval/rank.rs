@@ -215,7 +215,7 @@ impl<'a> Candidate<'a> {
     fn damp_tests(&self, stretches: &mut [Stretch]) {
         let Some(from) = self.tests_from else { return };
         for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
-            stretch.score *= 0.5;
+            stretch.score *= 0.35;
         }
     }
 

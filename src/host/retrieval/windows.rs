@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::Symbol;
 use super::lines::shown;
 use super::scan::Hit;
+use super::{Symbol, SymbolKind};
 
 /// Lines of a stretch that is not a definition.
 const WINDOW: u32 = 12;
@@ -84,6 +84,19 @@ impl Scorer {
         chosen
     }
 
+    /// The line to jump to of a definition: where it begins; of a type whose member says more, that member.
+    fn focus(&self, hits: &[Hit], symbol: &Symbol) -> u64 {
+        let head = hits.partition_point(|hit| u64::from(hit.line) < symbol.start_line);
+        let is_type = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let member = self.densest(&hits[head..]);
+        let of_member: Vec<Hit> = hits[head..].iter().filter(|hit| hit.line == member).copied().collect();
+        if is_type && self.score(&of_member) > self.score(&hits[..head]) {
+            u64::from(member) + 1
+        } else {
+            symbol.start_line
+        }
+    }
+
     /// The first of the lines that have most of the question.
     fn densest(&self, hits: &[Hit]) -> u32 {
         let (mut best, mut line) = (f64::MIN, 0);
@@ -104,13 +117,15 @@ impl Scorer {
             let end = symbol.end_line.min(start + DEFINITION - 1).max(symbol.start_line);
             let from = hits.partition_point(|hit| u64::from(hit.line) + 1 < start);
             let to = hits.partition_point(|hit| u64::from(hit.line) < end);
-            if from < to {
+            // A module is a place for definitions, and they stand here themselves.
+            if from < to && (symbol.kind != SymbolKind::Module || symbol.end_line == symbol.start_line) {
                 // A whole definition answers better than lines of the same words cut anywhere, and best the one that
                 // is asked for by name.
                 let named = self.named.contains(&symbol.name.to_lowercase());
                 let factor = if named { 1.7 } else { 1.12 };
                 let score = factor * self.score(&hits[from..to]);
-                found.push(Stretch { start, end, focus: symbol.start_line, score, symbol: Some(at) });
+                let focus = if named { symbol.start_line } else { self.focus(&hits[from..to], symbol) };
+                found.push(Stretch { start, end, focus, score, symbol: Some(at) });
             }
         }
         found
