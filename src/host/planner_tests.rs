@@ -114,7 +114,12 @@ async fn a_replacement_that_cannot_be_is_a_plain_sentence() {
         (true, User::Allows, "replace pink with x in notes.txt", "`pink` does not occur in `notes.txt`"),
         (true, User::Allows, "replace red with x in gone.txt", "There is no `gone.txt` in the workspace"),
         (true, User::Allows, "replace red with x in ../notes.txt", "leads out of the workspace"),
-        (true, User::Denies, "replace red with x in notes.txt", "You denied the change"),
+        (
+            true,
+            User::Denies,
+            "replace red with x in notes.txt",
+            "The change was not allowed, so nothing was written",
+        ),
         (true, User::Distrusts, "replace red with x in notes.txt", "not trusted"),
         (false, User::Allows, "replace red with x in notes.txt", "The workspace is not trusted"),
     ] {

@@ -80,8 +80,8 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
             true
         }
         Ok(Outcome::Denied) => {
-            voice.tool_ended(&call, Err("The user denied this change.".to_owned())).await;
-            voice.lines("You denied the change, so nothing was written.\n").await;
+            voice.tool_ended(&call, Err("The change was not allowed.".to_owned())).await;
+            voice.lines("The change was not allowed, so nothing was written.\n").await;
             false
         }
         Err(refusal) => refused(voice, &call, refusal).await,
