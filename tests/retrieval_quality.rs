@@ -6,6 +6,19 @@ use std::sync::atomic::AtomicBool;
 use breadboard_ls::host::ports::{Root, WorkspaceView};
 use breadboard_ls::host::retrieval::{Found, find_places};
 
+/// Questions that a newcomer asks first, and the files that may answer: one of them must be first or second, and shown
+/// by a line of code that is no test.
+const FIRST_QUESTIONS: &[(&str, &[&str])] = &[
+    ("where is the frame guard that refuses oversized frames?", &["src/editor/guard.rs"]),
+    ("how are prompts queued behind a running turn?", &["src/domain/delivery/queue.rs"]),
+    ("what happens when the state database is damaged?", &["src/store/database.rs", "src/store/aside.rs"]),
+    (
+        "which code decides that a path leaves the workspace?",
+        &["src/host/retrieval/paths.rs", "src/domain/policy/path.rs"],
+    ),
+    ("where do symbols get extracted with tree-sitter?", &["src/host/retrieval/symbols.rs"]),
+];
+
 /// A question and the file that must be among the first three.
 const QUESTIONS: &[(&str, &str)] = &[
     ("which code decides that a path leaves the workspace?", "src/host/retrieval/paths.rs"),
@@ -68,4 +81,26 @@ fn the_file_that_answers_is_among_the_first_three_and_mostly_first() {
     }
     assert_eq!(missed, 0, "the answer is not among the first three:\n{report}");
     assert!(not_first <= MOST_NOT_FIRST, "{not_first} answers are not first:\n{report}");
+}
+
+#[test]
+fn what_a_newcomer_asks_first_is_answered_first_or_second_and_never_by_a_test() {
+    for (question, expected) in FIRST_QUESTIONS {
+        let found = ask(question);
+        let places: Vec<_> =
+            found.places.iter().filter(|place| place.path != "tests/retrieval_quality.rs").take(2).collect();
+        let shown: Vec<String> =
+            places.iter().map(|place| format!("{}:{}", place.path, place.line)).collect();
+        assert!(
+            places.iter().any(|place| expected.contains(&place.path.as_str())),
+            "{question}: {shown:?} and not {expected:?}"
+        );
+        for place in places {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&place.path);
+            let text = std::fs::read_to_string(path).expect("a place is a file");
+            let before: Vec<&str> = text.lines().take(place.line as usize).collect();
+            assert!(!before.contains(&"mod tests {"), "{question}: {}:{} is a test", place.path, place.line);
+            assert!((place.start_line..=place.end_line).contains(&place.line), "{place:?}");
+        }
+    }
 }

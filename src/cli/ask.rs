@@ -3,31 +3,29 @@
 //! Owns the conversation: which request follows what, who is asked, when it ends. Text is made by `render`, written by
 //! `console`; the wire is `client`'s.
 
+mod answers;
+
 use std::collections::{HashMap, VecDeque};
-use std::io::{BufRead, Read, Stderr, Stdout, Write};
+use std::io::{Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::answers::{Open, Pending};
 use super::args::AskArgs;
 use super::client::{Client, ClientError, Incoming, Refusal};
 use super::console::Console;
 use super::exit::{Exit, TurnOutcome};
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
-use super::render::{Renderer, Seen, offers_rule};
+use super::render::{Renderer, Seen};
 use super::terminal::{Terminal, Tone, clean, clean_line};
-use crate::domain::approval::{Decision, Permission};
+use crate::domain::approval::Decision;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
-
-/// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
-const WAITING: usize = 64;
-/// Longest line read from the keyboard, in bytes; what follows counts as the next line.
-const TYPED: u64 = 1 << 10;
 
 /// Asks, shows the answer, and tells how it went.
 pub fn ask(args: &AskArgs) -> Exit {
@@ -156,21 +154,6 @@ impl From<ClientError> for Ended {
     fn from(error: ClientError) -> Self {
         Self::Client(error)
     }
-}
-
-/// What the user is being asked.
-enum Open {
-    /// About this permission.
-    Decision(Pending),
-    /// Whether to trust the folder, because this permission was allowed.
-    Trust(Pending, Decision),
-    /// Whether to trust the folder, because the engine takes no prompt without.
-    TrustForPrompt,
-}
-
-struct Pending {
-    permission: Permission,
-    payload: Map<String, Value>,
 }
 
 /// What follows one event or line.
@@ -326,173 +309,6 @@ impl Turn {
             _ => {}
         }
         Ok(Next::Listen)
-    }
-
-    /// A permission came: it is put to the user in its turn, or denied when there is none.
-    fn asked(&mut self, pending: Pending) -> Result<(), Ended> {
-        if !self.interactive {
-            let pieces = self.renderer.permission(&pending.permission, &pending.payload);
-            self.show(&pieces)?;
-            self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
-            self.outcome.unanswered = true;
-            return self.decide(pending, Decision::Deny);
-        }
-        if self.waiting.len() >= WAITING {
-            return self.decide(pending, Decision::Deny);
-        }
-        self.waiting.push_back(pending);
-        self.ask_next()
-    }
-
-    fn ask_next(&mut self) -> Result<(), Ended> {
-        if self.open.is_some() || self.stop.is_some() {
-            return Ok(());
-        }
-        let Some(pending) = self.waiting.pop_front() else { return Ok(()) };
-        let pieces = self.renderer.permission(&pending.permission, &pending.payload);
-        self.show(&pieces)?;
-        self.open = Some(Open::Decision(pending));
-        self.put_question();
-        Ok(())
-    }
-
-    /// An ask was settled, perhaps by somebody else: nobody needs to be asked about it any more.
-    fn settled(&mut self, payload: &Map<String, Value>) -> Result<(), Ended> {
-        let Some(id) = payload.get("requestId").and_then(Value::as_str) else { return Ok(()) };
-        self.waiting.retain(|pending| pending.permission.request_id != id);
-        let open_id = match &self.open {
-            Some(Open::Decision(pending) | Open::Trust(pending, _)) => {
-                Some(pending.permission.request_id.as_str())
-            }
-            Some(Open::TrustForPrompt) | None => None,
-        };
-        if open_id == Some(id) {
-            self.open = None;
-            self.say(Tone::Dim, "this was settled meanwhile; no answer is needed.");
-            self.ask_next()?;
-        }
-        Ok(())
-    }
-
-    /// Puts the open question, under a new number. A line that was begun under an older number answers nothing: it was
-    /// typed for something else.
-    fn put_question(&mut self) {
-        let text = match &self.open {
-            Some(Open::Decision(pending)) if offers_rule(&pending.permission) => {
-                "[y]es once / [n]o / [r]ule for this session?".to_owned()
-            }
-            Some(Open::Decision(_)) => "[y]es once / [n]o?".to_owned(),
-            Some(Open::Trust(..) | Open::TrustForPrompt) => {
-                let shown = clean_line(&self.workspace.to_string_lossy(), 500);
-                format!("Trust this folder ({shown})? [y/N]")
-            }
-            None => return,
-        };
-        self.question += 1;
-        self.console.question(&text);
-        self.read_line();
-    }
-
-    fn read_line(&mut self) {
-        if self.reading {
-            return;
-        }
-        self.reading = true;
-        let (question, sender) = (self.question, self.client.sender());
-        std::thread::spawn(move || {
-            let mut line = Vec::new();
-            let read = std::io::stdin().lock().take(TYPED).read_until(b'\n', &mut line);
-            let text = matches!(read, Ok(1..)).then(|| String::from_utf8_lossy(&line).trim().to_lowercase());
-            // Nobody listens once the turn is over.
-            let _ = sender.send(Incoming::Line { question, text });
-        });
-    }
-
-    /// `true`: the prompt is to be sent again.
-    fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, Ended> {
-        self.reading = false;
-        if text.is_none() {
-            self.interactive = false;
-        }
-        if number != self.question && text.is_some() {
-            // The question on the screen has another number; it is put again.
-            self.put_question();
-            return Ok(false);
-        }
-        let Some(open) = self.open.take() else { return Ok(false) };
-        let word = text.as_deref();
-        match open {
-            Open::TrustForPrompt => {
-                if !matches!(word, Some("y" | "yes")) {
-                    return Err(Ended::NobodyTrusts);
-                }
-                self.trust()?;
-                return Ok(true);
-            }
-            Open::Trust(pending, decision) => {
-                if matches!(word, Some("y" | "yes")) {
-                    self.trust()?;
-                    self.decide(pending, decision)?;
-                } else {
-                    self.trust_refused = true;
-                    self.say(Tone::Warn, "denied: the folder is not trusted.");
-                    self.decide(pending, Decision::Deny)?;
-                }
-            }
-            Open::Decision(pending) => {
-                let decision = match word {
-                    Some("y" | "yes") => Decision::AllowOnce,
-                    Some("r" | "rule") if offers_rule(&pending.permission) => Decision::AllowRule,
-                    Some("n" | "no") => Decision::Deny,
-                    Some(_) => {
-                        self.open = Some(Open::Decision(pending));
-                        self.put_question();
-                        return Ok(false);
-                    }
-                    None => {
-                        self.outcome.unanswered = true;
-                        Decision::Deny
-                    }
-                };
-                if decision == Decision::Deny || self.trusted {
-                    self.decide(pending, decision)?;
-                } else if self.trust_refused {
-                    self.say(Tone::Warn, "denied: the folder is not trusted.");
-                    self.decide(pending, Decision::Deny)?;
-                } else {
-                    self.open = Some(Open::Trust(pending, decision));
-                    self.put_question();
-                    return Ok(false);
-                }
-            }
-        }
-        if !self.interactive {
-            // Stdin ended: what still waits can be answered by nobody.
-            while let Some(pending) = self.waiting.pop_front() {
-                self.outcome.unanswered = true;
-                self.decide(pending, Decision::Deny)?;
-            }
-        }
-        self.ask_next()?;
-        Ok(false)
-    }
-
-    fn trust(&mut self) -> Result<(), Ended> {
-        self.client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
-        self.trusted = true;
-        Ok(())
-    }
-
-    fn decide(&mut self, pending: Pending, decision: Decision) -> Result<(), Ended> {
-        let params = json!({
-            "sessionId": self.session_id,
-            "requestId": pending.permission.request_id,
-            "decision": decision,
-            "digest": pending.permission.digest,
-        });
-        let id = self.client.send_request("bb/approvePermission", params)?;
-        self.answers.insert(id, (pending, decision));
-        Ok(())
     }
 
     fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {

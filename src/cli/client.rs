@@ -13,15 +13,13 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::framing::{frame, read_frame};
+
 /// Messages that wait for us. When full the reader waits, then the pipe fills, and the server keeps what follows in its
 /// journal: nothing is lost and nothing grows.
 const INCOMING_MESSAGES: usize = 256;
 /// Notifications kept while we wait for one answer. A server that sends more before it answers is not ours.
 const BACKLOG_MESSAGES: usize = 16_384;
-/// Largest message we take, in bytes; the server's own cap on what it accepts is the same.
-const MAX_MESSAGE: usize = 32 << 20;
-/// Longest header in bytes.
-const MAX_HEADER: u64 = 8 << 10;
 /// Lines of the child's stderr that are kept; the oldest go.
 const STDERR_LINES: usize = 20;
 /// Bytes of one such line; the rest of a longer one is cut into further lines.
@@ -292,47 +290,6 @@ fn write_frame(stdin: &SharedStdin, message: &Value) -> std::io::Result<()> {
     pipe.flush()
 }
 
-fn frame(message: &Value) -> Vec<u8> {
-    let body = message.to_string();
-    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-}
-
-/// Reads one message. `None` at a clean end between two messages; an error names what is wrong in one sentence.
-fn read_frame(input: &mut impl BufRead) -> Result<Option<String>, String> {
-    let mut length: Option<usize> = None;
-    let mut first = true;
-    loop {
-        let mut line = Vec::new();
-        let read = input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line);
-        let read = read.map_err(|error| format!("Reading from the server failed: {error}."))?;
-        if read == 0 && first {
-            return Ok(None);
-        }
-        if line.last() != Some(&b'\n') {
-            return Err("The server sent a broken header.".to_owned());
-        }
-        first = false;
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
-        if text.is_empty() {
-            break;
-        }
-        let Some((name, value)) = text.split_once(':') else {
-            return Err("The server sent text that is not the protocol.".to_owned());
-        };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().ok();
-        }
-    }
-    let length = length.ok_or("The server sent a message without its length.")?;
-    if length > MAX_MESSAGE {
-        return Err(format!("The server sent a message of {length} bytes, more than {MAX_MESSAGE}."));
-    }
-    let mut body = vec![0; length];
-    input.read_exact(&mut body).map_err(|_| "The server ended in the middle of a message.".to_owned())?;
-    String::from_utf8(body).map(Some).map_err(|_| "The server sent a message that is not UTF-8.".to_owned())
-}
-
 #[derive(serde::Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
@@ -425,94 +382,5 @@ fn keep_lines(mut input: impl BufRead, lines: &Mutex<VecDeque<String>>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Cursor;
-
-    #[test]
-    fn frames_are_read_back_as_they_were_written() {
-        let messages = [json!({"id": 1, "text": "ä\r\n\r\n€"}), json!({}), json!([1, 2])];
-        let bytes: Vec<u8> = messages.iter().flat_map(frame).collect();
-        // A buffer of one byte splits headers and bodies at every place.
-        let mut input = BufReader::with_capacity(1, Cursor::new(bytes));
-        for message in &messages {
-            assert_eq!(read_frame(&mut input), Ok(Some(message.to_string())));
-        }
-        assert_eq!(read_frame(&mut input), Ok(None));
-    }
-
-    #[test]
-    fn extra_headers_are_skipped_and_broken_input_is_named() {
-        let read = |text: &str| read_frame(&mut Cursor::new(text.as_bytes().to_vec()));
-        assert_eq!(read("Content-Type: x\r\ncontent-length: 2\r\n\r\n{}"), Ok(Some("{}".to_owned())));
-        for (text, part) in [
-            ("hello\r\n\r\n", "not the protocol"),
-            ("Content-Type: x\r\n\r\n{}", "without its length"),
-            ("Content-Length: 9\r\n\r\n{}", "middle of a message"),
-            ("Content-Length: 99999999999\r\n\r\n", "more than"),
-            ("Content-Le", "broken header"),
-        ] {
-            let error = read(text).expect_err(text);
-            assert!(error.contains(part), "{text:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn messages_are_sorted_and_refusals_keep_their_code() {
-        let nobody: SharedStdin = Arc::default();
-        let sorted = |message: Value| sort(message.to_string(), &nobody);
-        assert!(matches!(
-            sorted(json!({"method": "bb/events", "params": {}})),
-            Some(Incoming::Notification { method, raw }) if method == "bb/events" && raw.contains("params")
-        ));
-        assert!(matches!(
-            sorted(json!({"id": 3, "result": {"a": 1}})),
-            Some(Incoming::Answer { id: 3, outcome: Ok(value) }) if value == json!({"a": 1})
-        ));
-        let refused =
-            json!({"id": 4, "error": {"code": -32803, "message": "No.", "data": {"code": "conflict"}}});
-        let wanted = Refusal { number: -32803, code: "conflict".into(), message: "No.".into() };
-        assert!(matches!(
-            sorted(refused),
-            Some(Incoming::Answer { id: 4, outcome: Err(refusal) }) if refusal == wanted
-        ));
-        assert!(sorted(json!({"id": 5, "method": "workspace/configuration"})).is_none());
-        assert!(matches!(sort("[]x".to_owned(), &nobody), Some(Incoming::Gone(_))));
-    }
-
-    #[test]
-    fn every_request_of_the_server_gets_an_answer() {
-        let answer = |method: &str, params: Value| answer_to(method, &json!({"id": "a", "params": params}));
-        assert_eq!(
-            answer("window/workDoneProgress/create", json!({"token": 1})),
-            json!({"jsonrpc": "2.0", "id": "a", "result": null})
-        );
-        assert_eq!(
-            answer("workspace/configuration", json!({"items": [{}, {}]})),
-            json!({"jsonrpc": "2.0", "id": "a", "result": [null, null]})
-        );
-        assert_eq!(answer("workspace/applyEdit", json!({})).pointer("/error/code"), Some(&json!(-32601)));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_child_that_ends_early_leaves_its_last_words() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo one >&2; echo two >&2; exit 9"]);
-        let mut client = Client::start(command).expect("sh starts");
-        assert!(matches!(client.next(), Incoming::Gone(why) if why == CLOSED));
-        assert_eq!(client.abandon(Duration::from_secs(20)), ["one", "two"].map(str::to_owned));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_program_that_is_no_server_is_told_apart() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo hello; cat >/dev/null"]);
-        let mut client = Client::start(command).expect("sh starts");
-        let error =
-            client.request("initialize", json!({}), Duration::from_secs(20)).expect_err("is no server");
-        assert_eq!(error, ClientError::Gone("The server sent text that is not the protocol.".to_owned()));
-        client.finish(Duration::from_secs(20));
-    }
-}
+#[path = "client_tests.rs"]
+mod tests;

@@ -5,6 +5,8 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use super::check::Check;
+
 /// The state directory as it lies there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateDir {
@@ -56,6 +58,61 @@ pub fn look(directory: &Path) -> StateDir {
 pub fn taken(before: &StateDir, after: &StateDir) -> Option<usize> {
     let held = |state: &StateDir, number: usize| state.slots.contains(&(number, true));
     after.slots.iter().find(|(number, is_held)| *is_held && !held(before, *number)).map(|(number, _)| *number)
+}
+
+/// The checks of the state directory: what lay there before this visit and after it.
+pub fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met: bool) -> Vec<Check> {
+    let Some(directory) = directory else {
+        return vec![Check::warn(
+            "state",
+            "no place for state is known: sessions live in memory only",
+            "set HOME, or give --state-dir",
+        )];
+    };
+    let shown = directory.display();
+    if !after.exists {
+        return vec![if met {
+            Check::fail("state", format!("{shown} could not be made"), "give another --state-dir")
+        } else {
+            Check::ok("state", format!("{shown} is not there yet; the first start makes it"))
+        }];
+    }
+    let mut checks = vec![match (after.mode, after.writable) {
+        (_, false) => Check::fail(
+            "state",
+            format!("{shown} is not writable"),
+            "make it yours, or give another --state-dir",
+        ),
+        (Some(mode), true) if mode & 0o077 != 0 => Check::warn(
+            "state",
+            format!("{shown} has mode {mode:04o}"),
+            format!("close it to others: chmod 700 {shown}"),
+        ),
+        (Some(mode), true) => Check::ok("state", format!("{shown}, mode {mode:04o}")),
+        (None, true) => Check::ok("state", format!("{shown}")),
+    }];
+    let held = after.slots.iter().filter(|(_, held)| *held).count();
+    let ours = taken(before, after);
+    let others = held - usize::from(ours.is_some());
+    let files = after.slots.len();
+    let found = |own: &str| format!("{own}; {others} held by other windows; {files} in all");
+    checks.push(match ours {
+        Some(number) => Check::ok("slot", found(&format!("slot {number} was taken by this visit"))),
+        None if met => Check::warn(
+            "slot",
+            found("this visit took none"),
+            "its sessions lived in memory only; see the state directory and its warnings",
+        ),
+        None => Check::ok("slot", found("none was taken")),
+    });
+    if !after.set_aside.is_empty() {
+        checks.push(Check::warn(
+            "journal",
+            format!("set aside earlier: {}", after.set_aside.join(", ")),
+            "older sessions are in there; delete the files when you do not need them",
+        ));
+    }
+    checks
 }
 
 #[cfg(unix)]

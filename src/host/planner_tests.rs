@@ -24,7 +24,7 @@ async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
         ServerMessage::MessageFinal { message, metadata } => {
             assert_eq!(*message, port.text());
             assert!(message.starts_with("No model is configured"), "{message}");
-            assert!(message.contains("bb/models/set"));
+            assert!(metadata.cancelled || message.trim_end().ends_with("choose one with `bb/models/set`."));
             metadata.clone()
         }
         other => panic!("the turn ended with {other:#?}"),
@@ -37,7 +37,8 @@ async fn a_question_is_answered_with_places_and_their_lines() {
     let port = FakePort::new(folder.path(), false, User::Denies);
     let metadata = ask(&port, "where is the journal opened?").await;
     let text = port.text();
-    assert!(text.contains("`src/lib.rs:") && text.contains("pub fn open_journal"), "{text}");
+    assert!(text.contains("1. `src/lib.rs:4` — function `open_journal`"), "{text}");
+    assert!(text.contains("\npub fn open_journal"), "{text}");
     assert!(metadata.success);
     let kinds = port.kinds();
     assert!(
@@ -51,7 +52,7 @@ async fn nothing_found_is_said_and_nothing_is_invented() {
     let folder = folder();
     let port = FakePort::new(folder.path(), false, User::Denies);
     let metadata = ask(&port, "zyzzyva quux plugh?").await;
-    assert!(port.text().contains("Nothing was found: 2 files were searched"), "{}", port.text());
+    assert!(port.text().contains("Nothing was found: 2 files searched"), "{}", port.text());
     assert!(!metadata.success);
 }
 
@@ -81,7 +82,7 @@ async fn files_are_listed() {
     let port = FakePort::new(folder.path(), false, User::Denies);
     ask(&port, "list files").await;
     assert!(
-        port.text().ends_with("2 names in the workspace:\n\n- `src/`\n- `notes.txt`\n"),
+        port.text().contains("\n2 names in the workspace:\n\n- `src/`\n- `notes.txt`\n\nTo get answers"),
         "{}",
         port.text()
     );
@@ -101,7 +102,7 @@ async fn an_allowed_replacement_is_a_real_patch() {
             "green\r\ngreen and blue\r\n".to_owned()
         )]
     );
-    assert!(port.text().contains("`red` occurs 2 times in `notes.txt` (line 1, 2)."), "{}", port.text());
+    assert!(port.text().contains("`red` occurs 2 times in `notes.txt` (lines 1, 2)."), "{}", port.text());
     assert_eq!((metadata.files_modified, metadata.success), (1, true));
     assert!(port.kinds().contains(&"patch.proposed".to_owned()));
 }
@@ -113,7 +114,12 @@ async fn a_replacement_that_cannot_be_is_a_plain_sentence() {
         (true, User::Allows, "replace pink with x in notes.txt", "`pink` does not occur in `notes.txt`"),
         (true, User::Allows, "replace red with x in gone.txt", "There is no `gone.txt` in the workspace"),
         (true, User::Allows, "replace red with x in ../notes.txt", "leads out of the workspace"),
-        (true, User::Denies, "replace red with x in notes.txt", "You denied the change"),
+        (
+            true,
+            User::Denies,
+            "replace red with x in notes.txt",
+            "The change was not allowed, so nothing was written",
+        ),
         (true, User::Distrusts, "replace red with x in notes.txt", "not trusted"),
         (false, User::Allows, "replace red with x in notes.txt", "The workspace is not trusted"),
     ] {
@@ -132,4 +138,51 @@ async fn a_stop_in_a_local_answer_keeps_what_was_said() {
     let metadata = ask(&port, "replace red with x in notes.txt").await;
     assert!(metadata.cancelled && port.text().contains("`red` occurs 2 times"));
     assert_eq!(*port.writes.lock().unwrap(), vec![]);
+}
+
+#[tokio::test]
+async fn a_wish_for_a_change_that_takes_a_model_is_refused_in_words() {
+    let folder = folder();
+    let port = FakePort::new(folder.path(), true, User::Allows);
+    let metadata = ask(&port, "delete src/lib.rs").await;
+    let text = port.text();
+    assert!(text.contains("Nothing was changed or run") && text.contains("`src/lib.rs:"), "{text}");
+    assert_eq!((metadata.success, metadata.files_modified), (false, 0));
+}
+
+#[tokio::test]
+async fn explain_knows_folders_containers_and_modules_in_files_of_their_own() {
+    let folder = folder();
+    std::fs::write(folder.path().join("src/main.rs"), "mod red;\nstruct A;\nstruct B;\nfn go() {}\n")
+        .unwrap();
+    std::fs::write(folder.path().join("src/red.rs"), "//! All red.\nimpl A {\n    fn go() {}\n}\n").unwrap();
+    for (question, part) in [
+        ("explain src", "3 names in `src`"),
+        ("explain src/", "- `src/red.rs`"),
+        ("explain A::go", "`src/red.rs:3` — method `go` in `A`"),
+        ("what is the red?", "`src/red.rs` has 4 lines and 1 definition."),
+    ] {
+        let port = FakePort::new(folder.path(), false, User::Denies);
+        ask(&port, question).await;
+        assert!(port.text().contains(part), "{question}: {}", port.text());
+    }
+}
+
+#[tokio::test]
+async fn an_empty_folder_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    assert!(!ask(&port, "where is it?").await.success);
+    assert!(port.text().contains("There is no file to search here"), "{}", port.text());
+}
+
+#[tokio::test]
+async fn what_the_project_is_is_told_by_its_read_me() {
+    let folder = folder();
+    std::fs::write(folder.path().join("README.md"), "# Red\n\nAll about red.\n").unwrap();
+    let port = FakePort::new(folder.path(), false, User::Denies);
+    assert!(ask(&port, "What does this project do?").await.success);
+    let text = port.text();
+    assert!(text.contains("`README.md:1` says of it (3 of 3 lines):\n\n```md\n# Red\n"), "{text}");
+    assert!(text.contains("3 names in the workspace:"), "{text}");
 }

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::intent::Replacement;
-use super::refused;
+use super::{counted, refused};
 use crate::domain::wire::desktop::ThinkingPhase;
 use crate::host::proposal::{Change, Outcome, Proposal, blocking, propose, read_base};
 use crate::host::retrieval::RetrievalError;
@@ -36,7 +36,7 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
     };
     let old = base.text.unwrap_or_default();
     let found = occurrences(&old, &wish.from, wish.whole_words);
-    voice.tool_ended(&call, Ok(json!({ "summary": format!("{} occurrences", found.len()) }))).await;
+    voice.tool_ended(&call, Ok(json!({ "summary": counted(found.len() as u64, "occurrence") }))).await;
     let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
     if found.is_empty() {
         let how = if wish.whole_words { " as a whole word" } else { "" };
@@ -46,10 +46,11 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
         return false;
     }
     let times = if found.len() == 1 { "once".to_owned() } else { format!("{} times", found.len()) };
-    voice.lines(&format!("{from} occurs {times} in `{place}` (line {}).\n", lines_of(&old, &found))).await;
+    voice.lines(&format!("{from} occurs {times} in `{place}` ({}).\n", lines_of(&old, &found))).await;
     if !trusted {
         voice
-            .lines("The workspace is not trusted, so no change is proposed; trust it and ask again.\n")
+            .lines("The workspace is not trusted, so no change is proposed; trust it (in a terminal: `ask --trust`) and ask \
+                 again.\n")
             .await;
         return false;
     }
@@ -57,7 +58,10 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
     let call = voice.tool_started("propose_patch", args(&[("file_path", json!(place))])).await;
     let proposal = Proposal {
         path: wish.path.clone(),
-        rationale: format!("Replace {from} with {to}, as you asked: {} occurrence(s).", found.len()),
+        rationale: format!(
+            "Replace {from} with {to}, as you asked: {}.",
+            counted(found.len() as u64, "occurrence")
+        ),
         acceptance_criteria: vec![format!("`{place}` has {to} wherever it had {from}.")],
         change: Change::Rewritten {
             base_hash: base.hash.clone(),
@@ -69,14 +73,15 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
             voice.tool_ended(&call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
             voice
                 .lines(&format!(
-                    "Replaced with {to}: `{path}` was changed ({added} lines added, {removed} removed).\n"
+                    "Replaced with {to}: `{path}` was changed ({} added, {removed} removed).\n",
+                    counted(added as u64, "line")
                 ))
                 .await;
             true
         }
         Ok(Outcome::Denied) => {
-            voice.tool_ended(&call, Err("The user denied this change.".to_owned())).await;
-            voice.lines("You denied the change, so nothing was written.\n").await;
+            voice.tool_ended(&call, Err("The change was not allowed.".to_owned())).await;
+            voice.lines("The change was not allowed, so nothing was written.\n").await;
             false
         }
         Err(refusal) => refused(voice, &call, refusal).await,
@@ -119,7 +124,8 @@ fn lines_of(text: &str, found: &[usize]) -> String {
     }
     let named: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
     let more = if lines.len() > LINES_NAMED { " and more" } else { "" };
-    named.join(", ") + more
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{noun} {}{more}", named.join(", "))
 }
 
 fn quoted(text: &str) -> String {
@@ -136,6 +142,7 @@ mod tests {
         assert_eq!(occurrences(text, "Foo", true), vec![0, 18]);
         assert_eq!(occurrences(text, "Foo", false).len(), 4);
         assert_eq!(replaced(text, &[0, 18], 3, "Z"), "Z FooBar my_Foo\nZ.x\n");
-        assert_eq!(lines_of(text, &[0, 18]), "1, 2");
+        assert_eq!(lines_of(text, &[0, 18]), "lines 1, 2");
+        assert_eq!(lines_of(text, &[0]), "line 1");
     }
 }

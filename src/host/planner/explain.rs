@@ -4,9 +4,9 @@
 
 use serde_json::json;
 
-use super::{places, refused};
+use super::{counted, list, places, refused};
 use crate::domain::wire::desktop::{RetrieveStage, ThinkingPhase};
-use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol};
+use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
 use crate::host::voice::Voice;
@@ -26,6 +26,9 @@ const READ_LIMIT: usize = 32 * 1024;
 /// Explains a file or a symbol; falls back to a search for the question.
 pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
     voice.thinking(ThinkingPhase::Retrieving, "Looking for the file or the definition.").await;
+    if is_folder(voice, what).await {
+        return list(voice, what.trim_end_matches('/')).await;
+    }
     let view = voice.port().workspace();
     let name = what.to_owned();
     let file =
@@ -38,7 +41,9 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
     match file {
         Ok(Some((head, symbols))) => {
             let call = voice.tool_started("outline", args(&[("path", json!(head.path))])).await;
-            voice.tool_ended(&call, Ok(json!({ "summary": format!("{} definitions", symbols.len()) }))).await;
+            voice
+                .tool_ended(&call, Ok(json!({ "summary": counted(symbols.len() as u64, "definition") })))
+                .await;
             outline(voice, &head, &symbols).await;
             true
         }
@@ -53,10 +58,10 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
 async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
     voice
         .lines(&format!(
-            "`{}` has {} lines and {} definitions.\n",
+            "`{}` has {} and {}.\n",
             head.path,
-            head.total_lines,
-            symbols.len()
+            counted(head.total_lines, "line"),
+            counted(symbols.len() as u64, "definition")
         ))
         .await;
     let about = leading_comment(&head.text);
@@ -88,11 +93,18 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
     let view = voice.port().workspace();
     // `Type::method` and `module.function` are searched by their last part.
     let name = what.rsplit([':', '.']).next().unwrap_or(what).trim_end_matches("()").to_owned();
-    let wanted = name.clone();
+    let (whole, wanted) = (what.trim_end_matches("()").to_owned(), name.clone());
     let found = search(move |cancel| {
-        let mut found = retrieval::search_symbols(&view, &wanted, 50, cancel)?;
+        let mut found = retrieval::search_symbols(&view, &whole, 50, cancel)?;
+        if found.is_empty() && whole != wanted {
+            found = retrieval::search_symbols(&view, &wanted, 50, cancel)?;
+        }
         let exact = found.iter().any(|(_, _, symbol)| symbol.name == wanted);
         found.retain(|(_, _, symbol)| !exact || symbol.name == wanted);
+        // `mod name;` says only that there is something.
+        if found.iter().any(|(_, _, symbol)| !declares_only(symbol)) {
+            found.retain(|(_, _, symbol)| !declares_only(symbol));
+        }
         let count = found.len();
         found.truncate(DEFINITIONS);
         let mut shown_ones = Vec::new();
@@ -108,11 +120,24 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
         Ok(found) => found,
         Err(refusal) => return refused(voice, &call, refusal).await,
     };
-    voice.retrieving(RetrieveStage::SymbolSearch, count as u64, format!("{count} definitions match.")).await;
-    voice.tool_ended(&call, Ok(json!({ "summary": format!("{count} definitions") }))).await;
+    voice
+        .retrieving(
+            RetrieveStage::SymbolSearch,
+            count as u64,
+            format!("{} found.", counted(count as u64, "definition")),
+        )
+        .await;
+    voice.tool_ended(&call, Ok(json!({ "summary": counted(count as u64, "definition") }))).await;
     if found.is_empty() {
-        voice.lines(&format!("No file and no definition is called `{}`. ", code(what))).await;
+        voice.lines(&format!("No file and no definition is called `{}`.\n", code(what))).await;
         return places::find(voice, question).await;
+    }
+    if let [(place, module, _)] = found.as_slice()
+        && declares_only(module)
+        && let Some((head, symbols)) = module_file(voice, place, &module.name).await
+    {
+        outline(voice, &head, &symbols).await;
+        return true;
     }
     let exact = found.iter().all(|(_, symbol, _)| symbol.name == name);
     let how =
@@ -138,6 +163,41 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
             .await;
     }
     true
+}
+
+async fn is_folder(voice: &Voice<'_>, what: &str) -> bool {
+    let (view, path) = (voice.port().workspace(), what.to_owned());
+    search(move |_| Ok(retrieval::list_dir(&view, &path, 1).is_ok())).await.unwrap_or(false)
+}
+
+/// A module that lies in a file of its own.
+fn declares_only(symbol: &Symbol) -> bool {
+    symbol.kind == SymbolKind::Module
+        && symbol.start_line == symbol.end_line
+        && symbol.signature.ends_with(';')
+}
+
+/// Head and outline of the file of a module that is declared in `place`.
+async fn module_file(voice: &Voice<'_>, place: &str, name: &str) -> Option<(ReadText, Vec<Symbol>)> {
+    let (folder, file) = place.rsplit_once('/').unwrap_or(("", place));
+    let stem = file.strip_suffix(".rs")?;
+    let folder = match (folder, stem) {
+        ("", "mod" | "lib" | "main") => String::new(),
+        (folder, "mod" | "lib" | "main") => format!("{folder}/"),
+        ("", stem) => format!("{stem}/"),
+        (folder, stem) => format!("{folder}/{stem}/"),
+    };
+    let (view, files) =
+        (voice.port().workspace(), [format!("{folder}{name}.rs"), format!("{folder}{name}/mod.rs")]);
+    let found = search(move |cancel| {
+        for file in files {
+            if let Ok(head) = retrieval::read_lines(&view, &file, 1, Some(DOC_LINES), READ_LIMIT) {
+                return Ok(Some((head, retrieval::outline(&view, &file, cancel)?)));
+            }
+        }
+        Ok(None)
+    });
+    found.await.ok().flatten()
 }
 
 /// Doc lines above a definition and its first lines.

@@ -17,6 +17,10 @@ pub enum Intent {
         /// A file or a symbol.
         what: String,
     },
+    /// "what does this project do?"
+    Overview,
+    /// "delete X", "fix X", "run X": something to be done that takes a model.
+    Act,
     /// Anything else.
     Find,
 }
@@ -56,6 +60,9 @@ pub fn read(question: &str) -> Intent {
             };
         }
     }
+    if is_overview(text) {
+        return Intent::Overview;
+    }
     for start in ["explain", "describe", "outline", "what is", "what's", "what does"] {
         if let Some(rest) = strip_word(text, start) {
             let rest = bare(rest);
@@ -72,8 +79,59 @@ pub fn read(question: &str) -> Intent {
             }
         }
     }
-    Intent::Find
+    match ACTIONS.iter().any(|verb| strip_word(text, verb).is_some_and(|rest| !rest.is_empty())) {
+        true => Intent::Act,
+        false => Intent::Find,
+    }
 }
+
+/// "what is this?", "what does this project do?", "explain this repository", "what is the project about?"
+fn is_overview(text: &str) -> bool {
+    let lower = bare(text).to_lowercase();
+    let mut words: Vec<&str> = lower.split_whitespace().collect();
+    if matches!(words.last(), Some(&"do" | &"about")) {
+        words.pop();
+    }
+    let [start @ .., last] = words.as_slice() else { return false };
+    let about_all =
+        ["this", "project", "repository", "repo", "codebase", "code", "crate", "package", "workspace"];
+    let start = match start {
+        [start @ .., "this" | "the"] if *last != "this" => start,
+        [..] if *last == "this" => start,
+        [..] => return false,
+    };
+    about_all.contains(last)
+        && matches!(
+            start,
+            ["what", "is" | "does"] | ["what's" | "explain" | "describe" | "summarize" | "summarise"]
+        )
+}
+
+/// First words of a wish for a change. Only at the start: "where do we delete files" is a question.
+const ACTIONS: [&str; 22] = [
+    "add",
+    "change",
+    "commit",
+    "create",
+    "delete",
+    "edit",
+    "execute",
+    "fix",
+    "generate",
+    "implement",
+    "install",
+    "make",
+    "modify",
+    "move",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "rewrite",
+    "run",
+    "update",
+    "write",
+];
 
 /// What follows a word (or words) at the start, whatever its case.
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
@@ -162,7 +220,16 @@ mod tests {
             ("replace 'it's' with 'its' in a.md", replace("it's", "its", "a.md", false)),
             ("replace \"old\" with \"\" in a.md", replace("old", "", "a.md", false)),
             ("rename Foo to Bar in src/lib.rs", replace("Foo", "Bar", "src/lib.rs", true)),
-            ("replace x with y", Intent::Find),
+            ("replace x with y", Intent::Act),
+            ("What does this project do?", Intent::Overview),
+            ("what is this repo about?", Intent::Overview),
+            ("what is this", Intent::Overview),
+            ("Explain the codebase.", Intent::Overview),
+            ("what is the overlay?", explain("overlay")),
+            ("what does this test do?", Intent::Find),
+            ("please delete src/main.rs", Intent::Act),
+            ("where do we delete files?", Intent::Find),
+            ("run", Intent::Find),
             ("list files in src/host", list("src/host")),
             ("List the files", list("")),
             ("ls ./src/", list("src")),

@@ -6,6 +6,7 @@
 mod change;
 mod explain;
 mod intent;
+mod overview;
 mod places;
 
 use super::proposal::Refusal;
@@ -17,21 +18,31 @@ use crate::domain::wire::desktop::ThinkingPhase;
 use intent::Intent;
 use serde_json::json;
 
-/// How to get a model, said in every such answer.
-const HOW_TO_CONFIGURE: &str = "To get answers from a model, set `model` in the editor's initialization options (for \
+/// What kind of answer this is, first.
+const WITHOUT_MODEL: &str =
+    "No model is configured, so this answer is only what searching the workspace found.\n\n";
+
+/// How to get a model, last, where it stands in nobody's way.
+const HOW_TO_CONFIGURE: &str = "\nTo get answers from a model, set `model` in the editor's initialization options (for \
                                 instance `{ \"provider\": \"ollama\", \"name\": \"qwen3\" }`), start with `--model`, or \
-                                choose one with `bb/models/set`.";
+                                choose one with `bb/models/set`.\n";
+
+/// Said before the places when a change is wanted that takes a model.
+const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the only change is `replace OLD with NEW in FILE`. \
+                             What is there about it:\n\n";
 
 /// Names in one listing.
 const NAMES: usize = 200;
 
 /// Answers a question; gives whether it did what was asked.
 pub async fn answer(voice: &mut Voice<'_>, question: &str) -> bool {
-    voice
-        .lines(&format!(
-            "No model is configured, so this answer is only what searching the workspace found. {HOW_TO_CONFIGURE}\n\n"
-        ))
-        .await;
+    voice.lines(WITHOUT_MODEL).await;
+    let done = without_model(voice, question).await;
+    voice.lines(HOW_TO_CONFIGURE).await;
+    done
+}
+
+async fn without_model(voice: &mut Voice<'_>, question: &str) -> bool {
     if voice.port().workspace().roots.is_empty() {
         voice.lines("No folder is open, so there is nothing to search; open one and ask again.\n").await;
         return false;
@@ -40,6 +51,12 @@ pub async fn answer(voice: &mut Voice<'_>, question: &str) -> bool {
         Intent::Replace(wish) => change::replace(voice, &wish).await,
         Intent::List { path } => list(voice, &path).await,
         Intent::Explain { what } => explain::explain(voice, &what, question).await,
+        Intent::Overview => overview::overview(voice, question).await,
+        Intent::Act => {
+            voice.lines(ONLY_REPLACES).await;
+            places::find(voice, question).await;
+            false
+        }
         Intent::Find => places::find(voice, question).await,
     }
 }
@@ -53,11 +70,12 @@ async fn list(voice: &mut Voice<'_>, path: &str) -> bool {
         Ok(mut names) => {
             let more = names.len() > NAMES;
             names.truncate(NAMES);
-            voice.tool_ended(&call, Ok(json!({ "summary": format!("{} names", names.len()) }))).await;
+            voice.tool_ended(&call, Ok(json!({ "summary": counted(names.len() as u64, "name") }))).await;
             let place = if path.is_empty() { "the workspace".to_owned() } else { format!("`{path}`") };
             let head = match names.len() {
                 0 => format!("There is nothing in {place}.\n"),
                 count if more => format!("The first {count} names in {place}:\n\n"),
+                1 => format!("1 name in {place}:\n\n"),
                 count => format!("{count} names in {place}:\n\n"),
             };
             voice.lines(&head).await;
@@ -68,6 +86,11 @@ async fn list(voice: &mut Voice<'_>, path: &str) -> bool {
         }
         Err(refusal) => refused(voice, &call, refusal).await,
     }
+}
+
+/// `1 place`, `2 places`.
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Ends a tool and the answer with a refusal.

@@ -5,7 +5,7 @@
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::refused;
+use super::{counted, refused};
 use crate::domain::wire::desktop::{RetrieveStage, ThinkingPhase};
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
@@ -13,7 +13,10 @@ use crate::host::turn::{args, fence};
 use crate::host::voice::Voice;
 
 /// Places in one answer.
-const PLACES: usize = 8;
+const PLACES: usize = 5;
+
+/// Lines of one place: five places fit on two screens.
+const LINES: usize = 12;
 
 /// Searches and shows what was found.
 pub(super) async fn find(voice: &mut Voice<'_>, question: &str) -> bool {
@@ -53,13 +56,14 @@ pub(super) async fn find(voice: &mut Voice<'_>, question: &str) -> bool {
                 "path": shown(place.root.as_deref(), &place.path),
                 "startLine": place.start_line,
                 "endLine": place.end_line,
+                "line": place.line,
             })
         })
         .collect();
     voice
         .tool_ended(
             &call,
-            Ok(json!({ "summary": format!("{} places", cited.len()), "places": cited, "filesSearched": found.files_searched })),
+            Ok(json!({ "summary": counted(cited.len() as u64, "place"), "places": cited, "filesSearched": found.files_searched })),
         )
         .await;
     show(voice, question, &found).await
@@ -67,31 +71,43 @@ pub(super) async fn find(voice: &mut Voice<'_>, question: &str) -> bool {
 
 async fn tell(voice: &Voice<'_>, stage: Stage, count: u64) {
     let (stage, message) = match stage {
-        Stage::SymbolSearch => (RetrieveStage::SymbolSearch, format!("{count} definitions match.")),
-        Stage::TextSearch => (RetrieveStage::TextSearch, format!("{count} lines match.")),
-        Stage::Reranking => (RetrieveStage::Reranking, format!("{count} places ranked.")),
+        Stage::SymbolSearch => (RetrieveStage::SymbolSearch, matching(count, "definition")),
+        Stage::TextSearch => (RetrieveStage::TextSearch, matching(count, "line")),
+        Stage::Reranking => (RetrieveStage::Reranking, format!("{} ranked.", counted(count, "place"))),
     };
     voice.retrieving(stage, count, message).await;
 }
 
+fn matching(count: u64, noun: &str) -> String {
+    format!("{} {}.", counted(count, noun), if count == 1 { "matches" } else { "match" })
+}
+
 async fn show(voice: &mut Voice<'_>, question: &str, found: &Found) -> bool {
-    let files = match found.files_searched {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
+    let files = counted(found.files_searched, "file");
     let part = if found.truncated { " (the workspace has more files than one search reads)" } else { "" };
+    if found.files_searched == 0 {
+        voice
+            .lines("There is no file to search here: hidden, ignored and very large files are left out.\n")
+            .await;
+        return false;
+    }
     if found.places.is_empty() {
         let asked: String = question.chars().take(200).collect();
         voice
             .lines(&format!(
-                "Nothing was found: {files} were searched{part} for the names and words of “{}”, and no definition and no \
-                 line matches.\n",
+                "Nothing was found: {files} searched{part} for the names and words of “{}”, and no definition and no \
+                 line matches. Words are compared as the code writes them, so a name from the code finds most.\n",
                 asked.trim()
             ))
             .await;
         return false;
     }
-    voice.lines(&format!("Searched {files}{part}; the best matching places:\n")).await;
+    voice
+        .lines(&format!(
+            "The best {} of {files} searched{part}:\n",
+            counted(found.places.len() as u64, "place")
+        ))
+        .await;
     for (index, place) in found.places.iter().enumerate() {
         voice.lines(&shown_place(index + 1, place)).await;
     }
@@ -101,10 +117,26 @@ async fn show(voice: &mut Voice<'_>, question: &str, found: &Found) -> bool {
 fn shown_place(number: usize, place: &Place) -> String {
     let path = shown(place.root.as_deref(), &place.path);
     let symbol = match &place.symbol {
-        Some(symbol) => format!(" — {} `{}`", symbol.kind.as_str(), symbol.name),
+        Some(symbol) if symbol.start_line == place.line => {
+            format!(" — {} `{}`", symbol.kind.as_str(), symbol.name)
+        }
+        Some(symbol) => format!(" — in {} `{}`", symbol.kind.as_str(), symbol.name),
         None => String::new(),
     };
-    format!("\n{number}. `{path}:{}`{symbol}\n\n{}", place.start_line, fenced(&path, &place.snippet))
+    let lines = excerpt(&place.snippet, (place.line - place.start_line) as usize);
+    format!("\n{number}. `{path}:{}`{symbol}\n\n{}", place.line, fenced(&path, &lines))
+}
+
+/// At most `LINES` lines around the line to jump to, from 0, without blank ones at the edges.
+fn excerpt(snippet: &str, focus: usize) -> String {
+    let lines: Vec<&str> = snippet.lines().collect();
+    // What follows says more than what stands before.
+    let start = focus.saturating_sub(LINES / 3).min(lines.len().saturating_sub(LINES));
+    let shown = &lines[start..lines.len().min(start + LINES)];
+    let blank = |line: &&&str| line.trim().is_empty();
+    let from = shown.iter().take_while(blank).count();
+    let to = shown.len() - shown[from..].iter().rev().take_while(blank).count();
+    shown[from..to].join("\n")
 }
 
 /// Lines of a file in a fence that they cannot end.
@@ -114,4 +146,24 @@ pub(super) fn fenced(path: &str, text: &str) -> String {
     let language = if language.chars().all(|c| c.is_ascii_alphanumeric()) { language } else { "" };
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{text}{end}{fence}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_place_is_cut_around_its_line() {
+        let long: Vec<String> = (0..30).map(|n| format!("l{n}")).collect();
+        let of = |focus| {
+            let shown = excerpt(&long.join("\n"), focus);
+            let lines: Vec<&str> = shown.lines().collect();
+            (lines[0].to_owned(), lines[lines.len() - 1].to_owned(), lines.len())
+        };
+        assert_eq!(of(0), ("l0".into(), "l11".into(), LINES));
+        assert_eq!(of(10), ("l6".into(), "l17".into(), LINES));
+        assert_eq!(of(29), ("l18".into(), "l29".into(), LINES));
+        assert_eq!(excerpt("\n\na\n\nb\n \n", 2), "a\n\nb");
+        assert_eq!((excerpt("", 0), excerpt("\n\n", 0)), (String::new(), String::new()));
+    }
 }

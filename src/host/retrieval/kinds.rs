@@ -53,6 +53,7 @@ pub(super) fn is_test_path(rel: &str) -> bool {
     let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let in_tests = directories.split('/').any(|part| {
         matches!(part, "test" | "tests" | "__tests__" | "spec" | "testdata" | "fixtures" | "e2e")
+            || part.ends_with("_tests")
     });
     let stem = name.split('.').next().unwrap_or(name);
     in_tests
@@ -117,8 +118,15 @@ mod tests {
     #[test]
     fn kinds_are_told_by_path() {
         let plain = Question::read("frame guard");
-        for path in ["tests/a.rs", "a/__tests__/b.ts", "a_test.go", "test_a.py", "a.spec.ts", "src/tests.rs"]
-        {
+        for path in [
+            "tests/a.rs",
+            "a/__tests__/b.ts",
+            "a_test.go",
+            "test_a.py",
+            "a.spec.ts",
+            "src/tests.rs",
+            "a/of_tests/b.rs",
+        ] {
             assert!(is_test_path(path), "{path}");
         }
         assert!(!is_test_path("src/attest.rs") && !is_test_path("contest/latest.py"));

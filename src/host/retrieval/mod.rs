@@ -42,6 +42,8 @@ pub struct Place {
     pub start_line: u64,
     /// Last line, inclusive.
     pub end_line: u64,
+    /// The line to jump to, within the others: the definition that is shown, else where most of the question stands.
+    pub line: u64,
     /// Those lines, each cut to 300 characters.
     pub snippet: String,
     /// Higher is better; comparable only within one answer.

@@ -96,11 +96,18 @@ pub fn find_places(
         if stretches.is_empty() {
             // Only the path fits: show how the file begins.
             let end = lines.len().clamp(1, 12) as u64;
-            stretches.push(Stretch { start: 1, end, score: 0.0, symbol: None });
+            stretches.push(Stretch { start: 1, end, focus: 1, score: 0.0, symbol: None });
         }
         let mut places = Vec::new();
         for (rank, mut stretch) in without_overlap(stretches, PLACES_PER_FILE).into_iter().enumerate() {
-            stretch.symbol = stretch.symbol.or_else(|| symbol_around(&symbols, &stretch));
+            stretch.symbol = stretch.symbol.or_else(|| symbol_around(&symbols, &lines, stretch.focus));
+            // What a doc comment says, it says of its definition.
+            if let Some(symbol) = stretch.symbol.map(|at| &symbols[at])
+                && (stretch.start..=stretch.end).contains(&symbol.start_line)
+                && stretch.focus < symbol.start_line
+            {
+                stretch.focus = symbol.start_line;
+            }
             stretch.end = stretch.end.min(lines.len().max(1) as u64);
             let score = candidate.place_score(stretch.score) * [1.0, 0.8, 0.65][rank.min(2)];
             places.push(Place {
@@ -108,6 +115,7 @@ pub fn find_places(
                 path: file.rel.clone(),
                 start_line: stretch.start,
                 end_line: stretch.end,
+                line: stretch.focus.clamp(stretch.start, stretch.end.max(stretch.start)),
                 snippet: snippet(&lines, stretch.start, stretch.end),
                 score: (score * 1_000.0).round() / 1_000.0,
                 symbol: stretch.symbol.map(|at| symbols[at].clone()),
@@ -207,7 +215,7 @@ impl<'a> Candidate<'a> {
     fn damp_tests(&self, stretches: &mut [Stretch]) {
         let Some(from) = self.tests_from else { return };
         for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
-            stretch.score *= 0.5;
+            stretch.score *= 0.35;
         }
     }
 
@@ -247,6 +255,7 @@ mod tests {
         let found = ask(&fixture.view(), "where is the frame guard that refuses oversized frames?");
         let first = &found.places[0];
         assert_eq!((first.path.as_str(), first.start_line, first.end_line), ("src/frame.rs", 1, 6));
+        assert_eq!(first.line, 4);
         assert!(
             first.snippet.contains("/// Refuses a frame") && first.snippet.contains("pub fn frame_guard")
         );

@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::Symbol;
 use super::lines::shown;
 use super::scan::Hit;
+use super::{Symbol, SymbolKind};
 
 /// Lines of a stretch that is not a definition.
 const WINDOW: u32 = 12;
@@ -21,6 +21,8 @@ pub(super) struct Stretch {
     pub start: u64,
     /// Last line.
     pub end: u64,
+    /// The line with most of the question; of a definition the line that defines.
+    pub focus: u64,
     /// How well it answers.
     pub score: f64,
     /// Which of the file's definitions it is, or lies in.
@@ -64,22 +66,47 @@ impl Scorer {
             let line = hits[from].line;
             let to = from + hits[from..].partition_point(|hit| hit.line < line + WINDOW);
             let last = hits[to - 1].line;
-            all.push((self.score(&hits[from..to]), line, last));
+            all.push((self.score(&hits[from..to]), line, last, self.densest(&hits[from..to])));
             from += hits[from..].partition_point(|hit| hit.line == line);
         }
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut chosen: Vec<Stretch> = Vec::new();
-        for (score, first, last) in all {
+        for (score, first, last, densest) in all {
             let start = u64::from(first.saturating_sub(1)) + 1;
             let end = u64::from((last + 2).min(lines.saturating_sub(1))) + 1;
             if chosen.iter().all(|other| end < other.start || start > other.end) {
-                chosen.push(Stretch { start, end, score, symbol: None });
+                chosen.push(Stretch { start, end, focus: u64::from(densest) + 1, score, symbol: None });
                 if chosen.len() == most {
                     break;
                 }
             }
         }
         chosen
+    }
+
+    /// The line to jump to of a definition: where it begins; of a type whose member says more, that member.
+    fn focus(&self, hits: &[Hit], symbol: &Symbol) -> u64 {
+        let head = hits.partition_point(|hit| u64::from(hit.line) < symbol.start_line);
+        let is_type = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let member = self.densest(&hits[head..]);
+        let of_member: Vec<Hit> = hits[head..].iter().filter(|hit| hit.line == member).copied().collect();
+        if is_type && self.score(&of_member) > self.score(&hits[..head]) {
+            u64::from(member) + 1
+        } else {
+            symbol.start_line
+        }
+    }
+
+    /// The first of the lines that have most of the question.
+    fn densest(&self, hits: &[Hit]) -> u32 {
+        let (mut best, mut line) = (f64::MIN, 0);
+        for on_line in hits.chunk_by(|a, b| a.line == b.line) {
+            let score = self.score(on_line);
+            if score > best {
+                (best, line) = (score, on_line[0].line);
+            }
+        }
+        line
     }
 
     /// The definitions of a file in which something of the question stands, with their doc comments.
@@ -90,13 +117,15 @@ impl Scorer {
             let end = symbol.end_line.min(start + DEFINITION - 1).max(symbol.start_line);
             let from = hits.partition_point(|hit| u64::from(hit.line) + 1 < start);
             let to = hits.partition_point(|hit| u64::from(hit.line) < end);
-            if from < to {
+            // A module is a place for definitions, and they stand here themselves.
+            if from < to && (symbol.kind != SymbolKind::Module || symbol.end_line == symbol.start_line) {
                 // A whole definition answers better than lines of the same words cut anywhere, and best the one that
                 // is asked for by name.
                 let named = self.named.contains(&symbol.name.to_lowercase());
                 let factor = if named { 1.7 } else { 1.12 };
                 let score = factor * self.score(&hits[from..to]);
-                found.push(Stretch { start, end, score, symbol: Some(at) });
+                let focus = if named { symbol.start_line } else { self.focus(&hits[from..to], symbol) };
+                found.push(Stretch { start, end, focus, score, symbol: Some(at) });
             }
         }
         found
@@ -145,20 +174,14 @@ pub(super) fn without_overlap(mut all: Vec<Stretch>, most: usize) -> Vec<Stretch
     kept
 }
 
-/// The innermost definition around a stretch's middle, else one that begins in it.
-pub(super) fn symbol_around(symbols: &[Symbol], stretch: &Stretch) -> Option<usize> {
-    let middle = stretch.start.midpoint(stretch.end);
-    let around = symbols
+/// The innermost definition around the line to jump to, its doc comment included.
+pub(super) fn symbol_around(symbols: &[Symbol], lines: &[&str], focus: u64) -> Option<usize> {
+    symbols
         .iter()
         .enumerate()
-        .filter(|(_, symbol)| symbol.start_line <= middle && symbol.end_line >= middle);
-    around.min_by_key(|(at, symbol)| (symbol.end_line - symbol.start_line, *at)).map(|(at, _)| at).or_else(
-        || {
-            symbols
-                .iter()
-                .position(|symbol| symbol.start_line >= stretch.start && symbol.start_line <= stretch.end)
-        },
-    )
+        .filter(|(_, symbol)| symbol.end_line >= focus && doc_start(lines, symbol.start_line) <= focus)
+        .min_by_key(|(at, symbol)| (symbol.end_line - symbol.start_line, *at))
+        .map(|(at, _)| at)
 }
 
 /// The lines of a stretch as they are shown.
@@ -184,14 +207,15 @@ mod tests {
         let name = scorer.score(&[Hit { in_name: true, ..hit(0, 0) }]);
         assert!(both > repeated && name > scorer.score(&[hit(0, 0)]));
         let windows = scorer.windows(&[hit(0, 0), hit(50, 0), hit(52, 1)], 60, 5);
-        assert_eq!(windows.iter().map(|w| (w.start, w.end)).collect::<Vec<_>>(), [(50, 55), (1, 3)]);
+        let found: Vec<_> = windows.iter().map(|w| (w.start, w.end, w.focus)).collect();
+        assert_eq!(found, [(50, 55, 51), (1, 3, 1)]);
     }
 
     #[test]
     fn a_definition_shows_its_doc_comment_and_overlaps_are_merged() {
         let lines = ["//! Header", "", "/// Doc.", "#[inline]", "fn f() {", "}"];
         assert_eq!(doc_start(&lines, 5), 3);
-        let stretch = |start, end, score| Stretch { start, end, score, symbol: None };
+        let stretch = |start, end, score| Stretch { start, end, focus: start, score, symbol: None };
         let merged = without_overlap(vec![stretch(1, 5, 2.0), stretch(4, 9, 1.9), stretch(20, 60, 1.0)], 3);
         assert_eq!(merged, [stretch(1, 9, 2.0), stretch(20, 60, 1.0)]);
         assert_eq!(snippet(&lines, 5, 99), "fn f() {\n}");

@@ -1,0 +1,105 @@
+//! How the checks judge, each by itself.
+
+use super::*;
+use crate::cli::args::ENV_API_TOKEN;
+use crate::cli::origin_check::{ENV_MODEL_TOKEN, token};
+use crate::cli::state_check::StateDir;
+use crate::protocol::settings::Overrides;
+
+fn knowledge() -> Knowledge {
+    Knowledge {
+        state_dir: |given| given.map(PathBuf::from),
+        model_base: |setting| {
+            Url::parse(setting.url.as_deref().unwrap_or("https://api.openai.com/v1/"))
+                .map_err(|error| error.to_string())
+        },
+    }
+}
+
+fn with_model(url: &str) -> Overrides {
+    let model = ModelSetting { provider: None, name: "m".into(), url: Some(url.into()) };
+    Overrides { model: Some(model), ..Overrides::default() }
+}
+
+fn marks(checks: &[Check]) -> Vec<(&'static str, Mark)> {
+    checks.iter().map(|check| (check.id, check.mark)).collect()
+}
+
+#[test]
+fn a_model_endpoint_is_reached_or_not_and_its_token_is_never_shown() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1/", listener.local_addr().expect("has an address"));
+    let env = |name: &str| (name == ENV_MODEL_TOKEN).then(|| "s3cret".to_owned());
+    let up = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    assert_eq!(marks(&up), [("model", Mark::Ok), ("model-url", Mark::Ok), ("token", Mark::Ok)]);
+    drop(listener);
+    let down = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    assert_eq!(marks(&down), [("model", Mark::Ok), ("model-url", Mark::Fail), ("token", Mark::Ok)]);
+    assert!(!format!("{up:?}{down:?}").contains("s3cret"));
+}
+
+#[test]
+fn a_token_is_told_with_its_origin_and_refused_in_the_clear() {
+    let told = |url: &str, name| token(&Url::parse(url).expect("is a URL"), name, "engine").mark;
+    assert_eq!(told("https://e.example", Some("T")), Mark::Ok);
+    assert_eq!(told("http://127.0.0.1:9", Some("T")), Mark::Ok);
+    assert_eq!(told("http://e.example", Some("T")), Mark::Fail);
+    assert_eq!(told("https://e.example", None), Mark::Warn);
+    assert_eq!(told("http://localhost:9", None), Mark::Ok);
+}
+
+#[test]
+fn no_model_is_a_warning_and_a_token_without_engine_too() {
+    let none = |_: &str| None;
+    let some = |name: &str| (name == ENV_API_TOKEN).then(|| "t".to_owned());
+    let overrides = Overrides::default();
+    assert_eq!(marks(&model(&overrides, &Proxies::default(), knowledge(), &none)), [("model", Mark::Warn)]);
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &none)), []);
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &some)), [("token", Mark::Warn)]);
+}
+
+#[test]
+fn the_state_directory_is_judged_by_mode_slot_and_what_was_set_aside() {
+    let place = Path::new("/s");
+    let free = StateDir {
+        exists: true,
+        mode: Some(0o700),
+        writable: true,
+        slots: vec![(0, true)],
+        set_aside: vec![],
+    };
+    let ours = StateDir { slots: vec![(0, true), (1, true)], ..free.clone() };
+    assert_eq!(marks(&state(Some(place), &free, &ours, true)), [("state", Mark::Ok), ("slot", Mark::Ok)]);
+    assert_eq!(marks(&state(Some(place), &free, &free, true)), [("state", Mark::Ok), ("slot", Mark::Warn)]);
+    let odd = StateDir { mode: Some(0o755), set_aside: vec!["x".into()], ..ours.clone() };
+    assert_eq!(
+        marks(&state(Some(place), &free, &odd, true)),
+        [("state", Mark::Warn), ("slot", Mark::Ok), ("journal", Mark::Warn)]
+    );
+    let shut = StateDir { writable: false, ..ours };
+    assert_eq!(marks(&state(Some(place), &free, &shut, true))[0], ("state", Mark::Fail));
+    assert_eq!(marks(&state(None, &free, &free, true)), [("state", Mark::Warn)]);
+}
+
+#[test]
+fn only_warnings_of_the_server_are_listed() {
+    let raw = |method: &str, level: u64| {
+        json!({"method": method, "params": {"type": level, "message": "m"}}).to_string()
+    };
+    assert_eq!(warning(&raw("window/showMessage", 2)).as_deref(), Some("m"));
+    assert_eq!(warning(&raw("window/logMessage", 1)).as_deref(), Some("m"));
+    assert_eq!(warning(&raw("window/logMessage", 3)), None);
+    assert_eq!(warning(&raw("bb/state", 1)), None);
+    let down = json!({"method": "bb/connection", "params": {"status": "error", "lastError": "no engine"}});
+    assert_eq!(engine_error(&down.to_string()).as_deref(), Some("no engine"));
+    assert_eq!(engine_error(&raw("window/showMessage", 1)), None);
+}
+
+#[test]
+fn a_file_that_was_set_aside_right_now_is_told_once() {
+    let (journal, other) = (Check::warn("journal", "f", "a"), Check::ok("slot", "s"));
+    let warnings = ["x was kept as /s/slot-0.damaged-1.".to_owned()];
+    let (now, before) = ("slot-0.damaged-1".to_owned(), "slot-0.damaged-0".to_owned());
+    assert!(retold(&journal, std::slice::from_ref(&now), &warnings));
+    assert!(!retold(&journal, &[now.clone(), before], &warnings) && !retold(&other, &[now], &warnings));
+}

@@ -1,0 +1,95 @@
+//! `breadboard-ls doctor` on the real binary and its real server, where something is wrong.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The report, and the exit code.
+fn report(workspace: &Path, state: &Path, flags: &[&str]) -> (Value, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
+    command
+        .args(["doctor", "--json", "--workspace"])
+        .arg(workspace)
+        .arg("--state-dir")
+        .arg(state)
+        .args(flags);
+    for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
+        command.env_remove(name);
+    }
+    let output = command.stdin(Stdio::null()).output().expect("the binary runs");
+    (serde_json::from_slice(&output.stdout).expect("the report is JSON"), output.status.code())
+}
+
+/// Mark, sentence and advice of each check with this id.
+fn of(report: &Value, id: &str) -> Vec<(String, String, String)> {
+    let text = |check: &Value, name: &str| check[name].as_str().unwrap_or_default().to_owned();
+    let checks = report["checks"].as_array().expect("checks are a list").iter();
+    checks
+        .filter(|check| check["id"] == id)
+        .map(|check| (text(check, "mark"), text(check, "found"), text(check, "do")))
+        .collect()
+}
+
+fn two() -> (tempfile::TempDir, tempfile::TempDir) {
+    (tempfile::tempdir().expect("a workspace"), tempfile::tempdir().expect("a place for state"))
+}
+
+#[test]
+fn an_engine_that_is_not_built_in_is_said_to_be_so() {
+    let (workspace, state) = two();
+    let (report, code) = report(workspace.path(), &state.path().join("s"), &["--engine", "breadboard"]);
+    assert_eq!(code, Some(1), "{report}");
+    let engine = of(&report, "engine");
+    assert_eq!((engine.len(), engine[0].0.as_str()), (1, "fail"), "{report}");
+    assert!(engine[0].1.contains("has no `breadboard` engine yet"), "{report}");
+    assert!(engine[0].2.contains("--engine embedded"), "{report}");
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_fails_and_the_server_works_on_in_memory() {
+    let (workspace, state) = two();
+    let file = state.path().join("file");
+    std::fs::write(&file, "").expect("a file");
+    let (report, code) = report(workspace.path(), &file, &[]);
+    assert_eq!(code, Some(1), "{report}");
+    assert_eq!((of(&report, "server")[0].0.as_str(), of(&report, "state")[0].0.as_str()), ("ok", "fail"));
+    let journal = of(&report, "journal");
+    assert_eq!(journal.len(), 1, "{report}");
+    assert!(journal[0].1.contains("will not be kept"), "{report}");
+}
+
+#[test]
+fn a_damaged_journal_is_told_once_with_the_place_where_it_is_kept() {
+    let (workspace, state) = two();
+    assert_eq!(report(workspace.path(), state.path(), &[]).1, Some(0));
+    std::fs::write(state.path().join("slot-0.sqlite3"), "no database".repeat(500)).expect("the journal");
+    let (report, code) = report(workspace.path(), state.path(), &[]);
+    assert_eq!(code, Some(0), "{report}");
+    let journal = of(&report, "journal");
+    assert_eq!((journal.len(), journal[0].0.as_str()), (1, "warn"), "{report}");
+    assert!(journal[0].1.contains("it was kept as") && journal[0].1.contains(".damaged-"), "{report}");
+}
+
+#[test]
+fn a_model_that_takes_no_connection_fails_with_its_origin() {
+    let (workspace, state) = two();
+    // Bound and closed again: nobody listens there.
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
+    let url = format!("http://127.0.0.1:{port}/v1");
+    let flags = ["--model", "m", "--model-provider", "openai", "--model-url", &url];
+    let (report, code) = report(workspace.path(), state.path(), &flags);
+    assert_eq!(code, Some(1), "{report}");
+    let reach = of(&report, "model-url");
+    assert_eq!((reach.len(), reach[0].0.as_str()), (1, "fail"), "{report}");
+    assert!(reach[0].1.contains(&format!("127.0.0.1:{port} does not take connections")), "{report}");
+}
+
+#[test]
+fn trust_is_told_as_it_is_given() {
+    let (workspace, state) = two();
+    let said = |flags: &[&str]| of(&report(workspace.path(), state.path(), flags).0, "trust")[0].1.clone();
+    assert!(said(&[]).starts_with("not given"));
+    assert!(said(&["--trust"]).starts_with("given"));
+}
