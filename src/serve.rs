@@ -69,6 +69,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     else {
         return ExitCode::FAILURE;
     };
+    survive_file_limits(&engine_runtime);
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
     let (inbox, editor_events) = Inbox::new();
     let lifecycle = {
@@ -125,6 +126,21 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     serve_editor(std::io::stdin(), Edge { outbox, inbox, overrides: options.overrides, lifecycle, gate })
 }
 
+/// A file-size limit then fails the write, and the journal says `Full`; by default the signal ends the process.
+#[cfg(unix)]
+fn survive_file_limits(runtime: &tokio::runtime::Runtime) {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// `SIGXFSZ` on Linux and macOS (POSIX gives the name only).
+    const SIGXFSZ: i32 = 25;
+    let _entered = runtime.enter();
+    if let Err(error) = signal(SignalKind::from_raw(SIGXFSZ)) {
+        tracing::warn!(%error, "a file-size limit will end the process");
+    }
+}
+
+#[cfg(not(unix))]
+fn survive_file_limits(_: &tokio::runtime::Runtime) {}
+
 /// The engine that the settings name. Only the embedded one is built in so far; the others are refused in one sentence, and
 /// everything that needs no engine works on.
 fn open_engine(
@@ -166,7 +182,7 @@ fn tokens() -> HostTokens {
 /// At the end of the process: the loop writes what waits and answers. The caller bounds the time.
 fn flush_journal(inbox: &Inbox) {
     let (reply, answer) = Reply::new();
-    if inbox.send(Event::Shutdown { reply }).is_ok() {
+    if inbox.send(Event::Exit { reply }).is_ok() {
         // Dropped or answered, it is over.
         let _ = answer.blocking_recv();
     }

@@ -1,4 +1,4 @@
-//! A model on loopback that answers every question with a given number of one-byte pieces, as fast as they are taken.
+//! A model on loopback whose answers have a given number of one-byte pieces, written as fast as they are taken.
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,15 +13,16 @@ pub struct Model {
 }
 
 impl Model {
-    /// Starts one whose every answer has `pieces` pieces.
-    pub fn start(pieces: usize) -> Self {
+    /// Starts one whose first answer has `first` pieces, and every further one `pieces`.
+    pub fn start(first: usize, pieces: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let written = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&written);
         std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for (answer, stream) in listener.incoming().flatten().enumerate() {
                 let counter = Arc::clone(&counter);
+                let pieces = if answer == 0 { first } else { pieces };
                 // A client that goes away ends its own answer only.
                 std::thread::spawn(move || serve(stream, pieces, &counter).ok());
             }

@@ -3,6 +3,8 @@
 //! Owns the rule that every event is in the journal before anyone is told, and that nothing is lost or doubled when the
 //! outbox is full: a session then falls behind and is refilled from the journal.
 
+use std::borrow::Cow;
+
 use tokio::time::{Duration, Instant};
 
 use super::live::{CHECKPOINT_EVENTS, Flow};
@@ -33,10 +35,19 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        let event = event.sequenced(live.head);
+        let mut event = event.sequenced(live.head);
         // An event holds strings, numbers, maps and lists only, which always serialise.
-        let Ok(text) = serde_json::to_vec(&event) else { return };
-        let text = self.redactor.scrub(&text);
+        let Ok(mut text) = serde_json::to_vec(&event) else { return };
+        if matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
+            // The view is made from what is stored, so a secret reaches neither, and a replay gives the same view.
+            self.redactor.scrub_map(&mut event.payload);
+            if let Some(permission) = event.permission.as_mut() {
+                self.redactor.scrub_text(&mut permission.title);
+                permission.options.iter_mut().for_each(|option| self.redactor.scrub_text(&mut option.label));
+                permission.rule.iter_mut().for_each(|rule| self.redactor.scrub_text(&mut rule.pattern));
+            }
+            text = serde_json::to_vec(&event).unwrap_or_default();
+        }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
@@ -126,7 +137,14 @@ impl App {
     }
 
     /// One transaction, or its place in the line of those that the disk did not take.
-    fn write(&mut self, commit: Commit) {
+    fn write(&mut self, mut commit: Commit) {
+        // Events were scrubbed before they were reduced; what the loop itself remembers is scrubbed here.
+        let records = commit.ledger.iter_mut().map(|row| &mut row.record);
+        for record in records.chain(commit.session.iter_mut().map(|row| &mut row.record)) {
+            if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
+                *record = clean;
+            }
+        }
         self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
         self.unwritten.push_back(commit);
         let Some(journal) = self.journal.as_mut() else { return };

@@ -38,11 +38,25 @@ pub enum PendingAsk {
     },
 }
 
+impl PendingAsk {
+    /// Whether somebody still waits for the answer. Progress, settings and registrations are best effort.
+    fn is_awaited(&self) -> bool {
+        match self {
+            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
+            Self::EditApplied(EditWait { reply, .. }) | Self::TerminalRan { reply } => !reply.is_abandoned(),
+        }
+    }
+}
+
 impl App {
     /// Sends a request to the editor. `false`: it could not be sent, and what waited for it was told.
     pub(super) fn ask_editor(&mut self, method: &'static str, params: &Value, pending: PendingAsk) -> bool {
         self.last_ask += 1;
         let id = format!("bb-{}", self.last_ask);
+        if self.asks.len() >= OUTSTANDING {
+            // An editor that never answers must not use up the places: what nobody waits for any more goes first.
+            self.asks.retain(|_, pending| pending.is_awaited());
+        }
         if self.asks.len() >= OUTSTANDING || !self.outbox.push(wire_out::request(&id, method, params)) {
             match pending {
                 PendingAsk::EditApplied(EditWait { reply, .. }) | PendingAsk::TerminalRan { reply } => {

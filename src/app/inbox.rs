@@ -39,6 +39,11 @@ pub enum Event {
         /// Where the answer goes.
         reply: Reply,
     },
+    /// The process ends: flush, close the journal cleanly, then answer.
+    Exit {
+        /// Where the answer goes.
+        reply: Reply,
+    },
     /// The outbox has room again.
     OutboxDrained,
     /// A file job that the loop asked for is done.
@@ -209,7 +214,7 @@ impl Inbox {
             let event = match refused {
                 mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => event,
             };
-            if let Event::Request { reply, .. } | Event::Shutdown { reply } = event {
+            if let Event::Request { reply, .. } | Event::Shutdown { reply } | Event::Exit { reply } = event {
                 reply.refuse(WireError::new(
                     crate::protocol::ErrorCode::Overloaded,
                     "breadboard-ls is busy and took no more requests; try again in a moment.",

@@ -20,6 +20,13 @@ impl App {
                 self.flush_all();
                 reply.answer(&serde_json::Value::Null);
             }
+            Event::Exit { reply } => {
+                self.closing = true;
+                self.flush_all();
+                // Closed cleanly, the file needs no check when it is opened again.
+                self.journal = None;
+                reply.answer(&serde_json::Value::Null);
+            }
         }
     }
 

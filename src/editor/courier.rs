@@ -68,7 +68,7 @@ impl Courier {
             },
             false => event,
         };
-        if let Event::Request { reply, .. } | Event::Shutdown { reply } = refused {
+        if let Event::Request { reply, .. } | Event::Shutdown { reply } | Event::Exit { reply } = refused {
             reply.refuse(WireError::new(
                 ErrorCode::Overloaded,
                 "breadboard-ls is busy and took no more requests; try again in a moment.",

@@ -3,6 +3,7 @@
 //! Owns the order in which frames leave, their headers, the bounds of the three lanes and the redaction of secrets. Never
 //! knows what a message means, and never blocks whoever hands one over: one thread of its own writes.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use memchr::memmem::Finder;
 use serde_json::json;
 
 use crate::app::ports::{Outbox, Secret};
+use crate::domain::policy::redact::Redactor;
 
 /// Bytes of `bb/*` frames that may wait. The journal holds the rest, so a few dozen batches are enough to keep a pipe busy
 /// and little enough that an editor that wakes up does not read stale minutes first.
@@ -35,11 +36,6 @@ const WRITE_BYTES: usize = 64 << 10;
 /// How soon `on_drained` is asked again when it was not taken.
 const ASK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Secrets shorter than this would take pieces out of ordinary text.
-const SHORTEST_SECRET: usize = 6;
-
-const REDACTED: &[u8] = b"[redacted]";
-
 /// The one writer of stdout. See the module.
 pub struct FrameOutbox {
     queue: Mutex<Queue>,
@@ -47,7 +43,7 @@ pub struct FrameOutbox {
     work: Condvar,
     /// Something was written, or the writer died.
     progress: Condvar,
-    secrets: RwLock<Vec<Hidden>>,
+    secrets: RwLock<Redactor>,
     hides: AtomicBool,
 }
 
@@ -58,15 +54,6 @@ pub fn open_stdout() -> io::Result<File> {
     #[cfg(windows)]
     let owned = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
     Ok(File::from(owned))
-}
-
-/// One spelling of a secret, ready to be searched for.
-struct Hidden {
-    spelling: Vec<u8>,
-    /// What stands in its place. A secret that could be a piece of a number is replaced by one, or the message would no
-    /// longer be JSON where its digits stand in a time or a sequence.
-    instead: Vec<u8>,
-    finder: Finder<'static>,
 }
 
 #[derive(Default)]
@@ -246,7 +233,10 @@ impl FrameOutbox {
             return message;
         }
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        secrets.iter().fold(message, |message, secret| secret.remove_from(message))
+        match secrets.scrub_json(&message) {
+            Cow::Borrowed(_) => message,
+            Cow::Owned(clean) => clean,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -277,51 +267,8 @@ impl Outbox for FrameOutbox {
     }
 
     fn hide(&self, secret: &Secret) {
-        if secret.0.len() < SHORTEST_SECRET {
-            return;
-        }
-        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
-        for spelling in spellings(&secret.0) {
-            if secrets.iter().any(|known| known.spelling == spelling) {
-                continue;
-            }
-            let finder = Finder::new(&spelling).into_owned();
-            let is_number =
-                spelling.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
-            let instead = if is_number { vec![b'9'; spelling.len()] } else { REDACTED.to_vec() };
-            secrets.push(Hidden { spelling, instead, finder });
-        }
-        // The longest first, so that a secret inside another does not leave the rest of it readable.
-        secrets.sort_by_key(|known| std::cmp::Reverse(known.spelling.len()));
+        self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(&secret.0);
         self.hides.store(true, Ordering::Release);
-    }
-}
-
-/// A secret as it stands in a JSON text, and raw.
-fn spellings(secret: &str) -> Vec<Vec<u8>> {
-    let mut spellings = vec![secret.as_bytes().to_vec()];
-    if let Ok(quoted) = serde_json::to_string(secret) {
-        let escaped = quoted.as_bytes()[1..quoted.len() - 1].to_vec();
-        if escaped != spellings[0] {
-            spellings.push(escaped);
-        }
-    }
-    spellings
-}
-
-impl Hidden {
-    fn remove_from(&self, message: Vec<u8>) -> Vec<u8> {
-        let Some(first) = self.finder.find(&message) else { return message };
-        let mut clean = Vec::with_capacity(message.len());
-        let (mut rest, mut found) = (message.as_slice(), Some(first));
-        while let Some(at) = found {
-            clean.extend_from_slice(&rest[..at]);
-            clean.extend_from_slice(&self.instead);
-            rest = &rest[at + self.spelling.len()..];
-            found = self.finder.find(rest);
-        }
-        clean.extend_from_slice(rest);
-        clean
     }
 }
 

@@ -4,3 +4,4 @@ mod ask;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
+mod transcript;

@@ -142,10 +142,13 @@ impl App {
         self.load(session_id)?;
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
+        let heard_before = self.live_mut(session_id).is_some_and(|live| live.attached);
         self.attach(session_id);
         let head = match self.live_mut(session_id) {
             Some(live) => {
-                live.flow = Flow::Direct;
+                if !heard_before {
+                    live.flow = Flow::Direct;
+                }
                 live.view_stale = false;
                 live.head
             }

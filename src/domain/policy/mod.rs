@@ -5,5 +5,6 @@
 pub mod environment;
 pub mod path;
 pub mod redact;
+mod redact_json;
 pub mod trust;
 pub mod uri;

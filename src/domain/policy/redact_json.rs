@@ -1,0 +1,117 @@
+//! Redaction of a JSON message: strings lose their secrets, the message stays the message it was.
+//!
+//! Owns the difference between what is content and what is the protocol's own spelling. Never touches numbers, names of
+//! fields made of letters, or the method of a message, so that a token that happens to be a word cannot break a frame.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::redact::Redactor;
+
+/// Top-level fields of JSON-RPC that are not content.
+const FRAME: [&str; 3] = ["jsonrpc", "method", "id"];
+
+impl Redactor {
+    /// The message with `[redacted]` for every secret in its strings. A message without one is not even parsed; one that is
+    /// not JSON is treated as text.
+    pub fn scrub_json<'a>(&self, message: &'a [u8]) -> Cow<'a, [u8]> {
+        let text = self.scrub(message);
+        if matches!(text, Cow::Borrowed(_)) {
+            return text;
+        }
+        let Ok(mut value) = serde_json::from_slice::<Value>(message) else { return text };
+        if let Value::Object(frame) = &mut value {
+            for (key, value) in frame.iter_mut() {
+                if !FRAME.contains(&key.as_str()) {
+                    self.scrub_value(value);
+                }
+            }
+        } else {
+            self.scrub_value(&mut value);
+        }
+        serde_json::to_vec(&value).map_or(text, Cow::Owned)
+    }
+
+    /// Every string of a value, and every key that is not a plain name.
+    pub fn scrub_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.scrub_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.scrub_value(item)),
+            Value::Object(map) => self.scrub_map(map),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// One string.
+    pub fn scrub_text(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.scrub(text.as_bytes()) {
+            *text = String::from_utf8_lossy(&clean).into_owned();
+        }
+    }
+
+    /// The same for the fields of an object.
+    pub fn scrub_map(&self, map: &mut Map<String, Value>) {
+        let spoiled = map.keys().any(|key| self.spoils(key));
+        if spoiled {
+            *map = std::mem::take(map)
+                .into_iter()
+                .map(|(key, value)| {
+                    let clean = if self.spoils(&key) {
+                        self.scrub(key.as_bytes())
+                    } else {
+                        Cow::Borrowed(key.as_bytes())
+                    };
+                    (String::from_utf8_lossy(&clean).into_owned(), value)
+                })
+                .collect();
+        }
+        map.values_mut().for_each(|value| self.scrub_value(value));
+    }
+
+    fn spoils(&self, key: &str) -> bool {
+        let plain = key.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        !plain && matches!(self.scrub(key.as_bytes()), Cow::Owned(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn redactor(secrets: &[&str]) -> Redactor {
+        let mut redactor = Redactor::default();
+        secrets.iter().for_each(|secret| redactor.add(secret));
+        redactor
+    }
+
+    fn scrubbed(secrets: &[&str], message: &Value) -> Value {
+        serde_json::from_slice(&redactor(secrets).scrub_json(message.to_string().as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn r000_62_strings_and_keys_of_content_lose_their_secrets_in_every_spelling() {
+        let message = json!({"method": "bb/events", "params": {
+            "text": "is tok-1\"2 3", "nested": "{\"t\":\"tok-1\\\"2 3\"}", "payload": {"tok-1\"2 3": 1}}});
+        let expected = json!({"method": "bb/events", "params": {
+            "text": "is [redacted]", "nested": "{\"t\":\"[redacted]\"}", "payload": {"[redacted]": 1}}});
+        assert_eq!(scrubbed(&["tok-1\"2 3"], &message), expected);
+    }
+
+    #[test]
+    fn a_token_that_is_a_word_or_a_number_of_the_protocol_breaks_no_message() {
+        let message =
+            json!({"jsonrpc": "2.0", "id": "jsonrpc", "method": "bb/events", "params": {"fromSeq": 1234567}});
+        for token in ["jsonrpc", "method", "params", "bb/events", "fromSeq", "1234567"] {
+            assert_eq!(scrubbed(&[token], &message), message, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_message_without_a_secret_is_not_copied_and_text_is_text() {
+        let redactor = redactor(&["secret-1"]);
+        assert!(matches!(redactor.scrub_json(b"{}"), Cow::Borrowed(_)));
+        assert_eq!(&*redactor.scrub_json(b"no json: secret-1"), b"no json: [redacted]");
+    }
+}
