@@ -2,6 +2,7 @@
 
 mod ask;
 mod configuration;
+mod delivery;
 mod edits;
 mod envelope;
 mod harness;
@@ -10,3 +11,4 @@ mod lsp_edge;
 mod model;
 mod progress;
 mod sessions;
+mod settings;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -53,6 +53,8 @@ pub struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     held_stdout: RefCell<Option<ChildStdout>>,
+    /// Whether nobody reads stdout for now.
+    paused: Arc<(Mutex<bool>, Condvar)>,
     to_inbox: mpsc::Sender<Value>,
     inbox: Receiver<Value>,
     /// Everything received so far, in order.
@@ -100,6 +102,7 @@ impl Server {
             child,
             stdin,
             held_stdout: RefCell::new(stdout),
+            paused: Arc::default(),
             to_inbox,
             inbox,
             received: RefCell::default(),
@@ -155,14 +158,24 @@ impl Server {
     pub fn read_on(&self) {
         let Some(stdout) = self.held_stdout.borrow_mut().take() else { return };
         let to_inbox = self.to_inbox.clone();
+        let paused = Arc::clone(&self.paused);
         std::thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
             while let Some(message) = read_frame(&mut reader) {
                 if to_inbox.send(message).is_err() {
                     return;
                 }
+                let (flag, changed) = &*paused;
+                drop(changed.wait_while(flag.lock().expect("the flag"), |paused| *paused));
             }
         });
+    }
+
+    /// Stops reading stdout after the next frame at the latest, or goes on.
+    pub fn pause_reading(&self, pause: bool) {
+        let (flag, changed) = &*self.paused;
+        *flag.lock().expect("the flag") = pause;
+        changed.notify_all();
     }
 
     /// Closes our end of stdout, which nobody may read yet.
@@ -349,6 +362,7 @@ impl Drop for Server {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.pause_reading(false);
         // What nobody waited for must fit the contract as well.
         if !std::thread::panicking() {
             self.received();
