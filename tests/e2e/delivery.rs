@@ -116,7 +116,8 @@ fn a_client_that_only_applies_changes_has_the_view() {
 
 #[test]
 fn an_editor_that_does_not_read_gets_every_event_once_and_a_view_that_is_true() {
-    const PIECES: usize = 3_000;
+    // So many that what is read again from the journal is more than one portion of it.
+    const PIECES: usize = 6_000;
     let command = json!({ "command": "true", "reason": "to see" });
     let mut pieces: Vec<Step> = (0..PIECES).map(|n| Step::Text(format!("{n} "))).collect();
     pieces.push(Step::Call("run_command", command.clone()));
