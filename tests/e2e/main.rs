@@ -5,6 +5,7 @@ mod configuration;
 mod delivery;
 mod edits;
 mod envelope;
+mod files;
 mod harness;
 mod hostile_workspace;
 mod lsp_edge;
