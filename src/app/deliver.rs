@@ -13,7 +13,7 @@ use super::record::Ask;
 use super::state::App;
 use super::wire_out;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::{NormalizedEvent, SessionEvent};
+use crate::domain::event::NormalizedEvent;
 use crate::domain::view::{Block, Lane, coalesce};
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 

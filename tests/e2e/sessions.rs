@@ -131,15 +131,14 @@ fn r000_22_a_list_tells_title_status_and_time() {
 #[test]
 fn newest_sessions_are_listed_first() {
     let mut server = Server::ready(Options::default());
-    let older = server.session();
-    let newer = server.session();
-    server.turn(&older, "where is main?");
-    server.turn(&newer, "where is main?");
-    server.turn(&older, "where is main?");
-    let listed = server.ask("bb/listSessions", json!({}));
-    let ids: Vec<&Value> =
-        listed["sessions"].as_array().expect("sessions").iter().map(|s| &s["sessionId"]).collect();
-    assert_eq!(ids, [older.as_str(), newer.as_str()]);
+    let (one, two) = (server.session(), server.session());
+    for (asked, other) in [(&one, &two), (&two, &one), (&one, &two)] {
+        server.turn(asked, "where is main?");
+        let listed = server.ask("bb/listSessions", json!({}));
+        let listed = listed["sessions"].as_array().expect("sessions");
+        let ids: Vec<&Value> = listed.iter().map(|session| &session["sessionId"]).collect();
+        assert_eq!(ids, [asked.as_str(), other.as_str()]);
+    }
 }
 
 #[test]
@@ -418,6 +417,9 @@ fn events_are_read_again_in_pages_exactly_as_they_were_sent() {
         let body = server.ask("bb/eventBody", json!({ "sessionId": session, "seq": seq }));
         assert_eq!(body["event"], sent[seq as usize - 1]);
     }
+    let last_but_one = json!({ "sessionId": session, "fromSeq": end - 1, "limit": 1 });
+    let page = server.ask("bb/events/read", last_but_one);
+    assert_eq!((&page["events"], &page["hasMore"]), (&json!([sent[end as usize - 2]]), &json!(true)));
     let beyond = server.ask("bb/events/read", json!({ "sessionId": session, "fromSeq": end + 1 }));
     assert_eq!(beyond, json!({ "events": [], "hasMore": false }));
 

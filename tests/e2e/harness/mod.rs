@@ -447,6 +447,7 @@ impl Drop for Server {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.resume();
         // What nobody waited for must fit the contract as well.
         if !std::thread::panicking() {
             self.received();

@@ -58,10 +58,13 @@ impl Server {
     /// Waits for the next event of a session that fits, later than the last one that was given.
     pub fn wait_event(&self, session: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let last = self.seen.borrow().get(session).copied().unwrap_or(0);
+        let mut from = 0;
         let event = self.wait_until(&format!("an event ({what})"), |received| {
-            events_of(received, session)
+            let found = events_of(&received[from..], session)
                 .find(|event| event["seq"].as_u64().is_some_and(|seq| seq > last) && fits(event))
-                .cloned()
+                .cloned();
+            from = received.len();
+            found
         });
         self.seen.borrow_mut().insert(session.to_owned(), event["seq"].as_u64().unwrap_or(0));
         event
