@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use tokio::time::{Duration, Instant};
 
-use super::live::{CHECKPOINT_EVENTS, Flow};
+use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, Flow};
 use super::ports::{BatchRow, BlockRow, Commit, Journal, JournalError};
 use super::record::Ask;
 use super::state::App;
@@ -52,6 +52,7 @@ impl App {
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
         live.changes.extend(changes);
+        live.since_checkpoint += text.len();
         let verdict = live.batcher.push(now, &text, event.seq);
         if matches!(verdict, Verdict::FlushNow) {
             self.flush(session_id);
@@ -95,7 +96,7 @@ impl App {
         self.checkpoint(session_id);
     }
 
-    /// Writes the view's changed blocks and reducer state, at the end of a turn and every `CHECKPOINT_EVENTS`. Only on top
+    /// Writes the view's changed blocks and reducer state, at the end of a turn and now and then within one. Only on top
     /// of a journal that has everything: blocks stay in memory until they are stored.
     fn checkpoint(&mut self, session_id: &str) {
         if !self.unwritten.is_empty() {
@@ -108,10 +109,12 @@ impl App {
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = session.record.open_turn.is_none();
         let behind = live.flushed - live.checkpoint;
-        if live.flushed != live.head || behind == 0 || (behind < CHECKPOINT_EVENTS && !idle) {
+        let worth = behind >= CHECKPOINT_EVENTS
+            && live.since_checkpoint >= live.checkpoint_bytes.min(CHECKPOINT_BYTES);
+        if live.flushed != live.head || behind == 0 || !(worth || idle) {
             return;
         }
-        let blocks = live
+        let blocks: Vec<BlockRow> = live
             .dirty
             .iter()
             .map(|(lane, ord, id, block)| BlockRow {
@@ -127,6 +130,13 @@ impl App {
             view: serde_json::to_vec(&(&live.view, &live.dirty)).ok().map(|state| (live.head, state)),
             ..Commit::default()
         };
+        let bytes = commit
+            .blocks
+            .iter()
+            .filter_map(|row| row.block.as_ref())
+            .chain(commit.view.as_ref().map(|(_, state)| state));
+        live.checkpoint_bytes = bytes.map(Vec::len).sum();
+        live.since_checkpoint = 0;
         match journal.commit(&commit) {
             Ok(()) => {
                 live.checkpoint = live.head;

@@ -10,9 +10,12 @@ use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
 
-/// Events after which the view is written to the journal even within a turn. On start at most so many are reduced
-/// again, which takes about a millisecond.
+/// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
 pub const CHECKPOINT_EVENTS: u64 = 256;
+
+/// Bytes of events after which it is written in any case. On start at most about so many are reduced again, which takes
+/// some ten milliseconds.
+pub const CHECKPOINT_BYTES: usize = 1 << 20;
 
 /// Everything of a loaded session that is not in its record.
 pub struct Live {
@@ -26,6 +29,11 @@ pub struct Live {
     pub dirty: DirtyBlocks,
     /// `seq` of the last checkpoint of the view.
     pub checkpoint: u64,
+    /// Bytes of the events since then.
+    pub since_checkpoint: usize,
+    /// Bytes that the last checkpoint wrote. A long answer that streams is in each of them as a whole; written every few
+    /// events it would cost the square of its length.
+    pub checkpoint_bytes: usize,
     /// Events on their way to the journal.
     pub batcher: Batcher,
     /// Changes that the events in `batcher` made.

@@ -168,6 +168,8 @@ impl App {
             view,
             dirty,
             checkpoint,
+            since_checkpoint: 0,
+            checkpoint_bytes: 0,
             batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
             changes: Vec::new(),
             ledger: Vec::new(),

@@ -18,7 +18,7 @@ use crate::domain::policy::redact::Redactor;
 
 /// Bytes of `bb/*` frames that may wait. The journal holds the rest, so a few dozen batches are enough to keep a pipe busy
 /// and little enough that an editor that wakes up does not read stale minutes first.
-const PUSH_BYTES: usize = 4 << 20;
+const PUSH_BYTES: usize = 2 << 20;
 
 /// Frames of `bb/*` that may wait, so that tiny ones do not hide behind the bound of bytes.
 const PUSH_FRAMES: usize = 4_096;

@@ -13,8 +13,12 @@ use super::harness::{Options, Server};
 /// Tokens of one turn.
 const TOKENS: usize = 200_000;
 
-/// What the server may grow by while nobody reads, in KiB.
+/// What the server may grow by while nobody reads and one turn floods, in KiB.
 const GROWTH_KIB: u64 = 16 << 10;
+
+/// The same for ten turns. Measured, it goes up and down by a few MiB from turn to turn and does not grow with them: the
+/// text of one answer and its copies on their way to the journal, in what the allocator keeps.
+const GROWTH_TEN_TURNS_KIB: u64 = 24 << 10;
 
 /// For a flood in a build without optimisation on a busy machine.
 const LONG: Duration = Duration::from_secs(240);
@@ -68,7 +72,7 @@ fn largest_while_written(server: &Server, model: &Model) -> u64 {
 }
 
 #[cfg(target_os = "linux")]
-fn stalled_flood(turns: usize) {
+fn stalled_flood(turns: usize, growth_kib: u64) {
     let model = model();
     let (mut server, session, mut client) = warm(&model);
     let before = server.rss_kib();
@@ -92,7 +96,7 @@ fn stalled_flood(turns: usize) {
     }
     let grown = largest.saturating_sub(before);
     println!("resident: {before} KiB before, {largest} KiB at most, {grown} KiB more, in {turns} turn(s)");
-    assert!(grown <= GROWTH_KIB, "the server grew by {grown} KiB while nobody read");
+    assert!(grown <= growth_kib, "the server grew by {grown} KiB while nobody read");
 
     server.resume();
     for id in &asked {
@@ -129,14 +133,14 @@ fn uuid(at: usize) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_nobody_reads_costs_bounded_memory_and_loses_nothing() {
-    stalled_flood(1);
+    stalled_flood(1, GROWTH_KIB);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "two million tokens take minutes without optimisation; run it by name"]
 fn two_million_tokens_nobody_reads_cost_bounded_memory() {
-    stalled_flood(10);
+    stalled_flood(10, GROWTH_TEN_TURNS_KIB);
 }
 
 #[test]

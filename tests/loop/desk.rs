@@ -176,6 +176,12 @@ impl Desk {
     }
 
     pub async fn finish(&self, session_id: &str, turn: u64, text: &str) {
+        self.conclude(session_id, text).await;
+        self.end(session_id, turn).await;
+    }
+
+    /// The final message, without the engine's word that the turn is over.
+    pub async fn conclude(&self, session_id: &str, text: &str) {
         let metadata = FinalMetadata {
             tokens_used: 1,
             files_modified: 0,
@@ -184,7 +190,6 @@ impl Desk {
             cancelled: false,
         };
         self.say(session_id, ServerMessage::MessageFinal { message: text.to_owned(), metadata }).await;
-        self.end(session_id, turn).await;
     }
 
     pub async fn end(&self, session_id: &str, turn: u64) {

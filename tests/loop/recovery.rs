@@ -55,6 +55,28 @@ async fn a_turn_that_was_cut_is_ended_once_its_ask_cancelled_and_its_queue_waits
 }
 
 #[tokio::test]
+async fn r000_73_a_turn_that_had_its_end_does_not_get_a_second_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.prompt(&session, "two").await;
+    desk.conclude(&session, "all").await;
+    let before = desk.events(&session).await;
+    assert_eq!(types(&before), ["local.prompt", "assistant.message_final"]);
+    desk.close().await;
+    for restart in 1..=2 {
+        let desk = Desk::at(dir.path(), Setup { first_id: restart * 1_000, ..Setup::default() });
+        assert_eq!(desk.events(&session).await, before, "start {restart}");
+        let listed = desk.ask("bb/listSessions", json!({})).await.unwrap();
+        assert_eq!(listed["sessions"][0]["status"], "idle");
+        let queue = desk.ask("bb/queue/list", json!({"sessionId": session})).await.unwrap();
+        assert_eq!(queue, json!({"items": [{"messageId": "two", "text": "two"}], "paused": true}));
+        desk.close().await;
+    }
+}
+
+#[tokio::test]
 async fn last_seen_replays_exactly_what_is_missing_and_says_when_it_cannot_know() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());

@@ -1,5 +1,7 @@
 //! `bb/sendMessage` and `bb/stop`: prompts, turns, and the queue between them.
 
+use std::collections::VecDeque;
+
 use serde_json::{Map, Value, json};
 
 use crate::app::ports::{Attachment, EngineCall, Prompt};
@@ -8,7 +10,7 @@ use crate::app::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
-use crate::domain::view::{BlockBody, Lane};
+use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
 use crate::protocol::settings::ModelSetting;
 use crate::protocol::{ErrorCode, WireError};
@@ -20,6 +22,9 @@ const PROMPT_BYTES: usize = 1 << 20;
 /// model's context.
 const HISTORY_BLOCKS: usize = 80;
 const HISTORY_BYTES: usize = 48 * 1024;
+
+/// Blocks of history that are read at a time.
+const HISTORY_PAGE: usize = 4;
 
 /// Characters of a session's title.
 const TITLE_CHARS: usize = 80;
@@ -170,9 +175,7 @@ impl App {
 
     /// Earlier turns as pairs of what was asked and answered, oldest first.
     fn history(&mut self, session_id: &str) -> Vec<(String, String)> {
-        let blocks = self
-            .lane_page(session_id, Lane::Chat, None, HISTORY_BLOCKS)
-            .map_or_else(|_| Vec::new(), |page| page.0);
+        let blocks = self.newest_blocks(session_id);
         let mut turns: Vec<(String, String)> = Vec::new();
         for block in blocks {
             match block.body {
@@ -195,6 +198,32 @@ impl App {
             })
             .count();
         turns.split_off(turns.len() - kept)
+    }
+
+    /// The newest blocks of the transcript, oldest first: a few at a time and no more than can matter, since each may hold
+    /// a long answer.
+    fn newest_blocks(&mut self, session_id: &str) -> VecDeque<Block> {
+        let mut blocks: VecDeque<Block> = VecDeque::new();
+        let mut bytes = 0;
+        while blocks.len() < HISTORY_BLOCKS && bytes <= HISTORY_BYTES {
+            let before = blocks.front().map(|block| block.id.clone());
+            let Ok((page, has_more)) =
+                self.lane_page(session_id, Lane::Chat, before.as_deref(), HISTORY_PAGE)
+            else {
+                break;
+            };
+            for block in page.into_iter().rev() {
+                bytes += match &block.body {
+                    BlockBody::User { text, .. } | BlockBody::Assistant { text, .. } => text.len(),
+                    _ => 0,
+                };
+                blocks.push_front(block);
+            }
+            if !has_more {
+                break;
+            }
+        }
+        blocks
     }
 
     pub(in crate::app) fn stop(&mut self, session_id: &str) -> Result<StopResult, WireError> {

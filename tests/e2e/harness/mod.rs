@@ -41,7 +41,8 @@ pub struct Options {
     pub hold_stdout: bool,
     /// Program and arguments that start the binary, which is their last argument; for limits and redirections.
     pub launcher: Vec<String>,
-    /// Keep every frame as it came, for `Server::frames`.
+    /// Keep every frame as it came, for `Server::frames`. The parsed messages then lack streamed text, which would take
+    /// gigabytes in a flood.
     pub keep_frames: bool,
 }
 
@@ -193,8 +194,11 @@ impl Server {
             let mut reader = BufReader::new(stdout);
             loop {
                 gate.pass();
-                let Some((message, body)) = read_frame(&mut reader) else { return };
+                let Some((mut message, body)) = read_frame(&mut reader) else { return };
                 if keep {
+                    if let Some(Value::Array(events)) = message.pointer_mut("/params/events") {
+                        events.retain(|event| event["class"] != "transcript.assistant_stream");
+                    }
                     frames.lock().unwrap().push(body);
                 }
                 if to_inbox.send(message).is_err() {
