@@ -3,6 +3,8 @@
 //! Owns the rule that every event is in the journal before anyone is told, and that nothing is lost or doubled when the
 //! outbox is full: a session then falls behind and is refilled from the journal.
 
+use std::borrow::Cow;
+
 use tokio::time::{Duration, Instant};
 
 use super::live::{CHECKPOINT_EVENTS, Flow};
@@ -11,7 +13,8 @@ use super::record::Ask;
 use super::state::App;
 use super::wire_out;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::NormalizedEvent;
+use crate::domain::event::{NormalizedEvent, SessionEvent};
+use crate::domain::policy::redact::Redactor;
 use crate::domain::view::{Block, Lane, coalesce};
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 
@@ -33,10 +36,15 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        let event = event.sequenced(live.head);
+        let mut event = event.sequenced(live.head);
         // An event holds strings, numbers, maps and lists only, which always serialise.
-        let Ok(text) = serde_json::to_vec(&event) else { return };
-        let text = self.redactor.scrub(&text);
+        let Ok(mut text) = serde_json::to_vec(&event) else { return };
+        if matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
+            // The event itself, so that the view and the journal hold the same, and string by string, so that it stays
+            // an event.
+            hide(&self.redactor, &mut event);
+            text = serde_json::to_vec(&event).unwrap_or(text);
+        }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
@@ -58,16 +66,25 @@ impl App {
             batches.push(BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events });
         }
         let record_changed = std::mem::take(&mut live.record_changed);
-        let ledger = std::mem::take(&mut live.ledger);
+        let mut ledger = std::mem::take(&mut live.ledger);
+        for row in &mut ledger {
+            row.record = self.redactor.scrub_json(std::mem::take(&mut row.record));
+        }
         let prompts = std::mem::take(&mut live.prompts);
         if batches.is_empty() && !record_changed && ledger.is_empty() && prompts.is_empty() {
             return;
         }
         live.flushed = live.head;
+        // Only when it changed: it holds the queue, which may be large, and tokens change nothing in it.
+        let row = record_changed.then(|| {
+            let mut row = session.record.row(&workspace);
+            row.record = self.redactor.scrub_json(row.record);
+            row
+        });
         // What is not an event goes with the first batch, so that an ask and its ledger row are one transaction.
         let mut commit = Commit {
             session_id: session_id.to_owned(),
-            session: Some(session.record.row(&workspace)),
+            session: row,
             batch: batches.first().cloned(),
             ledger,
             prompts,
@@ -86,7 +103,7 @@ impl App {
 
     /// Writes the view's changed blocks and reducer state, at the end of a turn and every `CHECKPOINT_EVENTS`. Only on top
     /// of a journal that has everything: blocks stay in memory until they are stored.
-    fn checkpoint(&mut self, session_id: &str) {
+    pub(super) fn checkpoint(&mut self, session_id: &str) {
         if !self.unwritten.is_empty() {
             return;
         }
@@ -107,13 +124,17 @@ impl App {
                 lane,
                 ord,
                 id: id.to_owned(),
-                block: block.and_then(|block| serde_json::to_vec(block).ok()),
+                // Again, because a secret may have come in pieces.
+                block: block
+                    .and_then(|block| serde_json::to_vec(block).ok())
+                    .map(|block| self.redactor.scrub_json(block)),
             })
             .collect();
+        let state = serde_json::to_vec(&(&live.view, &live.dirty)).ok();
         let commit = Commit {
             session_id: session_id.to_owned(),
             blocks,
-            view: serde_json::to_vec(&(&live.view, &live.dirty)).ok().map(|state| (live.head, state)),
+            view: state.map(|state| (live.head, self.redactor.scrub_json(state))),
             ..Commit::default()
         };
         match journal.commit(&commit) {
@@ -127,14 +148,17 @@ impl App {
 
     /// One transaction, or its place in the line of those that the disk did not take.
     fn write(&mut self, commit: Commit) {
-        self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+        self.unwritten_bytes += weight(&commit);
         self.unwritten.push_back(commit);
+        self.write_waiting();
+    }
+
+    fn write_waiting(&mut self) {
         let Some(journal) = self.journal.as_mut() else { return };
         while let Some(first) = self.unwritten.front() {
             match journal.commit(first) {
                 Ok(()) => {
-                    self.unwritten_bytes -=
-                        first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+                    self.unwritten_bytes -= weight(first);
                     self.unwritten.pop_front();
                     if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
                         self.say(
@@ -176,6 +200,12 @@ impl App {
                 self.stop_turn(&session_id, "the journal cannot be written and too much waits in memory");
             }
         }
+    }
+
+    /// Forgets what waits for the disk of a session that is gone.
+    pub(super) fn drop_unwritten(&mut self, session_id: &str) {
+        self.unwritten.retain(|commit| commit.session_id != session_id);
+        self.unwritten_bytes = self.unwritten.iter().map(weight).sum();
     }
 
     /// `bb/events` and `bb/view` for batches that are in the journal.
@@ -233,10 +263,11 @@ impl App {
 
     /// Sends from the journal until the editor is level or the outbox is full again; then a snapshot of the view.
     pub(super) fn catch_up(&mut self, session_id: &str) {
+        let hears_events = self.hears.events;
         loop {
             let Some(live) = self.live_mut(session_id) else { return };
             let Flow::Behind { next_seq } = live.flow else { break };
-            if next_seq > live.flushed {
+            if next_seq > live.flushed || !hears_events {
                 live.flow = Flow::Direct;
                 break;
             }
@@ -244,12 +275,11 @@ impl App {
             if rows.is_empty() {
                 // The journal does not have what it was given: say so instead of going round.
                 self.gap(session_id, next_seq);
-                return;
+                break;
             }
             for row in rows {
                 let row = from_seq_on(row, next_seq);
-                let pushed =
-                    !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let pushed = self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
                 let Some(live) = self.live_mut(session_id) else { return };
                 if !pushed {
                     return;
@@ -344,17 +374,17 @@ impl App {
     pub(super) fn settle(&mut self) {
         let now = self.now_us();
         let due: Vec<String> = self
-            .sessions
+            .loaded
             .iter()
-            .filter(|(_, session)| {
-                session.live.as_ref().is_some_and(|live| {
+            .filter(|id| {
+                self.sessions.get(*id).and_then(|session| session.live.as_ref()).is_some_and(|live| {
                     live.batcher.due_us().is_some_and(|deadline| deadline <= now)
                         || (live.batcher.due_us().is_none() && live.record_changed)
                         || !live.ledger.is_empty()
                         || !live.prompts.is_empty()
                 })
             })
-            .map(|(id, _)| id.clone())
+            .cloned()
             .collect();
         for session_id in due {
             self.flush(&session_id);
@@ -374,19 +404,21 @@ impl App {
     /// When the next batch is due.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let next = self
-            .sessions
-            .values()
-            .filter_map(|session| session.live.as_ref().and_then(|live| live.batcher.due_us()))
+            .loaded
+            .iter()
+            .filter_map(|id| self.sessions.get(id)?.live.as_ref()?.batcher.due_us())
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }
 
     /// Everything that waits, now: at shutdown and exit.
     pub(super) fn flush_all(&mut self) {
-        let all: Vec<String> = self.sessions.keys().cloned().collect();
+        let all: Vec<String> = self.loaded.iter().cloned().collect();
         for session_id in all {
             self.flush(&session_id);
         }
+        // Also what waited for the disk, though nothing new came since.
+        self.write_waiting();
     }
 
     /// `bb/connection`, in order, kept when it does not fit.
@@ -431,6 +463,27 @@ impl App {
             running: active.map(|session| session.record.open_turn.is_some()),
             pending_permission_count: active
                 .map(|session| session.live.as_ref().map_or(0, |live| live.asks.len() as u64)),
+        }
+    }
+}
+
+/// About what a commit that waits for the disk costs in memory.
+fn weight(commit: &Commit) -> usize {
+    let events = commit.batch.as_ref().map_or(0, |batch| batch.events.len());
+    let record = commit.session.as_ref().map_or(0, |session| session.record.len());
+    let ledger: usize = commit.ledger.iter().map(|row| row.record.len()).sum();
+    256 + events + record + ledger
+}
+
+/// Takes the secrets out of what an engine or the user wrote.
+fn hide(redactor: &Redactor, event: &mut SessionEvent) {
+    redactor.scrub_text(&mut event.id);
+    event.payload.values_mut().for_each(|value| redactor.scrub_value(value));
+    if let Some(permission) = &mut event.permission {
+        redactor.scrub_text(&mut permission.title);
+        permission.options.iter_mut().for_each(|option| redactor.scrub_text(&mut option.label));
+        if let Some(rule) = &mut permission.rule {
+            redactor.scrub_text(&mut rule.pattern);
         }
     }
 }

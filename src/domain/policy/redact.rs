@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem;
+use serde_json::Value;
 
 /// What stands where a secret stood.
 const MARK: &[u8] = b"[redacted]";
@@ -56,6 +57,36 @@ impl Redactor {
             self.added += 1;
         }
         self.spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.finder.needle().len()));
+    }
+
+    /// A JSON text with `[redacted]` for every secret in its strings; names of fields and numbers stay, so that it still is
+    /// what it was. Text that is no JSON is scrubbed as bytes.
+    pub fn scrub_json(&self, json: Vec<u8>) -> Vec<u8> {
+        let scrubbed = match self.scrub(&json) {
+            Cow::Borrowed(_) => return json,
+            Cow::Owned(scrubbed) => scrubbed,
+        };
+        let Ok(mut value) = serde_json::from_slice::<Value>(&json) else { return scrubbed };
+        self.scrub_value(&mut value);
+        value.to_string().into_bytes()
+    }
+
+    /// Replaces every secret in the strings of a value.
+    pub fn scrub_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.scrub_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.scrub_value(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.scrub_value(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Replaces every secret in a text.
+    pub fn scrub_text(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.scrub(text.as_bytes()) {
+            // A secret is whole characters, so what is left is too.
+            *text = String::from_utf8_lossy(&clean).into_owned();
+        }
     }
 
     /// The bytes with `[redacted]` for every secret. Secrets that overlap are hidden together, so that no end of one
@@ -144,6 +175,17 @@ mod tests {
         assert_eq!(scrubbed(&["secret", "secret-long"], "my secret-long!"), "my [redacted]!");
         assert_eq!(scrubbed(&["abcdefgh", "defghijk"], "abcdefghijkl"), "[redacted]l");
         assert_eq!(scrubbed(&["aaaaaa"], "aaaaaaaaa."), "[redacted].");
+    }
+
+    #[test]
+    fn json_stays_json_and_keeps_its_numbers_and_names() {
+        let mut redactor = Redactor::default();
+        redactor.add("123456");
+        redactor.add("tok\"en-1");
+        let json = serde_json::json!({"a123456": 91_234_567, "b": ["x123456", "tok\"en-1"]});
+        let clean = redactor.scrub_json(json.to_string().into_bytes());
+        let expected = serde_json::json!({"a123456": 91_234_567, "b": ["x[redacted]", "[redacted]"]});
+        assert_eq!(serde_json::from_slice::<Value>(&clean).unwrap(), expected);
     }
 
     #[test]
