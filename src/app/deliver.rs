@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use tokio::time::{Duration, Instant};
 
-use super::live::{CHECKPOINT_EVENTS, Flow};
+use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, Flow};
 use super::ports::{BatchRow, BlockRow, Commit, Journal, JournalError};
 use super::record::Ask;
 use super::state::App;
@@ -114,7 +114,8 @@ impl App {
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = session.record.open_turn.is_none();
         let behind = live.flushed - live.checkpoint;
-        if live.flushed != live.head || behind == 0 || (behind < CHECKPOINT_EVENTS && !idle) {
+        let due = idle || behind >= CHECKPOINT_EVENTS || live.dirty.bytes() >= CHECKPOINT_BYTES;
+        if live.flushed != live.head || behind == 0 || !due {
             return;
         }
         let blocks = live

@@ -13,6 +13,9 @@ use crate::domain::view::{Change, DirtyBlocks, ViewState};
 /// again, which takes about a millisecond.
 pub const CHECKPOINT_EVENTS: u64 = 256;
 
+/// Bytes of changed blocks after which the view is written too, so that a few huge ones do not wait for the count.
+pub const CHECKPOINT_BYTES: usize = 8 << 20;
+
 /// Everything of a loaded session that is not in its record.
 pub struct Live {
     /// Last `seq` given out.

@@ -66,3 +66,18 @@ async fn the_record_of_a_session_is_written_when_it_changes_and_not_with_every_b
     assert_eq!(desk.events(&session).await.len(), 641);
     assert_eq!(faults.record_bytes.load(Ordering::SeqCst), before);
 }
+
+#[tokio::test]
+async fn large_blocks_are_stored_before_they_fill_the_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (open, faults) = Faults::over(dir.path());
+    let desk = Desk::with_journal(open, Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    let before = faults.checkpoints.load(Ordering::SeqCst);
+    for at in 0..30 {
+        desk.ask_to_run(&session, &format!("permission_{at}"), &"x".repeat(400_000)).await;
+    }
+    desk.caught_up().await;
+    assert!(faults.checkpoints.load(Ordering::SeqCst) > before, "12 MB of blocks wait in memory");
+}

@@ -18,6 +18,8 @@ pub struct Faults {
     pub broken_view: AtomicBool,
     /// Bytes of session records that were written.
     pub record_bytes: AtomicUsize,
+    /// Checkpoints of views that were written.
+    pub checkpoints: AtomicUsize,
     /// How often batches were read.
     pub reads: AtomicUsize,
 }
@@ -64,6 +66,7 @@ impl Journal for Faulty {
         }
         let record = commit.session.as_ref().map_or(0, |session| session.record.len());
         self.faults.record_bytes.fetch_add(record, Ordering::SeqCst);
+        self.faults.checkpoints.fetch_add(usize::from(commit.view.is_some()), Ordering::SeqCst);
         self.inner.commit(commit)
     }
     fn head(&mut self, session_id: &str) -> Result<u64, JournalError> {
