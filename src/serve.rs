@@ -3,6 +3,7 @@
 //! Owns the threads: this one reads frames, one writes them, one runs the loop and writes the journal, two run the engine.
 //! Decides nothing.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -60,6 +61,7 @@ impl Ambient for System {
 
 /// Serves one editor until the process ends. Returns only when it could not begin.
 pub fn serve(options: ServeOptions) -> ExitCode {
+    say_only_where_it_failed();
     let Ok(engine_runtime) = Builder::new_multi_thread()
         .worker_threads(ENGINE_THREADS)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -140,6 +142,17 @@ fn survive_file_limits(runtime: &tokio::runtime::Runtime) {
 
 #[cfg(not(unix))]
 fn survive_file_limits(_: &tokio::runtime::Runtime) {}
+
+/// The message of a panic may hold pieces of what was handled, a prompt or a token, and editors keep our stderr in a log.
+/// So only the place is said there. Not by the log: whoever panics may hold its lock.
+fn say_only_where_it_failed() {
+    std::panic::set_hook(Box::new(|failure| {
+        let place = failure.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
+        let text = format!("breadboard-ls failed inside{}; please report it.\n", place.unwrap_or_default());
+        // Nobody may read it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }));
+}
 
 /// The engine that the settings name. Only the embedded one is built in so far; the others are refused in one sentence, and
 /// everything that needs no engine works on.

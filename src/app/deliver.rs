@@ -7,13 +7,14 @@ use std::borrow::Cow;
 
 use tokio::time::{Duration, Instant};
 
-use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, Flow};
+use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES, Flow};
 use super::ports::{BatchRow, BlockRow, Commit, Journal, JournalError};
 use super::record::Ask;
 use super::state::App;
 use super::wire_out;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::NormalizedEvent;
+use crate::domain::event::{NormalizedEvent, SessionEvent};
+use crate::domain::policy::redact::Redactor;
 use crate::domain::view::{Block, Lane, coalesce};
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 
@@ -39,14 +40,10 @@ impl App {
         // An event holds strings, numbers, maps and lists only, which always serialise.
         let Ok(mut text) = serde_json::to_vec(&event) else { return };
         if matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
-            // The view is made from what is stored, so a secret reaches neither, and a replay gives the same view.
-            self.redactor.scrub_map(&mut event.payload);
-            if let Some(permission) = event.permission.as_mut() {
-                self.redactor.scrub_text(&mut permission.title);
-                permission.options.iter_mut().for_each(|option| self.redactor.scrub_text(&mut option.label));
-                permission.rule.iter_mut().for_each(|rule| self.redactor.scrub_text(&mut rule.pattern));
-            }
-            text = serde_json::to_vec(&event).unwrap_or_default();
+            // The event itself, so that the view and the journal hold the same, and string by string, so that it stays
+            // an event.
+            hide(&self.redactor, &mut event);
+            text = serde_json::to_vec(&event).unwrap_or(text);
         }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
@@ -76,10 +73,12 @@ impl App {
             return;
         }
         live.flushed = live.head;
+        // Only when it changed: it holds the queue, which may be large, and tokens change nothing in it.
+        let row = record_changed.then(|| session.record.row(&workspace));
         // What is not an event goes with the first batch, so that an ask and its ledger row are one transaction.
         let mut commit = Commit {
             session_id: session_id.to_owned(),
-            session: Some(session.record.row(&workspace)),
+            session: row,
             batch: batches.first().cloned(),
             ledger,
             prompts,
@@ -98,7 +97,7 @@ impl App {
 
     /// Writes the view's changed blocks and reducer state, at the end of a turn and now and then within one. Only on top
     /// of a journal that has everything: blocks stay in memory until they are stored.
-    fn checkpoint(&mut self, session_id: &str) {
+    pub(super) fn checkpoint(&mut self, session_id: &str) {
         if !self.unwritten.is_empty() {
             return;
         }
@@ -111,7 +110,8 @@ impl App {
         let behind = live.flushed - live.checkpoint;
         let worth = behind >= CHECKPOINT_EVENTS
             && live.since_checkpoint >= live.checkpoint_bytes.min(CHECKPOINT_BYTES);
-        if live.flushed != live.head || behind == 0 || !(worth || idle) {
+        let due = idle || worth || live.dirty.bytes() >= DIRTY_BYTES;
+        if live.flushed != live.head || behind == 0 || !due {
             return;
         }
         let blocks: Vec<BlockRow> = live
@@ -124,10 +124,11 @@ impl App {
                 block: block.and_then(|block| serde_json::to_vec(block).ok()),
             })
             .collect();
+        let state = serde_json::to_vec(&(&live.view, &live.dirty)).ok();
         let commit = Commit {
             session_id: session_id.to_owned(),
             blocks,
-            view: serde_json::to_vec(&(&live.view, &live.dirty)).ok().map(|state| (live.head, state)),
+            view: state.map(|state| (live.head, state)),
             ..Commit::default()
         };
         let bytes = commit
@@ -149,14 +150,17 @@ impl App {
     /// One transaction, or its place in the line of those that the disk did not take.
     fn write(&mut self, mut commit: Commit) {
         self.hide_secrets(&mut commit);
-        self.unwritten_bytes += commit.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+        self.unwritten_bytes += weight(&commit);
         self.unwritten.push_back(commit);
+        self.write_waiting();
+    }
+
+    fn write_waiting(&mut self) {
         let Some(journal) = self.journal.as_mut() else { return };
         while let Some(first) = self.unwritten.front() {
             match journal.commit(first) {
                 Ok(()) => {
-                    self.unwritten_bytes -=
-                        first.batch.as_ref().map_or(256, |batch| batch.events.len() + 256);
+                    self.unwritten_bytes -= weight(first);
                     self.unwritten.pop_front();
                     if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
                         self.say(
@@ -209,6 +213,12 @@ impl App {
                 self.stop_turn(&session_id, "the journal cannot be written and too much waits in memory");
             }
         }
+    }
+
+    /// Forgets what waits for the disk of a session that is gone.
+    pub(super) fn drop_unwritten(&mut self, session_id: &str) {
+        self.unwritten.retain(|commit| commit.session_id != session_id);
+        self.unwritten_bytes = self.unwritten.iter().map(weight).sum();
     }
 
     /// `bb/events` and `bb/view` for batches that are in the journal.
@@ -266,10 +276,11 @@ impl App {
 
     /// Sends from the journal until the editor is level or the outbox is full again; then a snapshot of the view.
     pub(super) fn catch_up(&mut self, session_id: &str) {
+        let hears_events = self.hears.events;
         loop {
             let Some(live) = self.live_mut(session_id) else { return };
             let Flow::Behind { next_seq } = live.flow else { break };
-            if next_seq > live.flushed {
+            if next_seq > live.flushed || !hears_events {
                 live.flow = Flow::Direct;
                 break;
             }
@@ -277,12 +288,11 @@ impl App {
             if rows.is_empty() {
                 // The journal does not have what it was given: say so instead of going round.
                 self.gap(session_id, next_seq);
-                return;
+                break;
             }
             for row in rows {
                 let row = from_seq_on(row, next_seq);
-                let pushed =
-                    !self.hears.events || self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let pushed = self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
                 let Some(live) = self.live_mut(session_id) else { return };
                 if !pushed {
                     return;
@@ -377,17 +387,17 @@ impl App {
     pub(super) fn settle(&mut self) {
         let now = self.now_us();
         let due: Vec<String> = self
-            .sessions
+            .loaded
             .iter()
-            .filter(|(_, session)| {
-                session.live.as_ref().is_some_and(|live| {
+            .filter(|id| {
+                self.sessions.get(*id).and_then(|session| session.live.as_ref()).is_some_and(|live| {
                     live.batcher.due_us().is_some_and(|deadline| deadline <= now)
                         || (live.batcher.due_us().is_none() && live.record_changed)
                         || !live.ledger.is_empty()
                         || !live.prompts.is_empty()
                 })
             })
-            .map(|(id, _)| id.clone())
+            .cloned()
             .collect();
         for session_id in due {
             self.flush(&session_id);
@@ -407,19 +417,21 @@ impl App {
     /// When the next batch is due.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let next = self
-            .sessions
-            .values()
-            .filter_map(|session| session.live.as_ref().and_then(|live| live.batcher.due_us()))
+            .loaded
+            .iter()
+            .filter_map(|id| self.sessions.get(id)?.live.as_ref()?.batcher.due_us())
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }
 
     /// Everything that waits, now: at shutdown and exit.
     pub(super) fn flush_all(&mut self) {
-        let all: Vec<String> = self.sessions.keys().cloned().collect();
+        let all: Vec<String> = self.loaded.iter().cloned().collect();
         for session_id in all {
             self.flush(&session_id);
         }
+        // Also what waited for the disk, though nothing new came since.
+        self.write_waiting();
     }
 
     /// `bb/connection`, in order, kept when it does not fit.
@@ -464,6 +476,27 @@ impl App {
             running: active.map(|session| session.record.open_turn.is_some()),
             pending_permission_count: active
                 .map(|session| session.live.as_ref().map_or(0, |live| live.asks.len() as u64)),
+        }
+    }
+}
+
+/// About what a commit that waits for the disk costs in memory.
+fn weight(commit: &Commit) -> usize {
+    let events = commit.batch.as_ref().map_or(0, |batch| batch.events.len());
+    let record = commit.session.as_ref().map_or(0, |session| session.record.len());
+    let ledger: usize = commit.ledger.iter().map(|row| row.record.len()).sum();
+    256 + events + record + ledger
+}
+
+/// Takes the secrets out of what an engine or the user wrote.
+fn hide(redactor: &Redactor, event: &mut SessionEvent) {
+    redactor.scrub_text(&mut event.id);
+    redactor.scrub_map(&mut event.payload);
+    if let Some(permission) = &mut event.permission {
+        redactor.scrub_text(&mut permission.title);
+        permission.options.iter_mut().for_each(|option| redactor.scrub_text(&mut option.label));
+        if let Some(rule) = &mut permission.rule {
+            redactor.scrub_text(&mut rule.pattern);
         }
     }
 }

@@ -26,7 +26,8 @@ pub struct EditWait {
     pub applied_hash: String,
 }
 
-/// An edit that waits for the text it replaces.
+/// An edit that waits for the text it replaces. It travels with the job that reads it, so that whatever drops the job
+/// answers its `Reply`.
 #[derive(Debug)]
 pub struct EditBase {
     uri: String,
@@ -38,15 +39,19 @@ pub struct EditBase {
 impl App {
     pub(super) fn wanted(&mut self, session_id: &str, want: Want) {
         tracing::debug!(session_id, "the engine wants something done in the workspace");
-        let refused = || {
-            WireError::new(
-                ErrorCode::UntrustedWorkspace,
-                "This workspace is not trusted, so nothing may be written or run in it; trust it first.",
-            )
-        };
+        // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
+        let runs = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
         match want {
+            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. }
+                if !runs || reply.is_abandoned() =>
+            {
+                reply.refuse(WireError::new(
+                    ErrorCode::Cancelled,
+                    "The turn that wanted this is over, so it was not done; ask again.",
+                ));
+            }
             Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } if !self.trusted => {
-                reply.refuse(refused())
+                reply.refuse(untrusted())
             }
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 self.apply_text(root, path, base_hash, text, reply);
@@ -91,11 +96,8 @@ impl App {
                 self.edit_in_editor(&uri, Some(document.version), &now, &text, reply);
             }
             (Some(uri), None, Some(base_hash)) if self.abilities.apply_edit => {
-                self.last_ask += 1;
-                let token = format!("edit-{}", self.last_ask);
-                let base = EditBase { uri, base_hash, text, reply };
-                self.edit_bases.insert(token.clone(), base);
-                self.files.submit(FileJob::Read { root, path, token }, self.overlay.clone());
+                let edit = Box::new(EditBase { uri, base_hash, text, reply });
+                self.files.submit(FileJob::Read { root, path, edit }, self.overlay.clone());
             }
             (_, None, base_hash) => {
                 self.files
@@ -105,9 +107,11 @@ impl App {
     }
 
     /// The text that an edit replaces was read from disk.
-    pub(super) fn edit_base_read(&mut self, token: &str, outcome: Result<Option<FileText>, WireError>) {
-        let Some(EditBase { uri, base_hash, text, reply }) = self.edit_bases.remove(token) else { return };
+    pub(super) fn edit_base_read(&mut self, edit: EditBase, outcome: Result<Option<FileText>, WireError>) {
+        let EditBase { uri, base_hash, text, reply } = edit;
         match outcome {
+            // Trust or the turn may have gone while the file was read.
+            Ok(_) if !self.trusted || reply.is_abandoned() => reply.refuse(untrusted()),
             Ok(Some(file)) if file.hash == base_hash => {
                 self.edit_in_editor(&uri, None, &file.text, &text, reply)
             }
@@ -169,6 +173,13 @@ impl App {
             .find(|(open, _)| uri::spelling(open) == wanted)
             .map(|(open, document)| (open.to_owned(), document.clone()))
     }
+}
+
+fn untrusted() -> WireError {
+    WireError::new(
+        ErrorCode::UntrustedWorkspace,
+        "This workspace is not trusted, so nothing may be written or run in it; trust it first.",
+    )
 }
 
 fn changed_since() -> WireError {

@@ -17,6 +17,9 @@ pub const CHECKPOINT_EVENTS: u64 = 256;
 /// some ten milliseconds.
 pub const CHECKPOINT_BYTES: usize = 1 << 20;
 
+/// Bytes of changed blocks after which the view is written too, so that a few huge ones do not wait for the count.
+pub const DIRTY_BYTES: usize = 8 << 20;
+
 /// Everything of a loaded session that is not in its record.
 pub struct Live {
     /// Last `seq` given out.

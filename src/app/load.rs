@@ -151,12 +151,14 @@ impl App {
         let head = journal.head(session_id).map_err(failed)?;
         let stored = journal.view(session_id).map_err(failed)?;
         let asks = journal.pending_asks(session_id).map_err(failed)?;
+        let mut anew = false;
         let (checkpoint, (view, dirty)) = match stored {
             Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
                 Ok(state) => (seq, state),
                 Err(error) => {
                     // The events are all there; only the reduced form has to be made again.
                     tracing::warn!(%error, "the stored view cannot be read and is made anew from the journal");
+                    anew = true;
                     (0, Default::default())
                 }
             },
@@ -194,7 +196,10 @@ impl App {
                 for event in super::deliver::split(&super::deliver::from_seq_on(row, live.head + 1)) {
                     let Ok(event) = serde_json::from_str::<SessionEvent>(event.get()) else { continue };
                     let changes = live.view.apply(&event);
-                    super::deliver::absorb(self.journal.as_mut(), session_id, &mut live, &changes);
+                    // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
+                    // the old numbering.
+                    let stored = if anew { None } else { self.journal.as_mut() };
+                    super::deliver::absorb(stored, session_id, &mut live, &changes);
                     live.head = event.seq;
                 }
             }
@@ -205,6 +210,11 @@ impl App {
         }
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.live = Some(Box::new(live));
+        }
+        self.loaded.insert(session_id.to_owned());
+        if anew {
+            // At once, so that the next start need not do it again.
+            self.checkpoint(session_id);
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl App {
             FileJobDone::Stored { session_id, outcome, reply } => {
                 reply.settle(outcome.and_then(|attachment| self.attachment_stored(&session_id, attachment)));
             }
-            FileJobDone::Read { token, outcome } => self.edit_base_read(&token, outcome),
+            FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use super::edits::EditBase;
 use super::inbox::{Folder, Reply};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::edits::overlay::Overlay;
@@ -372,8 +373,8 @@ pub enum FileJob {
         root: Option<String>,
         /// Relative to it.
         path: String,
-        /// Comes back with the text.
-        token: String,
+        /// What waits for the text; it comes back with it. Dropped, its engine hears `internal`.
+        edit: Box<EditBase>,
     },
     /// Runs a command in the workspace: own process group, no `BREADBOARD_*` and no token in its environment, time and
     /// output bounded; answers `{ exitCode, stdout, stderr, durationMs }`.
@@ -401,8 +402,8 @@ pub enum FileJobDone {
     },
     /// A text was read (or not).
     Read {
-        /// The job's token.
-        token: String,
+        /// What waited for the text.
+        edit: Box<EditBase>,
         /// The text, `None` when there is no such file.
         outcome: Result<Option<FileText>, WireError>,
     },

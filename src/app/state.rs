@@ -3,14 +3,13 @@
 //! Owns construction and the small questions every handler asks. What happens on an event is in `on_*`; how events leave
 //! is in `deliver`.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::editor_asks::PendingAsk;
-use super::edits::EditBase;
 use super::inbox::{EditorAbilities, Folder};
 use super::live::Live;
 use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox};
@@ -79,6 +78,8 @@ pub struct App {
     pub(super) abilities: EditorAbilities,
     pub(super) overlay: Arc<Overlay>,
     pub(super) sessions: BTreeMap<String, Session>,
+    /// Sessions that are in memory. With thousands in the list and a few in use, every event looks at the few only.
+    pub(super) loaded: BTreeSet<String>,
     pub(super) active: Option<String>,
     pub(super) hears: Hears,
     /// Whether a client of the `bb/*` surface is there; a plain LSP editor is not sent `bb/state`.
@@ -88,8 +89,6 @@ pub struct App {
     pub(super) connection_news: VecDeque<ConnectionParams>,
     pub(super) asks: HashMap<String, PendingAsk>,
     pub(super) last_ask: u64,
-    /// Edits that wait for the text they replace, by token.
-    pub(super) edit_bases: HashMap<String, EditBase>,
     pub(super) redactor: Redactor,
     /// Commits that the journal did not take; written first when it takes again.
     pub(super) unwritten: VecDeque<Commit>,
@@ -122,6 +121,7 @@ impl App {
             abilities: EditorAbilities::default(),
             overlay: Arc::new(Overlay::new()),
             sessions: BTreeMap::new(),
+            loaded: BTreeSet::new(),
             active: None,
             hears: Hears { events: true, view: true },
             greeted: false,
@@ -129,7 +129,6 @@ impl App {
             connection_news: VecDeque::new(),
             asks: HashMap::new(),
             last_ask: 0,
-            edit_bases: HashMap::new(),
             redactor: ports.redactor,
             unwritten: VecDeque::new(),
             unwritten_bytes: 0,

@@ -237,6 +237,10 @@ fn same_shape(given: &Value, understood: &Value) -> bool {
 }
 
 fn misfit(method: &str, mut text: String) -> WireError {
+    if method == SET_CREDENTIALS {
+        // What the parser says holds pieces of what was given, and here that is a token.
+        text = "a `scope` (`engine` or `model`) and a `token` (a string or null) are needed".to_owned();
+    }
     if text.len() > 300 {
         let cut = (0..=300).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(cut);
@@ -247,6 +251,9 @@ fn misfit(method: &str, mut text: String) -> WireError {
     )
 }
 
+/// The one method whose params are secret.
+const SET_CREDENTIALS: &str = "bb/setCredentials";
+
 /// The refusal of a method that there is not, in the caller's spelling.
 pub(super) fn unknown_method(method: &str) -> WireError {
     let short: String = method.chars().take(80).collect();
@@ -254,4 +261,27 @@ pub(super) fn unknown_method(method: &str) -> WireError {
         ErrorCode::UnknownMethod,
         format!("There is no method `{short}`; `initialize` announces the ones there are."),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn no_refusal_of_credentials_repeats_what_was_given() {
+        for params in [
+            json!({"scope": "SECRET-1", "token": "x"}),
+            json!({"scope": {"SECRET-1": 1}, "token": "x"}),
+            json!({"scope": "model", "token": ["SECRET-1"]}),
+            json!({"scope": "model", "token": {"SECRET-1": "SECRET-1"}}),
+            json!({"token": "SECRET-1"}),
+            json!(["SECRET-1"]),
+            json!("SECRET-1"),
+        ] {
+            let refused = Request::parse("bb/setCredentials", params.clone()).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidParams);
+            assert!(!refused.message.contains("SECRET-1"), "{params}: {}", refused.message);
+        }
+    }
 }

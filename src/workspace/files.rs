@@ -158,10 +158,10 @@ impl Files for WorkspaceFiles {
                     }
                 });
             }
-            FileJob::Read { root, path, token } => {
+            FileJob::Read { root, path, edit } => {
                 let done = Arc::clone(&self.done);
                 self.work(waiting, move || {
-                    done(FileJobDone::Read { token, outcome: read(&roots, root.as_deref(), &path) });
+                    done(FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) });
                 });
             }
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
@@ -178,7 +178,7 @@ fn refuse(job: FileJob, done: &Done) {
         FileJob::StoreAttachment { session_id, reply, .. } => {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
-        FileJob::Read { token, .. } => done(FileJobDone::Read { token, outcome: Err(refused) }),
+        FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::List { reply, .. }
         | FileJob::Snippet { reply, .. }
         | FileJob::Write { reply, .. }

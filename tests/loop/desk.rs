@@ -13,7 +13,7 @@ use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::wire::desktop::{FinalMetadata, ServerMessage};
 use breadboard_ls::protocol::request::CredentialScope;
 use breadboard_ls::protocol::settings::{EngineKind, InitializationOptions, Overrides};
-use breadboard_ls::protocol::{Request, WireError};
+use breadboard_ls::protocol::{ErrorCode, Request, WireError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
@@ -101,11 +101,13 @@ pub struct Setup {
     pub trusted: bool,
     pub abilities: EditorAbilities,
     pub first_id: i64,
+    /// Whether there is an engine; else it is refused as one that is not built in is.
+    pub engine: bool,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { trusted: true, abilities: EditorAbilities::default(), first_id: 1 }
+        Self { trusted: true, abilities: EditorAbilities::default(), first_id: 1, engine: true }
     }
 }
 
@@ -123,7 +125,10 @@ impl Desk {
         let app = App::new(Ports {
             outbox: paper.clone(),
             open_journal,
-            open_engine: Box::new(move |_| Ok(Box::new(DeskEngine(engine_calls)) as Box<dyn Engine>)),
+            open_engine: Box::new(move |_| match setup.engine {
+                true => Ok(Box::new(DeskEngine(engine_calls)) as Box<dyn Engine>),
+                false => Err(WireError::new(ErrorCode::Unsupported, "There is no such engine.")),
+            }),
             files: Box::new(DeskFiles),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             overlay,

@@ -5,5 +5,8 @@ mod approvals;
 mod delivery;
 mod desk;
 mod disk;
+mod journal;
+mod late;
 mod prompts;
 mod recovery;
+mod redaction;

@@ -129,3 +129,35 @@ async fn a_deleted_session_is_gone_and_its_engine_may_speak_on() {
     let desk = Desk::at(dir.path(), Setup::default());
     assert_eq!(desk.ask("bb/listSessions", json!({})).await.unwrap(), json!({"sessions": []}));
 }
+
+#[tokio::test]
+async fn a_session_whose_first_task_is_refused_is_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let refused = desk.ask("bb/createSession", json!({"task": "x".repeat((1 << 20) + 1)})).await;
+    assert_eq!(refused.unwrap_err().code.as_str(), "too_large");
+    assert_eq!(desk.ask("bb/listSessions", json!({})).await.unwrap(), json!({"sessions": []}));
+}
+
+#[tokio::test]
+async fn what_waits_in_a_queue_is_bounded_in_bytes_also_when_it_is_edited() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.prompt(&session, "two").await;
+    let large = "x".repeat((1 << 20) + 1);
+    let edit = json!({"sessionId": session, "messageId": "two", "text": large});
+    assert_eq!(desk.ask("bb/queue/edit", edit).await.unwrap_err().code.as_str(), "too_large");
+    let whole = "x".repeat(1 << 20);
+    let mut taken = 0;
+    let refused = loop {
+        match desk.ask("bb/sendMessage", json!({"sessionId": session, "text": whole})).await {
+            Ok(_) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken < 64, "no bound");
+    };
+    assert_eq!(refused.code.as_str(), "overloaded");
+    assert!(taken >= 4, "{taken}");
+}

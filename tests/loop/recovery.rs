@@ -1,8 +1,11 @@
 //! What a restart finds: the same numbers, the same view, nothing doubled, and what was open settled once.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::json;
 
 use crate::desk::{Desk, Setup, types};
+use crate::journal::Faults;
 
 #[tokio::test]
 async fn a_restart_gives_the_same_epoch_events_and_view() {
@@ -98,4 +101,49 @@ async fn last_seen_replays_exactly_what_is_missing_and_says_when_it_cannot_know(
     let level = json!({"lastSeen": {"epoch": epoch, "sessions": {session.clone(): 3}}});
     let init = desk.ask("bb/init", level).await.unwrap();
     assert_eq!(init["resume"][&session], json!({"verdict": "complete", "events": 0}));
+}
+
+#[tokio::test]
+async fn a_view_that_cannot_be_read_is_made_anew_and_what_follows_stands_below_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.finish(&session, 1, "first").await;
+    desk.caught_up().await;
+    desk.close().await;
+    let (open, faults) = Faults::over(dir.path());
+    faults.broken_view.store(true, Ordering::SeqCst);
+    let desk = Desk::with_journal(open, Setup { first_id: 100, ..Setup::default() });
+    desk.prompt(&session, "two").await;
+    desk.finish(&session, 2, "second").await;
+    desk.caught_up().await;
+    let texts = async |desk: &Desk| -> Vec<String> {
+        let selected = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
+        let blocks = selected["view"]["lanes"]["chat"]["blocks"].as_array().unwrap().clone();
+        blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = ["one", "first", "two", "second"];
+    assert_eq!(texts(&desk).await, expected);
+    desk.close().await;
+    let desk = Desk::at(dir.path(), Setup { first_id: 1_000, ..Setup::default() });
+    assert_eq!(texts(&desk).await, expected);
+}
+
+#[tokio::test]
+async fn without_an_engine_a_queue_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.prompt(&session, "two").await;
+    desk.ask("bb/stop", json!({"sessionId": session})).await.unwrap();
+    desk.finish(&session, 1, "").await;
+    desk.caught_up().await;
+    desk.close().await;
+    let desk = Desk::at(dir.path(), Setup { first_id: 100, engine: false, ..Setup::default() });
+    let resumed = desk.ask("bb/queue/resume", json!({"sessionId": session})).await;
+    assert_eq!(resumed.unwrap_err().code.as_str(), "unsupported");
+    let queue = desk.ask("bb/queue/list", json!({"sessionId": session})).await.unwrap();
+    assert_eq!(queue, json!({"items": [{"messageId": "two", "text": "two"}], "paused": true}));
 }

@@ -41,15 +41,7 @@ impl App {
                 "The prompt is blank; type what you want to ask.",
             ));
         }
-        if text.len() > PROMPT_BYTES {
-            return Err(WireError::new(
-                ErrorCode::TooLarge,
-                format!(
-                    "The prompt has {} bytes and at most {PROMPT_BYTES} are taken; attach it as a file.",
-                    text.len()
-                ),
-            ));
-        }
+        fits_a_prompt(&text)?;
         self.load(&session_id)?;
         if let Err(error) = &self.engine {
             return Err(error.clone());
@@ -70,12 +62,10 @@ impl App {
         let busy = self.known(&session_id)?.record.open_turn.is_some();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
-            self.record_mut(&session_id)?.queue.push(prompt.clone()).map_err(|_| {
-                WireError::new(
-                    ErrorCode::Overloaded,
-                    "The queue of this session is full; wait for a turn to end or remove a prompt.",
-                )
-            })?;
+            self.record_mut(&session_id)?
+                .queue
+                .push(prompt.clone())
+                .map_err(|_| super::queue::queue_full())?;
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
@@ -272,7 +262,11 @@ impl App {
 
     /// Starts the next prompt of the queue, when nothing runs and the queue is not paused.
     pub(in crate::app) fn next_prompt(&mut self, session_id: &str) {
-        if self.closing || self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some()) {
+        // Without an engine the prompt stays where it is: taken out, it would begin a turn that nobody ends.
+        if self.closing
+            || self.engine.is_err()
+            || self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some())
+        {
             return;
         }
         let next = self.record_mut(session_id).ok().and_then(|record| record.queue.pop());
@@ -280,6 +274,20 @@ impl App {
             self.start_turn(session_id, prompt);
         }
     }
+}
+
+/// A prompt is text that a person could have typed.
+pub(super) fn fits_a_prompt(text: &str) -> Result<(), WireError> {
+    if text.len() <= PROMPT_BYTES {
+        return Ok(());
+    }
+    Err(WireError::new(
+        ErrorCode::TooLarge,
+        format!(
+            "The prompt has {} bytes and at most {PROMPT_BYTES} are taken; attach it as a file.",
+            text.len()
+        ),
+    ))
 }
 
 /// `local.turn_end`.

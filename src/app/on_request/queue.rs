@@ -1,7 +1,8 @@
 //! `bb/queue/*`: the prompts that wait, which the user can see and change.
 
+use super::prompts::fits_a_prompt;
 use crate::app::state::App;
-use crate::domain::delivery::queue::PromptQueue;
+use crate::domain::delivery::queue::{PromptQueue, QueueRefusal};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -15,23 +16,28 @@ impl App {
         let text = params.text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
             WireError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
         })?;
-        self.change_queue(&params.session_id, |queue| queue.edit(&id, text).is_ok())
+        fits_a_prompt(&text)?;
+        self.change_queue(&params.session_id, |queue| queue.edit(&id, text))
     }
 
     pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
         let id = message_id(params)?;
-        self.change_queue(&params.session_id, |queue| queue.move_before(id, params.before.as_deref()).is_ok())
+        self.change_queue(&params.session_id, |queue| queue.move_before(id, params.before.as_deref()))
     }
 
     pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
         let id = message_id(params)?;
-        self.change_queue(&params.session_id, |queue| queue.remove(id).is_ok())
+        self.change_queue(&params.session_id, |queue| queue.remove(id).map(drop))
     }
 
     pub(in crate::app) fn queue_resume(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+        self.known(&params.session_id)?;
+        if let Err(error) = &self.engine {
+            return Err(error.clone());
+        }
         let result = self.change_queue(&params.session_id, |queue| {
             queue.resume();
-            true
+            Ok(())
         })?;
         self.next_prompt(&params.session_id);
         self.queue_list(params).or(Ok(result))
@@ -40,18 +46,27 @@ impl App {
     fn change_queue(
         &mut self,
         session_id: &str,
-        change: impl FnOnce(&mut PromptQueue) -> bool,
+        change: impl FnOnce(&mut PromptQueue) -> Result<(), QueueRefusal>,
     ) -> Result<QueueResult, WireError> {
         self.load(session_id)?;
-        if !change(&mut self.record_mut(session_id)?.queue) {
-            return Err(WireError::new(
+        change(&mut self.record_mut(session_id)?.queue).map_err(|refusal| match refusal {
+            QueueRefusal::UnknownPrompt => WireError::new(
                 ErrorCode::NotFound,
                 "This prompt does not wait in the queue (any more); list the queue again.",
-            ));
-        }
+            ),
+            QueueRefusal::Full => queue_full(),
+        })?;
         self.flush(session_id);
         Ok(shown(&self.known(session_id)?.record.queue))
     }
+}
+
+/// No room in the queue.
+pub(super) fn queue_full() -> WireError {
+    WireError::new(
+        ErrorCode::Overloaded,
+        "The queue of this session is full; wait for a turn to end or remove a prompt.",
+    )
 }
 
 fn message_id(params: &QueueParams) -> Result<&str, WireError> {

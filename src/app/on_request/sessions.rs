@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::prompts::fits_a_prompt;
 use crate::app::live::Flow;
 use crate::app::ports::EngineCall;
 use crate::app::record::{Record, Settler};
@@ -110,6 +111,11 @@ impl App {
         if let Err(error) = &self.engine {
             return Err(error.clone());
         }
+        let task = params.task.filter(|task| !task.trim().is_empty());
+        if let Some(task) = &task {
+            // Before anything is made: a refusal leaves nothing behind.
+            fits_a_prompt(task)?;
+        }
         let session_id = self.ambient.fresh_id();
         let now = self.ambient.now_ms();
         let record = Record::new(session_id.clone(), now, params.model);
@@ -120,7 +126,7 @@ impl App {
             live.record_changed = true;
         }
         self.flush(&session_id);
-        if let Some(task) = params.task.filter(|task| !task.trim().is_empty()) {
+        if let Some(task) = task {
             self.send_message(SendMessageParams {
                 session_id: session_id.clone(),
                 text: task,
@@ -142,13 +148,10 @@ impl App {
         self.load(session_id)?;
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
-        let heard_before = self.live_mut(session_id).is_some_and(|live| live.attached);
         self.attach(session_id);
         let head = match self.live_mut(session_id) {
             Some(live) => {
-                if !heard_before {
-                    live.flow = Flow::Direct;
-                }
+                // Its flow stays: a client that is behind still gets every event it has not been sent.
                 live.view_stale = false;
                 live.head
             }
@@ -177,8 +180,9 @@ impl App {
         }
         self.flush(session_id);
         self.journal()?.delete_session(session_id).map_err(|error| journal_failed(&error))?;
-        self.unwritten.retain(|commit| commit.session_id != session_id);
+        self.drop_unwritten(session_id);
         self.sessions.remove(session_id);
+        self.loaded.remove(session_id);
         if self.active.as_deref() == Some(session_id) {
             self.active = None;
         }

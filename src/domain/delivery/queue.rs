@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Nobody reads what stands behind 256 prompts; past that a prompt is refused and the user is told.
 const LIMIT: usize = 256;
 
+/// Bytes of text that may wait: the whole queue is written again whenever it changes.
+const BYTES: usize = 8 << 20;
+
 /// One prompt that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,7 +26,7 @@ pub struct QueuedPrompt {
 /// Why the queue did not do what it was asked. Nothing changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueRefusal {
-    /// 256 prompts wait already.
+    /// 256 prompts or 8 MiB of text wait already.
     Full,
     /// No prompt in the queue has this message id.
     UnknownPrompt,
@@ -49,7 +52,8 @@ impl PromptQueue {
 
     /// Puts a prompt at the end.
     pub fn push(&mut self, prompt: QueuedPrompt) -> Result<(), QueueRefusal> {
-        if self.items.len() >= LIMIT {
+        let bytes: usize = self.items.iter().map(|item| item.text.len()).sum();
+        if self.items.len() >= LIMIT || bytes + prompt.text.len() > BYTES {
             return Err(QueueRefusal::Full);
         }
         self.items.push(prompt);
@@ -59,6 +63,11 @@ impl PromptQueue {
     /// Changes the text of a prompt.
     pub fn edit(&mut self, message_id: &str, text: String) -> Result<(), QueueRefusal> {
         let at = self.position(message_id)?;
+        let others: usize =
+            self.items.iter().map(|item| item.text.len()).sum::<usize>() - self.items[at].text.len();
+        if others + text.len() > BYTES {
+            return Err(QueueRefusal::Full);
+        }
         self.items[at].text = text;
         Ok(())
     }

@@ -209,13 +209,11 @@ impl Shared {
         state.model = resolved;
     }
 
-    /// The model of this moment with its token; building the client reads certificates, so this blocks.
-    fn model_in_use(&self) -> Option<Result<ModelInUse, ModelError>> {
-        let target = self.state().model.clone()?;
-        Some(target.and_then(|target| {
-            let token = self.state().tokens.for_target(&target)?;
-            Ok(ModelInUse { client: self.client()?, target, token })
-        }))
+    /// A model with its token of this moment; building the client reads certificates, so this blocks.
+    fn in_use(&self, target: Result<Target, ModelError>) -> Result<ModelInUse, ModelError> {
+        let target = target?;
+        let token = self.state().tokens.for_target(&target)?;
+        Ok(ModelInUse { client: self.client()?, target, token })
     }
 
     fn start(
@@ -226,6 +224,8 @@ impl Shared {
         history: Vec<(String, String)>,
     ) {
         let place = Arc::clone(&self.turns).try_acquire_owned();
+        // Now, not when the turn comes to it: the next session may set another model in between.
+        let model = self.state().model.clone();
         let begun = {
             let mut state = self.state();
             let session = state.sessions.entry(session_id.clone()).or_default();
@@ -256,9 +256,9 @@ impl Shared {
             // A task of its own, so that a panic in a turn ends this turn and nothing else.
             let work = shared.runtime.spawn(async move {
                 if greeting {
-                    port.say(own.hello()).await;
+                    port.say(hello(model.as_ref())).await;
                 }
-                let request = own.request(prompt, history).await;
+                let request = own.request(prompt, history, model).await;
                 turn::run(&port, request).await;
             });
             let failure = work.await.err().map(|_| {
@@ -282,11 +282,16 @@ impl Shared {
         let _ = self.reports.send(EngineReport::TurnEnded { session_id, turn, failure }).await;
     }
 
-    async fn request(self: &Arc<Self>, prompt: Prompt, history: Vec<(String, String)>) -> TurnRequest {
+    async fn request(
+        self: &Arc<Self>,
+        prompt: Prompt,
+        history: Vec<(String, String)>,
+        model: Option<Result<Target, ModelError>>,
+    ) -> TurnRequest {
         let Prompt { text, attachments, .. } = prompt;
         let shared = Arc::clone(self);
         let prepared = tokio::task::spawn_blocking(move || {
-            let model = shared.model_in_use();
+            let model = model.map(|target| shared.in_use(target));
             // Without a model nobody reads them.
             let attachments = if model.is_some() { attachments::read(&attachments) } else { Vec::new() };
             (model, attachments)
@@ -297,21 +302,6 @@ impl Shared {
             (Some(Err(error)), Vec::new())
         });
         TurnRequest { text, history, attachments, model }
-    }
-
-    fn hello(&self) -> ServerMessage {
-        let model = match &self.state().model {
-            Some(Ok(target)) => ModelInfo {
-                provider: target.provider.as_str().to_owned(),
-                model_name: target.name.clone(),
-                capabilities: vec!["chat".to_owned(), "tools".to_owned()],
-            },
-            Some(Err(_)) | None => {
-                ModelInfo { provider: "none".to_owned(), model_name: String::new(), capabilities: Vec::new() }
-            }
-        };
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        ServerMessage::Hello { server_info: ServerInfo { version, model, capabilities: capabilities() } }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply) {
@@ -326,7 +316,12 @@ impl Shared {
         self.runtime.spawn(async move {
             let _place = place;
             let own = Arc::clone(&shared);
-            let model = tokio::task::spawn_blocking(move || own.model_in_use()).await.unwrap_or(None);
+            let model = tokio::task::spawn_blocking(move || {
+                let target = own.state().model.clone();
+                target.map(|target| own.in_use(target))
+            })
+            .await
+            .unwrap_or(None);
             let listed = match model {
                 None => Ok(ModelsResult { models: Vec::new(), current: None }),
                 Some(Err(error)) => Err(error),
@@ -357,6 +352,21 @@ async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
 fn root(folder: Folder) -> Option<Root> {
     let Folder { uri, name, path } = folder;
     Some(Root { name, uri, path: path? })
+}
+
+fn hello(model: Option<&Result<Target, ModelError>>) -> ServerMessage {
+    let model = match model {
+        Some(Ok(target)) => ModelInfo {
+            provider: target.provider.as_str().to_owned(),
+            model_name: target.name.clone(),
+            capabilities: vec!["chat".to_owned(), "tools".to_owned()],
+        },
+        Some(Err(_)) | None => {
+            ModelInfo { provider: "none".to_owned(), model_name: String::new(), capabilities: Vec::new() }
+        }
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    ServerMessage::Hello { server_info: ServerInfo { version, model, capabilities: capabilities() } }
 }
 
 fn capabilities() -> Vec<String> {

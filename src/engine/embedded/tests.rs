@@ -379,3 +379,24 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         )
     );
 }
+
+#[tokio::test]
+async fn a_turn_uses_the_model_that_was_set_when_it_began() {
+    let mut bench = bench(false);
+    let call = |name: &str| {
+        let setting = ModelSetting {
+            provider: Some("openai".to_owned()),
+            name: name.to_owned(),
+            url: Some("http://127.0.0.1:9/v1".to_owned()),
+        };
+        EngineCall::SetModel(Some(setting))
+    };
+    bench.engine.call(call("first"));
+    bench.start(1, "hello");
+    // Another session begins before the turn's task ran once.
+    bench.engine.call(EngineCall::SetModel(None));
+    let (events, _, _) = bench.rest().await;
+    // Without a model the host answers by itself; with one that cannot be reached it says so.
+    let said = serde_json::to_string(&events.iter().map(|event| &event.payload).collect::<Vec<_>>()).unwrap();
+    assert!(said.contains("127.0.0.1:9"), "{said}");
+}
