@@ -13,7 +13,7 @@ use super::args::{DoctorArgs, overrides};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
 use super::exit::Exit;
-use super::handshake::{END, hello, initialize, start};
+use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::state_check::{look, state};
@@ -144,7 +144,7 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>) -> Visit {
         Ok(hello) => {
             let said = client.drain();
             let warnings = said.iter().filter_map(|raw| warning(raw)).collect();
-            let engine_error = said.iter().find_map(|raw| engine_error(raw));
+            let engine_error = engine_error(&mut client, &hello);
             Visit { met: Ok(Met { took, hello }), warnings, engine_error, client: Some(client) }
         }
         Err(error) => {
@@ -173,11 +173,15 @@ fn warning(raw: &str) -> Option<String> {
     (level <= 2).then(|| message.pointer("/params/message").and_then(Value::as_str).map(str::to_owned))?
 }
 
-/// Why the engine is not connected.
-fn engine_error(raw: &str) -> Option<String> {
-    let message: Value = serde_json::from_str(raw).ok()?;
-    let ours = message.get("method").and_then(Value::as_str) == Some("bb/connection");
-    ours.then(|| message.pointer("/params/lastError").and_then(Value::as_str).map(str::to_owned))?
+/// Why the engine is not connected. A session is refused then, with the reason; none is made.
+fn engine_error(client: &mut Client, hello: &InitResult) -> Option<String> {
+    if hello.engine.status != ConnectionStatus::Error {
+        return None;
+    }
+    match client.request("bb/createSession", json!({}), ANSWER) {
+        Err(ClientError::Refused(refusal)) => Some(refusal.message),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn server(took: Duration) -> Check {

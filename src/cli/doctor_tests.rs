@@ -90,9 +90,6 @@ fn only_warnings_of_the_server_are_listed() {
     assert_eq!(warning(&raw("window/logMessage", 1)).as_deref(), Some("m"));
     assert_eq!(warning(&raw("window/logMessage", 3)), None);
     assert_eq!(warning(&raw("bb/state", 1)), None);
-    let down = json!({"method": "bb/connection", "params": {"status": "error", "lastError": "no engine"}});
-    assert_eq!(engine_error(&down.to_string()).as_deref(), Some("no engine"));
-    assert_eq!(engine_error(&raw("window/showMessage", 1)), None);
 }
 
 #[test]

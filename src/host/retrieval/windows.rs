@@ -166,6 +166,14 @@ pub(super) fn without_overlap(mut all: Vec<Stretch>, most: usize) -> Vec<Stretch
                 if free && end - start < DEFINITION && stretch.score > kept[*one].score * 0.6 {
                     kept[*one].start = start;
                     kept[*one].end = end;
+                    // Of lines that lie in several definitions, the definition that fits nearly as well is named.
+                    if kept[*one].symbol.is_none()
+                        && stretch.symbol.is_some()
+                        && stretch.score > kept[*one].score * 0.75
+                    {
+                        kept[*one].symbol = stretch.symbol;
+                        kept[*one].focus = stretch.focus;
+                    }
                 }
             }
             _ => {}
@@ -218,6 +226,9 @@ mod tests {
         let stretch = |start, end, score| Stretch { start, end, focus: start, score, symbol: None };
         let merged = without_overlap(vec![stretch(1, 5, 2.0), stretch(4, 9, 1.9), stretch(20, 60, 1.0)], 3);
         assert_eq!(merged, [stretch(1, 9, 2.0), stretch(20, 60, 1.0)]);
+        let definition = Stretch { focus: 8, symbol: Some(3), ..stretch(7, 12, 1.8) };
+        let named = without_overlap(vec![stretch(1, 9, 2.0), definition], 3);
+        assert_eq!(named, [Stretch { focus: 8, symbol: Some(3), ..stretch(1, 12, 2.0) }]);
         assert_eq!(snippet(&lines, 5, 99), "fn f() {\n}");
     }
 }
