@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::args::{Cli, Command, ServeOptions, overrides};
+use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
 use self::doctor::Knowledge;
 pub use self::exit::Exit;
 use crate::host::models::{ModelChoice, Target};
@@ -39,6 +39,11 @@ where
     I: IntoIterator<Item: Into<OsString> + Clone>,
     S: FnOnce(ServeOptions) -> ExitCode,
 {
+    let argv: Vec<OsString> = argv.into_iter().map(Into::into).collect();
+    // What every editor says. The parser is not even touched then: its code would stay resident for nothing.
+    if argv.iter().skip(1).all(|argument| argument == "--stdio") {
+        return serve(ServeOptions { overrides: overrides(&ServerArgs::default(), environment) });
+    }
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
         Err(refusal) => {
