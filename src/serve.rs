@@ -73,6 +73,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     };
     survive_file_limits(&engine_runtime);
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
+    let direct = stdout.try_clone().ok();
     let (inbox, editor_events) = Inbox::new();
     let lifecycle = {
         let inbox = inbox.clone();
@@ -86,6 +87,10 @@ pub fn serve(options: ServeOptions) -> ExitCode {
             move || lifecycle.end(EndCause::StdoutDead),
         )
     };
+    #[cfg(unix)]
+    if let Some(pipe) = direct {
+        outbox.write_directly(pipe);
+    }
     let gate = Arc::new(LogGate::default());
     let log = LogLayer::new(Arc::clone(&outbox), Arc::clone(&gate));
     // A second subscriber in one process is refused, and then the first one stays.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -30,6 +30,9 @@ pub const ANSWERS_PAUSE: usize = 8 << 20;
 /// Log messages that may wait. They are best effort: further ones are counted, not kept.
 const LOG_FRAMES: usize = 256;
 
+/// Largest message that may skip the queue: with its header it fits into `PIPE_BUF`, 512 bytes at least and 4096 on Linux.
+const DIRECT_BYTES: usize = if cfg!(target_os = "linux") { 4_000 } else { 440 };
+
 /// About how much goes out with one write: what a Linux pipe holds.
 const WRITE_BYTES: usize = 64 << 10;
 
@@ -45,6 +48,8 @@ pub struct FrameOutbox {
     progress: Condvar,
     secrets: RwLock<Redactor>,
     hides: AtomicBool,
+    /// The same pipe, for answers that need no queue.
+    direct: OnceLock<File>,
 }
 
 /// Our stdout without the line buffer of the standard library, which would cut every write in two.
@@ -106,6 +111,7 @@ impl FrameOutbox {
             progress: Condvar::new(),
             secrets: RwLock::default(),
             hides: AtomicBool::new(false),
+            direct: OnceLock::new(),
         });
         let writer = Arc::clone(&outbox);
         let spawned = std::thread::Builder::new()
@@ -121,12 +127,39 @@ impl FrameOutbox {
     pub fn answer(&self, message: Vec<u8>) {
         let message = self.scrub(message);
         let mut queue = self.lock();
-        if queue.dead {
+        if queue.dead || self.wrote_directly(&queue, &message) {
             return;
         }
         queue.append(&message, Lane::Answer);
         drop(queue);
         self.work.notify_one();
+    }
+
+    /// From now on answers may go straight into this pipe, the one that `start` got, when nothing else waits or is being
+    /// written: an answer then needs no other thread to wake up. Anything but a pipe is not taken.
+    #[cfg(unix)]
+    pub fn write_directly(&self, pipe: File) {
+        let is_pipe = rustix::fs::fstat(&pipe).is_ok_and(|stat| {
+            rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
+        });
+        if is_pipe {
+            // Set once, at the start.
+            let _ = self.direct.set(pipe);
+        }
+    }
+
+    /// The caller holds the queue, so nobody else writes. A pipe that polls as writable takes a whole `PIPE_BUF` without
+    /// blocking (POSIX `write`; Linux and macOS poll by at least that much). An error is left to the writer thread, which
+    /// then meets it too and says so.
+    fn wrote_directly(&self, queue: &Queue, message: &[u8]) -> bool {
+        let Some(mut pipe) = self.direct.get() else { return false };
+        if queue.writing || !queue.segments.is_empty() || message.len() > DIRECT_BYTES || !has_room(pipe) {
+            return false;
+        }
+        let mut frame = Vec::with_capacity(message.len() + 32);
+        write_header(&mut frame, message.len());
+        frame.extend_from_slice(message);
+        pipe.write_all(&frame).is_ok()
     }
 
     /// Queues a log message if fewer than 256 wait; dropped ones are counted, and the next one that fits is preceded by a
@@ -270,6 +303,19 @@ impl Outbox for FrameOutbox {
         self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(&secret.0);
         self.hides.store(true, Ordering::Release);
     }
+}
+
+#[cfg(unix)]
+fn has_room(pipe: &File) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut polled = [PollFd::new(pipe, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents() == PollFlags::OUT
+}
+
+#[cfg(not(unix))]
+fn has_room(_: &File) -> bool {
+    false
 }
 
 impl Queue {

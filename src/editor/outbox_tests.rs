@@ -1,5 +1,6 @@
 //! The outbox against writers that read, wait and die.
 
+use std::io::Read as _;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 
@@ -228,4 +229,37 @@ fn measure_the_hot_lane() {
     {
         eprintln!("{rate:.0} frames of 200 bytes a second");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn answers_that_skip_the_queue_never_overtake_and_never_interleave() {
+    // Given a real pipe, which answers may go into directly.
+    let (reader, writer) = std::io::pipe().unwrap();
+    let writer = std::fs::File::from(std::os::fd::OwnedFd::from(writer));
+    let outbox = FrameOutbox::start(writer.try_clone().unwrap(), || true, || {});
+    outbox.write_directly(writer);
+    // When messages of both lanes are handed over, small ones and ones above what a pipe takes at once.
+    let sent: Vec<String> = (0..2_000)
+        .map(|at| format!("{{\"n\":{at},\"pad\":\"{}\"}}", "x".repeat(if at % 97 == 0 { 9_000 } else { at % 50 })))
+        .collect();
+    let expected: String = sent.iter().map(|message| frame(message)).collect();
+    let read = std::thread::spawn(move || {
+        let mut bytes = vec![0; expected.len()];
+        let mut reader = reader;
+        reader.read_exact(&mut bytes).unwrap();
+        (String::from_utf8(bytes).unwrap(), expected)
+    });
+    for (at, message) in sent.iter().enumerate() {
+        if at % 3 == 0 {
+            while !outbox.push(message.clone().into_bytes()) {
+                std::thread::yield_now();
+            }
+        } else {
+            outbox.answer(message.clone().into_bytes());
+        }
+    }
+    // Then they come out whole and in that order.
+    let (read, expected) = read.join().unwrap();
+    assert!(read == expected);
 }
