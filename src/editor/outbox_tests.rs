@@ -241,7 +241,9 @@ fn answers_that_skip_the_queue_never_overtake_and_never_interleave() {
     outbox.write_directly(writer);
     // When messages of both lanes are handed over, small ones and ones above what a pipe takes at once.
     let sent: Vec<String> = (0..2_000)
-        .map(|at| format!("{{\"n\":{at},\"pad\":\"{}\"}}", "x".repeat(if at % 97 == 0 { 9_000 } else { at % 50 })))
+        .map(|at| {
+            format!("{{\"n\":{at},\"pad\":\"{}\"}}", "x".repeat(if at % 97 == 0 { 9_000 } else { at % 50 }))
+        })
         .collect();
     let expected: String = sent.iter().map(|message| frame(message)).collect();
     let read = std::thread::spawn(move || {

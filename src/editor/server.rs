@@ -8,6 +8,7 @@
 use std::io::{self, BufReader, Read};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -41,12 +42,19 @@ const IN_FLIGHT: usize = 512;
 /// a hundred slow requests in a row do not keep the next one waiting for longer than a frame of a screen.
 const AT_ONCE: Duration = Duration::from_micros(150);
 
-/// Wakes the reader.
-struct Unpark(std::thread::Thread);
+/// How much of that it stays awake: falling asleep and being woken costs more than the loop takes for most requests.
+const AWAKE: Duration = Duration::from_micros(40);
 
-impl Wake for Unpark {
+/// Tells the reader that its answer may be there.
+struct Bell {
+    reader: std::thread::Thread,
+    rung: AtomicBool,
+}
+
+impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.rung.store(true, Ordering::Release);
+        self.reader.unpark();
     }
 }
 
@@ -262,14 +270,19 @@ impl Driver {
             self.answers.finish(&id, method, handled);
             return;
         }
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let until = Instant::now() + AT_ONCE;
+        let bell = Arc::new(Bell { reader: std::thread::current(), rung: AtomicBool::new(false) });
+        let waker = Waker::from(Arc::clone(&bell));
+        let begun = Instant::now();
         loop {
             if let Poll::Ready(handled) = handling.poll_unpin(&mut Context::from_waker(&waker)) {
                 return self.answers.finish(&id, method, handled);
             }
-            match until.checked_duration_since(Instant::now()) {
-                Some(left) => std::thread::park_timeout(left),
+            while !bell.rung.load(Ordering::Acquire) && begun.elapsed() < AWAKE {
+                std::hint::spin_loop();
+            }
+            match AT_ONCE.checked_sub(begun.elapsed()) {
+                Some(left) if !bell.rung.swap(false, Ordering::AcqRel) => std::thread::park_timeout(left),
+                Some(_) => {}
                 None => break,
             }
         }
