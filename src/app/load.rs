@@ -128,7 +128,7 @@ impl App {
         while next <= head {
             let rows = self.stored_batches(session_id, next, REPLAY_BYTES);
             let Some(last) = rows.last().map(|row| row.to_seq) else { return false };
-            let ended = rows.into_iter().flat_map(|row| super::deliver::split(&row)).any(|event| {
+            let ended = rows.into_iter().flat_map(|row| super::journalling::split(&row)).any(|event| {
                 serde_json::from_str::<SessionEvent>(event.get())
                     .is_ok_and(|event| event.class == EventClass::RunFinished && event.turn == Some(turn))
             });
@@ -193,7 +193,7 @@ impl App {
             let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
             let before = live.head;
             for row in rows {
-                for event in super::deliver::split(&super::deliver::from_seq_on(row, live.head + 1)) {
+                for event in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
                     let Ok(event) = serde_json::from_str::<SessionEvent>(event.get()) else { continue };
                     let changes = live.view.apply(&event);
                     // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
