@@ -13,7 +13,7 @@ use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::view::{DirtyBlocks, ViewState};
 use crate::protocol::WireError;
-use crate::protocol::settings::Settings;
+use crate::protocol::settings::{Delivery, DeliverySetting, Settings};
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
 const REPLAY_BYTES: usize = 1 << 20;
@@ -219,9 +219,14 @@ impl App {
         Ok(())
     }
 
-    /// New batching for every session.
-    pub(super) fn retime(&mut self) {
-        let delivery = self.delivery;
+    /// New batching for every session: these settings, and above them what the client asked for in `bb/init`.
+    pub(super) fn batch_by(&mut self, settings: Delivery) {
+        let wish = DeliverySetting { max_latency_ms: self.latency_wish, ..DeliverySetting::default() };
+        let delivery = settings.with(&wish);
+        if delivery == self.delivery {
+            return;
+        }
+        self.delivery = delivery;
         for session in self.sessions.values_mut() {
             if let Some(live) = session.live.as_deref_mut() {
                 live.batcher.set_limits(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::Event;
+use breadboard_ls::app::{EditorEvent, Event};
+use breadboard_ls::protocol::settings::{DeliverySetting, WorkspaceConfiguration};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};
@@ -132,4 +133,20 @@ async fn a_client_without_events_costs_no_reading_of_them() {
     assert_eq!(init["resume"][&session]["verdict"], "replayed");
     assert_eq!(desk.heard("bb/view").len(), 1);
     assert_eq!(faults.reads.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_the_client_asks_of_latency_stands_above_a_later_configuration() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    desk.ask("bb/init", json!({"subscribe": {"maxLatencyMs": 0}})).await.unwrap();
+    let slow = DeliverySetting { max_latency_ms: Some(1_000), ..DeliverySetting::default() };
+    desk.tell(EditorEvent::Configuration(WorkspaceConfiguration { delivery: Some(slow) }));
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    for _ in 0..3 {
+        desk.token(&session, "x").await;
+    }
+    desk.caught_up().await;
+    assert_eq!(desk.heard_events(&session).len(), 4);
 }
