@@ -22,7 +22,9 @@ pub const ENV_API_TOKEN: &str = "BREADBOARD_API_TOKEN";
     about = "The language server for coding agents.",
     long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
                   stdout. Options win over environment variables, those over the editor's initializationOptions.\n\n\
-                  Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token.",
+                  Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
+                  BREADBOARD_MODEL_TOKEN goes to the configured model URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
+                  GEMINI_API_KEY to their provider's own address only.",
     args_conflicts_with_subcommands = true
 )]
 pub struct Cli {

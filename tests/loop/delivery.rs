@@ -10,7 +10,7 @@ use crate::desk::{Desk, Setup};
 use crate::journal::Faults;
 
 #[tokio::test]
-async fn a_full_outbox_is_refilled_from_the_journal_without_holes_or_doubles() {
+async fn r000_50_a_full_outbox_is_refilled_from_the_journal_without_holes_or_doubles() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;
@@ -92,7 +92,7 @@ async fn selecting_a_session_that_is_behind_leaves_no_hole_in_its_events() {
 }
 
 #[tokio::test]
-async fn after_a_gap_that_the_journal_cannot_fill_the_view_goes_on_with_a_snapshot() {
+async fn r000_41_55_after_a_gap_that_the_journal_cannot_fill_the_view_goes_on_with_a_snapshot() {
     let dir = tempfile::tempdir().unwrap();
     let (open, faults) = Faults::over(dir.path());
     let desk = Desk::with_journal(open, Setup::default());

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_line_has_three_lines_of_context() {
+    fn r002_78_79_one_changed_line_has_three_lines_of_context() {
         let diff =
             unified_diff("src/a.rs", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), "1\n2\n3\n4\nV\n6\n7\n8\n9\n");
         assert_eq!(
