@@ -17,7 +17,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
 use crate::app::ports::{Ambient, Engine, Outbox, Secret};
 use crate::app::{App, Ports};
-use crate::cli::args::ServeOptions;
+use crate::cli::args::{
+    ENV_ANTHROPIC_KEY, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY, ServeOptions, TOKEN_VARIABLES,
+};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
@@ -34,15 +36,6 @@ const ENGINE_THREADS: usize = 2;
 
 /// Blocking threads of that runtime: searches, file jobs. Idle ones end.
 const BLOCKING_THREADS: usize = 16;
-
-/// Environment variables that hold a token of ours. What is in them never leaves the server.
-const TOKEN_VARIABLES: [&str; 5] = [
-    "BREADBOARD_API_TOKEN",
-    "BREADBOARD_MODEL_TOKEN",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "GEMINI_API_KEY",
-];
 
 /// Wall clock and UUIDs.
 #[derive(Debug, Clone, Copy)]
@@ -190,10 +183,10 @@ fn open_engine(
 fn tokens() -> HostTokens {
     let token = |name| std::env::var(name).ok().filter(|token| !token.is_empty()).map(Token);
     HostTokens {
-        openai: token("OPENAI_API_KEY"),
-        anthropic: token("ANTHROPIC_API_KEY"),
-        gemini: token("GEMINI_API_KEY"),
-        model: token("BREADBOARD_MODEL_TOKEN"),
+        openai: token(ENV_OPENAI_KEY),
+        anthropic: token(ENV_ANTHROPIC_KEY),
+        gemini: token(ENV_GEMINI_KEY),
+        model: token(ENV_MODEL_TOKEN),
     }
 }
 

@@ -50,6 +50,9 @@ const ROOMS: &[Room] = &[
             "std::fs",
             "std::net",
             "std::process",
+            // The loop owns its state: whoever needs a lock to reach it has a second owner.
+            "Mutex",
+            "RwLock",
             "reqwest",
             "rusqlite",
             "tower_lsp",

@@ -382,7 +382,7 @@ fn the_state_stays_small_however_long_the_session_is() {
 }
 
 #[test]
-fn a_very_long_answer_is_cut_once_and_says_so() {
+fn r000_68_a_very_long_answer_is_cut_once_and_says_so() {
     let mut view = empty_view();
     let mut state = ViewState::default();
     let token =

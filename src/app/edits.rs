@@ -13,7 +13,7 @@ use super::ports::{FileJob, FileText, Want};
 use super::state::App;
 use crate::domain::edits::overlay::OpenDocument;
 use crate::domain::edits::replace::replacement;
-use crate::domain::edits::text::hash;
+use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -84,7 +84,7 @@ impl App {
         match (uri, open, base_hash) {
             (_, Some((uri, document)), base_hash) => {
                 let now = document.text.to_string();
-                if base_hash.as_deref() != Some(hash(now.as_bytes()).as_str()) {
+                if base_hash.as_deref() != Some(content_hash(now.as_bytes()).as_str()) {
                     return reply.refuse(changed_since());
                 }
                 if !self.abilities.apply_edit {
@@ -135,7 +135,7 @@ impl App {
             json!({ "changes": { uri: [edit] } })
         };
         let params = json!({ "label": "BreadBoard", "edit": edit });
-        let wait = EditWait { reply, applied_hash: hash(new.as_bytes()) };
+        let wait = EditWait { reply, applied_hash: content_hash(new.as_bytes()) };
         self.ask_editor("workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
     }
 

@@ -279,3 +279,18 @@ impl Drop for Reply {
         self.finish(Err(WireError::internal()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Reply, WireError};
+
+    #[test]
+    fn r000_16_a_reply_gives_one_answer_and_internal_when_it_is_dropped_without_one() {
+        let (reply, mut answer) = Reply::new();
+        reply.answer(&1);
+        assert_eq!(answer.try_recv(), Ok(Ok(1.into())));
+        let (reply, mut answer) = Reply::new();
+        drop(reply);
+        assert_eq!(answer.try_recv(), Ok(Err(WireError::internal())));
+    }
+}

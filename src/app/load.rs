@@ -13,7 +13,7 @@ use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::view::{DirtyBlocks, ViewState};
 use crate::protocol::WireError;
-use crate::protocol::settings::Settings;
+use crate::protocol::settings::{Delivery, DeliverySetting, Settings};
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
 const REPLAY_BYTES: usize = 1 << 20;
@@ -128,7 +128,7 @@ impl App {
         while next <= head {
             let rows = self.stored_batches(session_id, next, REPLAY_BYTES);
             let Some(last) = rows.last().map(|row| row.to_seq) else { return false };
-            let ended = rows.into_iter().flat_map(|row| super::deliver::split(&row)).any(|event| {
+            let ended = rows.into_iter().flat_map(|row| super::journalling::split(&row)).any(|event| {
                 serde_json::from_str::<SessionEvent>(event.get())
                     .is_ok_and(|event| event.class == EventClass::RunFinished && event.turn == Some(turn))
             });
@@ -193,7 +193,7 @@ impl App {
             let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
             let before = live.head;
             for row in rows {
-                for event in super::deliver::split(&super::deliver::from_seq_on(row, live.head + 1)) {
+                for event in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
                     let Ok(event) = serde_json::from_str::<SessionEvent>(event.get()) else { continue };
                     let changes = live.view.apply(&event);
                     // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
@@ -219,9 +219,14 @@ impl App {
         Ok(())
     }
 
-    /// New batching for every session.
-    pub(super) fn retime(&mut self) {
-        let delivery = self.delivery;
+    /// New batching for every session: these settings, and above them what the client asked for in `bb/init`.
+    pub(super) fn batch_by(&mut self, settings: Delivery) {
+        let wish = DeliverySetting { max_latency_ms: self.latency_wish, ..DeliverySetting::default() };
+        let delivery = settings.with(&wish);
+        if delivery == self.delivery {
+            return;
+        }
+        self.delivery = delivery;
         for session in self.sessions.values_mut() {
             if let Some(live) = session.live.as_deref_mut() {
                 live.batcher.set_limits(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);

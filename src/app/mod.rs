@@ -7,6 +7,7 @@ mod deliver;
 mod editor_asks;
 mod edits;
 pub mod inbox;
+mod journalling;
 mod live;
 mod load;
 mod on_editor;
@@ -18,6 +19,7 @@ mod progress;
 mod record;
 mod run;
 mod state;
+mod tell;
 pub mod wire_out;
 
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};

@@ -48,11 +48,7 @@ impl App {
     /// Only harmless keys: in most editors this includes files of the repository.
     pub(super) fn configured(&mut self, configuration: &WorkspaceConfiguration) {
         let Some(setting) = &configuration.delivery else { return };
-        let delivery = self.settings.delivery.with(setting);
-        if delivery != self.delivery {
-            self.delivery = delivery;
-            self.retime();
-        }
+        self.batch_by(self.settings.delivery.with(setting));
     }
 
     fn trust(&mut self, trusted: bool) {

@@ -71,6 +71,8 @@ pub struct App {
     pub(super) epoch: String,
     pub(super) settings: Settings,
     pub(super) delivery: Delivery,
+    /// `maxLatencyMs` of `bb/init`: what the client said itself stands above every setting.
+    pub(super) latency_wish: Option<u64>,
     pub(super) trusted: bool,
     pub(super) folders: Vec<Folder>,
     pub(super) workspace: String,
@@ -113,6 +115,7 @@ impl App {
             engine: Err(WireError::internal()),
             epoch: String::new(),
             delivery: settings.delivery,
+            latency_wish: None,
             settings,
             trusted: false,
             folders: Vec::new(),

@@ -13,6 +13,17 @@ use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrid
 pub const ENV_API_URL: &str = "BREADBOARD_API_URL";
 /// Environment variable with the engine's token. There is no option for it: other users of a machine can read options.
 pub const ENV_API_TOKEN: &str = "BREADBOARD_API_TOKEN";
+/// Environment variable with the token of the model that is configured at start.
+pub const ENV_MODEL_TOKEN: &str = "BREADBOARD_MODEL_TOKEN";
+/// Environment variable with the key for OpenAI's own address.
+pub const ENV_OPENAI_KEY: &str = "OPENAI_API_KEY";
+/// Environment variable with the key for Anthropic's own address.
+pub const ENV_ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+/// Environment variable with the key for Gemini's own address.
+pub const ENV_GEMINI_KEY: &str = "GEMINI_API_KEY";
+/// Environment variables that hold a token of ours. What is in them never leaves the server.
+pub const TOKEN_VARIABLES: [&str; 5] =
+    [ENV_API_TOKEN, ENV_MODEL_TOKEN, ENV_OPENAI_KEY, ENV_ANTHROPIC_KEY, ENV_GEMINI_KEY];
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -22,7 +33,9 @@ pub const ENV_API_TOKEN: &str = "BREADBOARD_API_TOKEN";
     about = "The language server for coding agents.",
     long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
                   stdout. Options win over environment variables, those over the editor's initializationOptions.\n\n\
-                  Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token.",
+                  Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
+                  BREADBOARD_MODEL_TOKEN goes to the configured model URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
+                  GEMINI_API_KEY to their provider's own address only.",
     args_conflicts_with_subcommands = true
 )]
 pub struct Cli {

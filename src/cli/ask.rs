@@ -306,7 +306,29 @@ impl Turn {
                 };
                 return Ok(Next::Finished);
             }
-            _ => {}
+            EventClass::UserMessage
+            | EventClass::AssistantStream
+            | EventClass::ReasoningStream
+            | EventClass::ToolCall
+            | EventClass::ToolResult
+            | EventClass::ToolOutput
+            | EventClass::CheckpointList
+            | EventClass::CheckpointRestored
+            | EventClass::TaskEvent
+            | EventClass::SkillsCatalog
+            | EventClass::SkillsSelection
+            | EventClass::CtreeNode
+            | EventClass::CtreeSnapshot
+            | EventClass::RewardUpdate
+            | EventClass::RunLogLink
+            | EventClass::TurnStart
+            | EventClass::PlanUpdate
+            | EventClass::RetrievalStatus
+            | EventClass::PatchProposed
+            | EventClass::UsageUpdate
+            | EventClass::SessionLifecycle
+            | EventClass::Notice
+            | EventClass::UnknownEvent => {}
         }
         Ok(Next::Listen)
     }

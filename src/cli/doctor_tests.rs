@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::cli::args::ENV_API_TOKEN;
-use crate::cli::origin_check::{ENV_MODEL_TOKEN, token};
+use crate::cli::args::ENV_MODEL_TOKEN;
+use crate::cli::origin_check::token;
 use crate::cli::state_check::StateDir;
 use crate::protocol::settings::Overrides;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::args::ENV_API_TOKEN;
+use super::args::{ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY};
 use super::check::Check;
 use super::doctor::Knowledge;
 use super::proxy::{Proxies, masked};
@@ -15,13 +15,11 @@ use crate::protocol::settings::{EngineKind, Overrides};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
-/// Token of the model that is configured at start.
-pub const ENV_MODEL_TOKEN: &str = "BREADBOARD_MODEL_TOKEN";
 /// Keys of the providers; each goes to its provider's own origin only.
 const PROVIDER_KEYS: [(&str, &str); 3] = [
-    ("https://api.openai.com", "OPENAI_API_KEY"),
-    ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
-    ("https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
+    ("https://api.openai.com", ENV_OPENAI_KEY),
+    ("https://api.anthropic.com", ENV_ANTHROPIC_KEY),
+    ("https://generativelanguage.googleapis.com", ENV_GEMINI_KEY),
 ];
 
 /// The engine's url and its token, where one is set.

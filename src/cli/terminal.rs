@@ -5,6 +5,8 @@
 
 use std::io::IsTerminal;
 
+use crate::domain::policy::rearranging::rearranges;
+
 /// How one output looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -117,13 +119,9 @@ fn shown(ch: char) -> Option<char> {
         '\n' | '\t' => Some(ch),
         // C0, DEL and C1.
         _ if ch.is_control() => None,
-        '\u{200e}'
-        | '\u{200f}'
-        | '\u{061c}'
-        | '\u{2028}'
-        | '\u{2029}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),
+        // Marks of direction are harmless in a name, but a terminal may obey them.
+        '\u{200e}' | '\u{200f}' | '\u{061c}' => Some('\u{fffd}'),
+        _ if rearranges(ch) => Some('\u{fffd}'),
         _ => Some(ch),
     }
 }
@@ -154,7 +152,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn obeyed(ch: char) -> bool {
-        (ch.is_control() && ch != '\n' && ch != '\t') || ('\u{202a}'..='\u{202e}').contains(&ch)
+        (ch.is_control() && ch != '\n' && ch != '\t')
+            || matches!(ch, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     }
 
     proptest! {

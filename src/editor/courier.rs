@@ -136,11 +136,8 @@ impl Waiting {
 
 /// Whether this already says that the document is unknown.
 fn covers(waiting: &EditorEvent, uri: Option<&str>) -> bool {
-    match waiting {
-        EditorEvent::Document(DocumentEvent::Lost { uri: None }) => true,
-        EditorEvent::Document(DocumentEvent::Lost { uri: Some(lost) }) => Some(lost.as_str()) == uri,
-        _ => false,
-    }
+    let EditorEvent::Document(DocumentEvent::Lost { uri: lost }) = waiting else { return false };
+    lost.is_none() || lost.as_deref() == uri
 }
 
 fn uri_of(change: DocumentEvent) -> Option<String> {

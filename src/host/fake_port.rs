@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{Answer, PortError, PortFuture, Root, TurnPort, WorkspaceView};
-use crate::domain::edits::diff::content_hash;
+use crate::domain::edits::text::content_hash;
 use crate::domain::wire::desktop::ServerMessage;
 
 /// How the user answers.

@@ -3,7 +3,7 @@
 use super::fake_port::{FakePort, User};
 use super::request::TurnRequest;
 use super::turn;
-use crate::domain::edits::diff::content_hash;
+use crate::domain::edits::text::content_hash;
 use crate::domain::wire::desktop::{FinalMetadata, ServerMessage};
 
 const LIB: &str = "//! Opens the journal.\n\n/// Opens the journal file.\npub fn open_journal(path: &str) -> bool {\n    \

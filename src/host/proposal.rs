@@ -10,8 +10,9 @@ use super::ports::{Answer, Root, WorkspaceView};
 use super::retrieval::{self, RetrievalError};
 use super::voice::Voice;
 use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
-use crate::domain::edits::diff::{content_hash, unified_diff};
+use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::patch;
+use crate::domain::edits::text::content_hash;
 use crate::domain::wire::desktop::{PatchProposed, RiskLevel, ServerMessage};
 
 /// Largest text a patch may make; the same as the largest file that is read by name.

@@ -51,7 +51,7 @@ pub fn store(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireE
             ));
         }
     };
-    let digest = text::hash(&bytes);
+    let digest = text::content_hash(&bytes);
     let digest = digest.trim_start_matches("sha256:");
     let path = keep(&state_dir.join("attachments"), digest, &bytes).map_err(|error| {
         let code = match error.kind() {

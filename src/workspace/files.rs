@@ -198,7 +198,7 @@ mod tests {
     use crate::app::Reply;
     use crate::app::ports::{FileJob, FileJobDone, Files};
     use crate::domain::edits::overlay::Overlay;
-    use crate::domain::edits::text::hash;
+    use crate::domain::edits::text::content_hash;
     use crate::protocol::request::ListFilesParams;
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::tests::folder;
@@ -248,7 +248,7 @@ mod tests {
             reply,
         };
         let written = submit(&files, write).await.unwrap();
-        assert_eq!(written, Ok(json!({ "appliedHash": hash(b"abc") })));
+        assert_eq!(written, Ok(json!({ "appliedHash": content_hash(b"abc") })));
         let listed = submit(&files, listing).await.unwrap();
         let entries = json!([{ "path": "a", "name": "a", "type": "file", "size": 3 }]);
         assert_eq!(listed, Ok(json!({ "path": "", "entries": entries, "truncated": false })));

@@ -6,7 +6,7 @@ use super::charset::guess;
 use super::root::{Roots, parse, short};
 use super::write::current;
 use crate::app::ports::FileText;
-use crate::domain::edits::text::{decode, hash};
+use crate::domain::edits::text::{content_hash, decode};
 use crate::protocol::{ErrorCode, WireError};
 
 /// The text of a file and the hash of its bytes; `None` when there is no such file.
@@ -21,7 +21,7 @@ pub fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<File
             format!("`{}` is not text, so it cannot be edited as text.", short(path.as_str())),
         )
     })?;
-    Ok(Some(FileText { text: decoded.text, hash: hash(&bytes) }))
+    Ok(Some(FileText { text: decoded.text, hash: content_hash(&bytes) }))
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
         std::fs::write(dir.path().join("b"), [0u8, 1, 2]).unwrap();
         let roots = Roots::open(&[folder("ws", dir.path())]);
         let file = read(&roots, None, "a").unwrap().unwrap();
-        assert_eq!((file.text.as_str(), file.hash), ("x\r\n", hash("\u{feff}x\r\n".as_bytes())));
+        assert_eq!((file.text.as_str(), file.hash), ("x\r\n", content_hash("\u{feff}x\r\n".as_bytes())));
         assert_eq!(read(&roots, None, "none").unwrap(), None);
         assert_eq!(read(&roots, None, "b").unwrap_err().code, ErrorCode::NotText);
         assert_eq!(read(&roots, None, "../a").unwrap_err().code, ErrorCode::PathOutsideWorkspace);

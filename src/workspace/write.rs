@@ -74,7 +74,7 @@ pub fn write(
         Some(place) => parent_of(root, place, &path)?,
         None => (new_parent(root, &path)?, PathBuf::from(name)),
     };
-    let applied_hash = text::hash(&bytes);
+    let applied_hash = text::content_hash(&bytes);
     let refuse = |error: io::Error| refusal(&error, &path);
     let partial = Partial::create(&parent, &bytes, current.as_ref()).map_err(refuse)?;
     if let Some(place) = &place {
@@ -110,7 +110,7 @@ fn expect(current: Option<&Current>, base_hash: Option<&str>, path: &WorkspacePa
         (None, None) => Ok(()),
         (None, Some(_)) => Err(conflict(path, "is gone", None)),
         (Some(current), None) => Err(conflict(path, "exists already", Some(&current.bytes))),
-        (Some(current), Some(base)) if text::hash(&current.bytes) != base => {
+        (Some(current), Some(base)) if text::content_hash(&current.bytes) != base => {
             Err(conflict(path, "changed meanwhile", Some(&current.bytes)))
         }
         (Some(current), Some(_)) if current.permissions.readonly() => {
@@ -126,7 +126,7 @@ fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> WireError
         format!("`{}` {what}, so nothing was written; look at it and decide again.", short(path.as_str())),
     );
     match bytes {
-        Some(bytes) => refused.with_details(json!({ "currentHash": text::hash(bytes) })),
+        Some(bytes) => refused.with_details(json!({ "currentHash": text::content_hash(bytes) })),
         None => refused,
     }
 }
@@ -240,13 +240,13 @@ mod tests {
     use std::path::Path;
 
     use super::{Applied, write};
-    use crate::domain::edits::text::hash;
+    use crate::domain::edits::text::content_hash;
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
 
     fn written(root: &Path, path: &str, base: Option<&[u8]>, text: &str) -> Result<Applied, WireError> {
-        let base = base.map(hash);
+        let base = base.map(content_hash);
         write(&Roots::open(&[folder("ws", root)]), None, path, base.as_deref(), text)
     }
 
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn applied(bytes: &[u8]) -> Result<Applied, WireError> {
-        Ok(Applied { applied_hash: hash(bytes) })
+        Ok(Applied { applied_hash: content_hash(bytes) })
     }
 
     fn names(root: &Path) -> Vec<String> {

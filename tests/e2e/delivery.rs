@@ -79,7 +79,7 @@ fn view(server: &mut Server, session: &str) -> Value {
 }
 
 #[test]
-fn a_client_that_only_applies_changes_has_the_view() {
+fn r000_03_a_client_that_only_applies_changes_has_the_view() {
     let wish = json!({ "file_path": "a.txt", "rationale": "shorter", "new_content": "1\n" });
     let mut pieces: Vec<Step> = vec![Step::Reason("hm, ".to_owned()), Step::Reason("well".to_owned())];
     pieces.extend((0..50).map(|n| Step::Text(format!("{n} "))));

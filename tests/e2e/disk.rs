@@ -1,4 +1,4 @@
-//! The state directory in every bad shape: one sentence for the user, and everything goes on (R000-74, R000-75).
+//! The state directory in every bad shape: one sentence for the user, and everything goes on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

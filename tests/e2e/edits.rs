@@ -355,7 +355,7 @@ fn r000_29_an_answer_is_checked_in_the_order_of_the_wire() {
 }
 
 #[test]
-fn a_command_runs_in_the_workspace_without_our_secrets() {
+fn r002_90_a_command_runs_in_the_workspace_without_our_secrets() {
     let model = Model::start(vec![command("env; pwd; echo oops >&2; exit 3"), says("done")]);
     let options = model
         .chosen(true)
@@ -383,7 +383,7 @@ fn a_command_runs_in_the_workspace_without_our_secrets() {
 }
 
 #[test]
-fn a_command_runs_in_the_editors_terminal_where_it_has_one() {
+fn r002_86_88_a_command_runs_in_the_editors_terminal_where_it_has_one() {
     let terminal = json!({ "experimental": { "breadboard": { "terminalRun": true } } });
     let model = Model::start(vec![
         calls("run_command", json!({ "command": "make \"a b\" && ls", "cwd": "src", "reason": "to see" })),

@@ -138,7 +138,7 @@ fn sessions_of_another_workspace_are_not_listed_and_not_reached() {
 }
 
 #[test]
-fn a_reconnect_gets_exactly_what_it_has_not_seen() {
+fn r000_53_a_reconnect_gets_exactly_what_it_has_not_seen() {
     let mut server = Server::ready(Options::default());
     let epoch = server.ask("bb/init", json!({}))["epoch"].clone();
     let session = server.session();

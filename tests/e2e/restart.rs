@@ -1,5 +1,5 @@
 //! `kill -9` at many instants while a model streams, a permission waits and prompts are queued; what a client saw before
-//! is what the next process knows (ARCHITECTURE.md, invariants 1 and 8; R000-73).
+//! is what the next process knows (ARCHITECTURE.md, invariants 1 and 8; R000-53).
 //!
 //! `BREADBOARD_SEEDS` adds random instants.
 
@@ -208,19 +208,19 @@ fn story(moment: Moment) {
 }
 
 #[test]
-fn r000_73_a_kill_after_any_notification_loses_and_doubles_nothing() {
+fn r000_53_a_kill_after_any_notification_loses_and_doubles_nothing() {
     for count in [1, 2, 3, 4, 6, 9, 14, 20] {
         story(Moment::Notification(count, 0));
     }
 }
 
 #[test]
-fn r000_73_a_kill_while_a_permission_waits_cancels_it_once() {
+fn r000_53_a_kill_while_a_permission_waits_cancels_it_once() {
     story(Moment::Asked);
 }
 
 #[test]
-fn r000_73_a_kill_at_random_instants_loses_and_doubles_nothing() {
+fn r000_53_a_kill_at_random_instants_loses_and_doubles_nothing() {
     let seeds: u64 = std::env::var("BREADBOARD_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
     for seed in 1..=seeds {
         // A step of splitmix64: any spread will do, as long as a seed gives the same instant again.

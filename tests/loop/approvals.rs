@@ -17,7 +17,7 @@ fn answer(session: &str, permission: &Value, decision: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_answer_counts_once_and_is_said_as_an_event() {
+async fn r000_28_an_answer_counts_once_and_is_said_as_an_event() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::Event;
+use breadboard_ls::app::{EditorEvent, Event};
+use breadboard_ls::protocol::settings::{DeliverySetting, WorkspaceConfiguration};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};
 use crate::journal::Faults;
 
 #[tokio::test]
-async fn a_full_outbox_is_refilled_from_the_journal_without_holes_or_doubles() {
+async fn r000_50_a_full_outbox_is_refilled_from_the_journal_without_holes_or_doubles() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;
@@ -91,7 +92,7 @@ async fn selecting_a_session_that_is_behind_leaves_no_hole_in_its_events() {
 }
 
 #[tokio::test]
-async fn after_a_gap_that_the_journal_cannot_fill_the_view_goes_on_with_a_snapshot() {
+async fn r000_41_55_after_a_gap_that_the_journal_cannot_fill_the_view_goes_on_with_a_snapshot() {
     let dir = tempfile::tempdir().unwrap();
     let (open, faults) = Faults::over(dir.path());
     let desk = Desk::with_journal(open, Setup::default());
@@ -132,4 +133,20 @@ async fn a_client_without_events_costs_no_reading_of_them() {
     assert_eq!(init["resume"][&session]["verdict"], "replayed");
     assert_eq!(desk.heard("bb/view").len(), 1);
     assert_eq!(faults.reads.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_the_client_asks_of_latency_stands_above_a_later_configuration() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    desk.ask("bb/init", json!({"subscribe": {"maxLatencyMs": 0}})).await.unwrap();
+    let slow = DeliverySetting { max_latency_ms: Some(1_000), ..DeliverySetting::default() };
+    desk.tell(EditorEvent::Configuration(WorkspaceConfiguration { delivery: Some(slow) }));
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    for _ in 0..3 {
+        desk.token(&session, "x").await;
+    }
+    desk.caught_up().await;
+    assert_eq!(desk.heard_events(&session).len(), 4);
 }

@@ -74,3 +74,25 @@ async fn an_edit_whose_base_is_never_read_is_answered() {
     let answer = tokio::time::timeout(Duration::from_secs(5), answer).await.expect("never answered");
     assert_eq!(answer.unwrap().unwrap_err().code.as_str(), "internal");
 }
+
+#[tokio::test]
+async fn r000_63_the_loop_refuses_by_itself_what_an_engine_wants_without_trust() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup { trusted: false, ..editor() });
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    let write = |reply| Want::ApplyText {
+        root: None,
+        path: "a.txt".to_owned(),
+        base_hash: None,
+        text: "new".to_owned(),
+        reply,
+    };
+    let command = want(&desk, &session, run).await;
+    let write = want(&desk, &session, write).await;
+    for answer in [command, write] {
+        let answer = tokio::time::timeout(Duration::from_secs(5), answer).await.expect("never answered");
+        assert_eq!(answer.unwrap().unwrap_err().code.as_str(), "untrusted_workspace");
+    }
+    assert_eq!(desk.heard("bb/terminal/run"), Vec::<Value>::new());
+}

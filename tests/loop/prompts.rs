@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::desk::{Desk, Setup, types};
 
 #[tokio::test]
-async fn a_turn_is_journalled_in_order_and_heard_in_order() {
+async fn r000_50_a_turn_is_journalled_in_order_and_heard_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;
@@ -62,7 +62,7 @@ async fn the_same_message_id_gives_the_same_answer_and_does_nothing_also_after_a
 }
 
 #[tokio::test]
-async fn stop_ends_the_turn_pauses_the_queue_and_resume_goes_on() {
+async fn r000_26_stop_ends_the_turn_pauses_the_queue_and_resume_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;

@@ -8,7 +8,7 @@ use crate::desk::{Desk, Setup, types};
 use crate::journal::Faults;
 
 #[tokio::test]
-async fn a_restart_gives_the_same_epoch_events_and_view() {
+async fn r000_03_53_a_restart_gives_the_same_epoch_events_and_view() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;
@@ -58,7 +58,7 @@ async fn a_turn_that_was_cut_is_ended_once_its_ask_cancelled_and_its_queue_waits
 }
 
 #[tokio::test]
-async fn r000_73_a_turn_that_had_its_end_does_not_get_a_second_one() {
+async fn r000_53_a_turn_that_had_its_end_does_not_get_a_second_one() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;
@@ -80,7 +80,7 @@ async fn r000_73_a_turn_that_had_its_end_does_not_get_a_second_one() {
 }
 
 #[tokio::test]
-async fn last_seen_replays_exactly_what_is_missing_and_says_when_it_cannot_know() {
+async fn r000_53_last_seen_replays_exactly_what_is_missing_and_says_when_it_cannot_know() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let session = desk.session().await;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::app::deliver::{from_seq_on, split};
+use crate::app::journalling::{from_seq_on, split};
 use crate::app::state::App;
 use crate::domain::view::{Block, Lane, LaneView, View, ViewLanes};
 use crate::protocol::request::*;

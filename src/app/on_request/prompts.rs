@@ -175,7 +175,18 @@ impl App {
                         answer.push_str(&text);
                     }
                 }
-                _ => {}
+                BlockBody::Reasoning { .. }
+                | BlockBody::Tool { .. }
+                | BlockBody::Permission { .. }
+                | BlockBody::Plan { .. }
+                | BlockBody::Patch { .. }
+                | BlockBody::Command { .. }
+                | BlockBody::Task { .. }
+                | BlockBody::Checkpoint { .. }
+                | BlockBody::Link { .. }
+                | BlockBody::Summary { .. }
+                | BlockBody::Notice { .. }
+                | BlockBody::Unknown { .. } => {}
             }
         }
         let mut bytes = 0;

@@ -19,8 +19,8 @@ impl App {
         self.hears.events = subscribe.events.unwrap_or(true);
         self.hears.view = subscribe.view.unwrap_or(true);
         if let Some(ms) = subscribe.max_latency_ms {
-            self.delivery.max_latency_ms = ms.min(1_000);
-            self.retime();
+            self.latency_wish = Some(ms);
+            self.batch_by(self.delivery);
         }
         let mut resume = BTreeMap::new();
         if let Some(seen) = params.last_seen {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::domain::edits::text::hex;
+
 /// What an engine asks, in the engine's terms, before the loop gave it an id of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionAsk {
@@ -146,13 +148,7 @@ pub fn digest_of(title: &str, subject: &Value) -> String {
     hash.update(title.as_bytes());
     hash.update([0]);
     feed(&mut hash, subject);
-    let bytes = hash.finalize();
-    let mut text = String::with_capacity(7 + 64);
-    text.push_str("sha256:");
-    for byte in bytes {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    format!("sha256:{}", hex(&hash.finalize()))
 }
 
 fn feed(hash: &mut Sha256, value: &Value) {

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
-use sha2::{Digest, Sha256};
 
 use crate::domain::wire::desktop::PatchHunk;
 
@@ -102,16 +101,6 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
     TextDiff { unified, hunks }
 }
 
-/// `sha256:<hex>` of these bytes: the identity of a file's content.
-pub fn content_hash(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(71);
-    text.push_str("sha256:");
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 /// An empty range is named by the line before it, as every diff tool does.
 fn start_line(range: &Range<u32>) -> u64 {
     u64::from(if range.is_empty() { range.start } else { range.start + 1 })
@@ -162,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_line_has_three_lines_of_context() {
+    fn r002_78_79_one_changed_line_has_three_lines_of_context() {
         let diff =
             unified_diff("src/a.rs", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), "1\n2\n3\n4\nV\n6\n7\n8\n9\n");
         assert_eq!(
@@ -211,13 +200,5 @@ mod tests {
     #[test]
     fn equal_texts_have_no_diff() {
         assert_eq!(unified_diff("a", Some("x\n"), "x\n"), TextDiff { unified: String::new(), hunks: vec![] });
-    }
-
-    #[test]
-    fn the_hash_is_the_known_one() {
-        assert_eq!(
-            content_hash(b"abc"),
-            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
     }
 }

@@ -157,8 +157,8 @@ pub fn unify(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The hash by which contents are compared: `sha256:` and 64 hexadecimal digits.
-pub fn hash(bytes: &[u8]) -> String {
+/// The identity of a file's content, by which contents are compared: `sha256:` and 64 hexadecimal digits.
+pub fn content_hash(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
@@ -178,7 +178,9 @@ mod tests {
     use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
     use proptest::prelude::*;
 
-    use super::{Decoded, DoesNotFit, LineEnds, NotText, PLAIN, TextFormat, decode, encode, hash, unify};
+    use super::{
+        Decoded, DoesNotFit, LineEnds, NotText, PLAIN, TextFormat, content_hash, decode, encode, unify,
+    };
 
     fn never(_: &[u8]) -> &'static Encoding {
         panic!("no guess is needed")
@@ -255,7 +257,10 @@ mod tests {
 
     #[test]
     fn a_hash_is_named_and_lower_case() {
-        assert_eq!(hash(b"abc"), "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            content_hash(b"abc"),
+            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 
 pub mod environment;
 pub mod path;
+pub mod rearranging;
 pub mod redact;
 mod redact_json;
 pub mod trust;

@@ -54,10 +54,10 @@ impl TurnPort for SessionPort {
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {
         // Before it is said, because the answer may come before anyone waits for it.
-        match &message {
-            ServerMessage::ToolRequestApproval { request_id, .. }
-            | ServerMessage::CommandRequestApproval { request_id, .. } => self.asks.register(request_id),
-            _ => {}
+        if let ServerMessage::ToolRequestApproval { request_id, .. }
+        | ServerMessage::CommandRequestApproval { request_id, .. } = &message
+        {
+            self.asks.register(request_id);
         }
         Box::pin(async move {
             let event = message.into_event(Some(self.turn), (self.shared.now_ms)());

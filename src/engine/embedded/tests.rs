@@ -138,7 +138,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
         EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
             assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
             let bytes = std::fs::read(bench.folder.path().join("notes.txt")).unwrap();
-            assert_eq!(base_hash, Some(crate::domain::edits::diff::content_hash(&bytes)));
+            assert_eq!(base_hash, Some(crate::domain::edits::text::content_hash(&bytes)));
             reply
         }
         other => panic!("{other:?}"),

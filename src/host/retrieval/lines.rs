@@ -2,6 +2,8 @@
 //!
 //! Never decides which lines are shown.
 
+use crate::domain::policy::rearranging::rearranges;
+
 /// Most characters of one line in a snippet, a hit or a signature: enough for code, and a minified file cannot fill an
 /// answer.
 pub(super) const WIDTH: usize = 300;
@@ -58,7 +60,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// True for characters that break out of a line or show it in another order than it has.
 pub(super) fn misleading(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || rearranges(c)
 }
 
 #[cfg(test)]

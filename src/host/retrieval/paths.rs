@@ -13,6 +13,7 @@ use cap_std::fs::Dir;
 use super::RetrievalError;
 use super::lines::misleading;
 use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::policy::path::{PathRefused, WorkspacePath};
 use crate::host::ports::{Root, WorkspaceView};
 
 /// The root a path means and the path beneath it, `/`-separated, empty for the root itself.
@@ -43,16 +44,21 @@ pub(super) fn resolve_index(view: &WorkspaceView, path: &str) -> Result<(usize, 
     {
         return beneath(view, given).ok_or_else(outside);
     }
-    let parts = parts_of(given).ok_or_else(|| RetrievalError::NotFound(path.to_owned()))?;
-    let whole = parts.join("/");
+    let whole = WorkspacePath::parse(path).map_err(|refused| match refused {
+        PathRefused::Parent => outside(),
+        // Absolute paths were looked at above; what else looks like one may be a name of the code, such as `A::go`.
+        PathRefused::Absolute | PathRefused::Uri | PathRefused::BadCharacter | PathRefused::TooLong => {
+            RetrievalError::NotFound(path.to_owned())
+        }
+    })?;
+    let whole = whole.as_str();
     let mut candidates = Vec::new();
-    if view.roots.len() > 1
-        && let Some((first, rest)) = parts.split_first()
-    {
-        let named = view.roots.iter().enumerate().filter(|(_, root)| root.name == *first);
-        candidates.extend(named.map(|(at, _)| (at, rest.join("/"))));
+    if view.roots.len() > 1 {
+        let (first, rest) = whole.split_once('/').unwrap_or((whole, ""));
+        let named = view.roots.iter().enumerate().filter(|(_, root)| root.name == first);
+        candidates.extend(named.map(|(at, _)| (at, rest.to_owned())));
     }
-    candidates.extend((0..view.roots.len()).map(|at| (at, whole.clone())));
+    candidates.extend((0..view.roots.len()).map(|at| (at, whole.to_owned())));
     let buffers = OpenBuffers::of(view);
     let there = candidates.iter().position(|(at, rel)| exists(view, &buffers, *at, rel)).unwrap_or(0);
     candidates.into_iter().nth(there).ok_or_else(|| RetrievalError::NotFound(path.to_owned()))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::domain::edits::diff::content_hash;
+use crate::domain::edits::text::content_hash;
 use crate::domain::wire::desktop::{FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase};
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};

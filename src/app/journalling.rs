@@ -1,0 +1,202 @@
+//! The loop's side of the journal: one transaction after another, checkpoints, and reading batches back.
+//!
+//! Owns what the disk did not take yet: it keeps its order in memory, is read as if it were written, and nothing is
+//! dropped. Never tells the editor about events. Tests: `tests/loop/disk.rs`, `tests/loop/recovery.rs`.
+
+use std::borrow::Cow;
+
+use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
+use super::ports::{BatchRow, BlockRow, Commit, JournalError};
+use super::state::App;
+
+/// Events kept in memory while the disk does not take them. Past it turns are stopped, since history could no longer
+/// be kept.
+const UNWRITTEN_BYTES: usize = 64 << 20;
+
+impl App {
+    /// One transaction, or its place in the line of those that the disk did not take.
+    pub(super) fn write(&mut self, mut commit: Commit) {
+        self.hide_secrets(&mut commit);
+        self.unwritten_bytes += weight(&commit);
+        self.unwritten.push_back(commit);
+        self.write_waiting();
+    }
+
+    /// As much of the line as the disk takes; says once that it does not, and once that it does again.
+    pub(super) fn write_waiting(&mut self) {
+        let Some(journal) = self.journal.as_mut() else { return };
+        while let Some(first) = self.unwritten.front() {
+            match journal.commit(first) {
+                Ok(()) => {
+                    self.unwritten_bytes -= weight(first);
+                    self.unwritten.pop_front();
+                    if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
+                        self.say(
+                            "info",
+                            "The journal can be written again; nothing of the sessions is missing.",
+                        );
+                        return;
+                    }
+                }
+                Err(error) => {
+                    self.disk_trouble(&error);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Events are clean already; records hold what the user or the engine wrote.
+    fn hide_secrets(&self, commit: &mut Commit) {
+        let records = commit.session.iter_mut().map(|row| &mut row.record);
+        let records = records.chain(commit.ledger.iter_mut().map(|row| &mut row.record));
+        for record in records.chain(commit.prompts.iter_mut().map(|(_, answer)| answer)) {
+            if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
+                *record = clean;
+            }
+        }
+    }
+
+    fn disk_trouble(&mut self, error: &JournalError) {
+        if !std::mem::replace(&mut self.disk_said, true) {
+            let why = match error {
+                JournalError::Full => "The disk (or the quota) of the state directory is full".to_owned(),
+                JournalError::Failed(why) => format!("The journal could not be written: {why}"),
+            };
+            self.say(
+                "error",
+                &format!(
+                    "{why}. Sessions go on and are kept in memory until it can be written; free some space."
+                ),
+            );
+        }
+        if self.unwritten_bytes > UNWRITTEN_BYTES {
+            let running: Vec<String> = self
+                .sessions
+                .iter()
+                .filter(|(_, session)| session.record.open_turn.is_some())
+                .map(|(id, _)| id.clone())
+                .collect();
+            for session_id in running {
+                self.stop_turn(&session_id, "the journal cannot be written and too much waits in memory");
+            }
+        }
+    }
+
+    /// Forgets what waits for the disk of a session that is gone.
+    pub(super) fn drop_unwritten(&mut self, session_id: &str) {
+        self.unwritten.retain(|commit| commit.session_id != session_id);
+        self.unwritten_bytes = self.unwritten.iter().map(weight).sum();
+    }
+
+    /// Writes the view's changed blocks and reducer state, at the end of a turn and now and then within one. Only on top
+    /// of a journal that has everything: blocks stay in memory until they are stored.
+    pub(super) fn checkpoint(&mut self, session_id: &str) {
+        if !self.unwritten.is_empty() {
+            return;
+        }
+        let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut())
+        else {
+            return;
+        };
+        let Some(live) = session.live.as_deref_mut() else { return };
+        let idle = session.record.open_turn.is_none();
+        let behind = live.flushed - live.checkpoint;
+        let worth = behind >= CHECKPOINT_EVENTS
+            && live.since_checkpoint >= live.checkpoint_bytes.min(CHECKPOINT_BYTES);
+        let due = idle || worth || live.dirty.bytes() >= DIRTY_BYTES;
+        if live.flushed != live.head || behind == 0 || !due {
+            return;
+        }
+        let blocks: Vec<BlockRow> = live
+            .dirty
+            .iter()
+            .map(|(lane, ord, id, block)| BlockRow {
+                lane,
+                ord,
+                id: id.to_owned(),
+                block: block.and_then(|block| serde_json::to_vec(block).ok()),
+            })
+            .collect();
+        let state = serde_json::to_vec(&(&live.view, &live.dirty)).ok();
+        let commit = Commit {
+            session_id: session_id.to_owned(),
+            blocks,
+            view: state.map(|state| (live.head, state)),
+            ..Commit::default()
+        };
+        let bytes = commit
+            .blocks
+            .iter()
+            .filter_map(|row| row.block.as_ref())
+            .chain(commit.view.as_ref().map(|(_, state)| state));
+        live.checkpoint_bytes = bytes.map(Vec::len).sum();
+        live.since_checkpoint = 0;
+        match journal.commit(&commit) {
+            Ok(()) => {
+                live.checkpoint = live.head;
+                live.dirty.clear();
+            }
+            Err(error) => self.disk_trouble(&error),
+        }
+    }
+
+    /// Batches from the journal, then those that still wait for the disk.
+    pub(super) fn stored_batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Vec<BatchRow> {
+        let mut rows = match self.journal.as_mut() {
+            Some(journal) => journal.batches(session_id, from_seq, max_bytes).unwrap_or_else(|error| {
+                tracing::warn!(?error, "the journal could not be read");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        let mut bytes: usize = rows.iter().map(|row| row.events.len()).sum();
+        let mut next = rows.last().map_or(from_seq, |row| row.to_seq + 1);
+        for batch in self
+            .unwritten
+            .iter()
+            .filter(|commit| commit.session_id == session_id)
+            .filter_map(|commit| commit.batch.as_ref())
+        {
+            if bytes < max_bytes && batch.from_seq <= next && batch.to_seq >= next {
+                bytes += batch.events.len();
+                next = batch.to_seq + 1;
+                rows.push(batch.clone());
+            }
+        }
+        rows
+    }
+}
+
+/// About what a commit that waits for the disk costs in memory.
+fn weight(commit: &Commit) -> usize {
+    let events = commit.batch.as_ref().map_or(0, |batch| batch.events.len());
+    let record = commit.session.as_ref().map_or(0, |session| session.record.len());
+    let ledger: usize = commit.ledger.iter().map(|row| row.record.len()).sum();
+    256 + events + record + ledger
+}
+
+/// The part of a stored batch from `seq` on.
+pub(super) fn from_seq_on(row: BatchRow, seq: u64) -> BatchRow {
+    if row.from_seq >= seq {
+        return row;
+    }
+    let events = split(&row);
+    let skip = usize::try_from(seq - row.from_seq).unwrap_or(usize::MAX);
+    let kept: Vec<&str> = events.iter().skip(skip).map(|event| event.get()).collect();
+    BatchRow { from_seq: seq, to_seq: row.to_seq, events: kept.join(",").into_bytes() }
+}
+
+/// The single events of a stored batch.
+pub(super) fn split(row: &BatchRow) -> Vec<Box<serde_json::value::RawValue>> {
+    let mut text = Vec::with_capacity(row.events.len() + 2);
+    text.push(b'[');
+    text.extend_from_slice(&row.events);
+    text.push(b']');
+    serde_json::from_slice(&text).unwrap_or_default()
+}

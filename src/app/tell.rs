@@ -1,0 +1,198 @@
+//! What the editor is told: events and views of attached sessions, the connection, the state, and sentences.
+//!
+//! Owns the way back when the editor did not read: a session then falls behind, is refilled from the journal, and its
+//! view is replaced by a snapshot; nothing is lost or doubled. Never tells what is not in the journal's line. Tests:
+//! `tests/loop`, `tests/e2e/stalled_editor.rs`.
+
+use super::journalling::from_seq_on;
+use super::live::Flow;
+use super::ports::BatchRow;
+use super::state::App;
+use super::wire_out;
+use crate::domain::view::coalesce;
+use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
+use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
+
+/// Bytes of the journal read into the outbox at a time while an editor catches up; well below the outbox' own bound, so
+/// that one read never has to be thrown away.
+const REFILL_BYTES: usize = 512 * 1024;
+
+impl App {
+    /// `bb/events` and `bb/view` for batches that are in the journal.
+    pub(super) fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
+        let (outbox, hears, epoch) = (self.outbox.clone(), self.hears, &self.epoch);
+        let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
+        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
+        else {
+            return;
+        };
+        let changes = coalesce(std::mem::take(&mut live.changes));
+        if !live.attached {
+            return;
+        }
+        for batch in batches {
+            if hears.events
+                && live.flow == Flow::Direct
+                && !outbox.push(wire_out::events(session_id, epoch, batch))
+            {
+                live.flow = Flow::Behind { next_seq: batch.from_seq };
+            }
+        }
+        if !hears.view {
+            return;
+        }
+        if live.flow != Flow::Direct || live.view_stale {
+            live.view_stale = true;
+            return;
+        }
+        let params = ViewParams {
+            session_id: session_id.to_owned(),
+            epoch: epoch.clone(),
+            from_seq: first.from_seq,
+            to_seq: last.to_seq,
+            changes,
+            snapshot: None,
+        };
+        if !outbox.push(wire_out::notification("bb/view", &params)) {
+            live.view_stale = true;
+        }
+    }
+
+    /// The outbox has room: sessions that fell behind read on from the journal.
+    pub(super) fn on_outbox_drained(&mut self) {
+        let attached: Vec<String> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.live.as_ref().is_some_and(|live| live.attached))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for session_id in attached {
+            self.catch_up(&session_id);
+        }
+    }
+
+    /// Sends from the journal until the editor is level or the outbox is full again; then a snapshot of the view.
+    pub(super) fn catch_up(&mut self, session_id: &str) {
+        let hears_events = self.hears.events;
+        loop {
+            let Some(live) = self.live_mut(session_id) else { return };
+            let Flow::Behind { next_seq } = live.flow else { break };
+            if next_seq > live.flushed || !hears_events {
+                live.flow = Flow::Direct;
+                break;
+            }
+            let rows = self.stored_batches(session_id, next_seq, REFILL_BYTES);
+            if rows.is_empty() {
+                // The journal does not have what it was given: say so instead of going round.
+                self.gap(session_id, next_seq);
+                break;
+            }
+            for row in rows {
+                let row = from_seq_on(row, next_seq);
+                let pushed = self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let Some(live) = self.live_mut(session_id) else { return };
+                if !pushed {
+                    return;
+                }
+                live.flow = Flow::Behind { next_seq: row.to_seq + 1 };
+            }
+        }
+        self.refresh_view(session_id);
+    }
+
+    fn refresh_view(&mut self, session_id: &str) {
+        if !self.hears.view || !self.live_mut(session_id).is_some_and(|live| live.view_stale && live.attached)
+        {
+            return;
+        }
+        // The snapshot stands at the head, so everything up to the head has to be told first.
+        self.flush(session_id);
+        let Some(live) = self.live_mut(session_id) else { return };
+        if live.flow != Flow::Direct {
+            return;
+        }
+        let head = live.head;
+        let Ok(view) = self.snapshot(session_id) else { return };
+        let params = ViewParams {
+            session_id: session_id.to_owned(),
+            epoch: self.epoch.clone(),
+            from_seq: head,
+            to_seq: head,
+            changes: Vec::new(),
+            snapshot: Some(view),
+        };
+        let sent = self.outbox.push(wire_out::notification("bb/view", &params));
+        if let Some(live) = self.live_mut(session_id) {
+            live.view_stale = !sent;
+        }
+    }
+
+    /// The journal lacks events it should have; the client is told, and goes on from the head.
+    fn gap(&mut self, session_id: &str, from: u64) {
+        let Some(live) = self.live_mut(session_id) else { return };
+        let to = live.flushed;
+        live.flow = Flow::Direct;
+        live.view_stale = true;
+        self.connection(ConnectionParams {
+            status: ConnectionStatus::Connected,
+            session_id: Some(session_id.to_owned()),
+            retry_count: None,
+            last_error: Some(format!("Events {from} to {to} could not be read from the journal.")),
+            gap_detected: Some(true),
+            resume: Some(Resume {
+                verdict: ResumeVerdict::Lost,
+                events: None,
+                from: Some(from),
+                to: Some(to),
+                reason: Some("the journal could not be read".to_owned()),
+            }),
+        });
+    }
+
+    /// `bb/connection`, in order, kept when it does not fit.
+    pub(super) fn connection(&mut self, news: ConnectionParams) {
+        // One of each kind a session is enough: the latest status, and any gap that was said.
+        self.connection_news
+            .retain(|old| old.session_id != news.session_id || old.gap_detected != news.gap_detected);
+        self.connection_news.push_back(news);
+    }
+
+    /// `bb/connection` and `bb/state` that wait, as far as the outbox has room.
+    pub(super) fn tell_news(&mut self) {
+        while let Some(news) = self.connection_news.front() {
+            if !self.outbox.push(wire_out::notification("bb/connection", news)) {
+                return;
+            }
+            self.connection_news.pop_front();
+        }
+        if self.greeted && self.state_changed {
+            let params = self.state_params();
+            self.state_changed = !self.outbox.push(wire_out::notification("bb/state", &params));
+        }
+    }
+
+    /// A sentence for the user, by `window/showMessage`, and into the log when the outbox is full.
+    pub(super) fn say(&mut self, level: &str, text: &str) {
+        let kind = match level {
+            "error" => 1,
+            "warning" => 2,
+            _ => 3,
+        };
+        let params = serde_json::json!({ "type": kind, "message": text });
+        if !self.outbox.push(wire_out::notification("window/showMessage", &params)) {
+            tracing::warn!("{text}");
+        }
+    }
+
+    /// `bb/state` as it stands.
+    pub(super) fn state_params(&self) -> StateParams {
+        let active = self.active.as_ref().and_then(|id| self.sessions.get(id));
+        StateParams {
+            sessions: self.summaries(),
+            active_session_id: self.active.clone(),
+            running: active.map(|session| session.record.open_turn.is_some()),
+            pending_permission_count: active
+                .map(|session| session.live.as_ref().map_or(0, |live| live.asks.len() as u64)),
+        }
+    }
+}
