@@ -24,6 +24,7 @@ use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
+    watch_stdout,
 };
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
@@ -83,6 +84,10 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     #[cfg(unix)]
     if let Some(pipe) = direct {
         outbox.write_directly(pipe);
+    }
+    {
+        let lifecycle = Arc::clone(&lifecycle);
+        watch_stdout(move || lifecycle.end(EndCause::StdoutDead));
     }
     let gate = Arc::new(LogGate::default());
     let log = LogLayer::new(Arc::clone(&outbox), Arc::clone(&gate));

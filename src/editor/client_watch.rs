@@ -1,6 +1,7 @@
 //! Watches the process of the editor, so that no server outlives a crashed one whose pipes somebody else still holds.
 //!
-//! Owns one thread that waits for that process to end. Never ends anything itself. On Linux it waits on a pidfd; on other
+//! Owns one thread that waits for that process to end, and one that waits for the reader of our stdout to go. Never ends
+//! anything itself. On Linux it waits on a pidfd; on other
 //! Unixes it looks every 300 ms; elsewhere the end of stdin must do.
 
 /// Calls `on_gone`, on a thread of its own, when the process ends or is not there.
@@ -21,6 +22,35 @@ pub fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
 /// Nothing to wait on here.
 #[cfg(not(unix))]
 pub fn watch(_process_id: u32, _on_gone: impl FnOnce() + Send + 'static) {}
+
+/// Calls `on_dead`, on a thread of its own, when nobody can read our stdout any more, though nothing is written to it.
+#[cfg(unix)]
+pub fn watch_stdout(on_dead: impl FnOnce() + Send + 'static) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    let spawned = std::thread::Builder::new().name("stdout-watch".to_owned()).spawn(move || {
+        let stdout = std::io::stdout();
+        loop {
+            let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+            match poll(&mut watched, None) {
+                Ok(_) if watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                    return on_dead();
+                }
+                Err(Errno::INTR) => {}
+                // Not something that can be watched; the next write tells.
+                Ok(_) | Err(_) => return,
+            }
+        }
+    });
+    if let Err(error) = spawned {
+        tracing::warn!("Our stdout cannot be watched ({error}); a write that fails still ends the server.");
+    }
+}
+
+/// Here the next write tells.
+#[cfg(not(unix))]
+pub fn watch_stdout(_on_dead: impl FnOnce() + Send + 'static) {}
 
 #[cfg(target_os = "linux")]
 fn wait_for_end(pid: rustix::process::Pid) {

@@ -20,6 +20,7 @@ mod outbox;
 mod server;
 mod skim;
 
+pub use client_watch::watch_stdout;
 pub use guard::MAX_FRAME;
 pub use lifecycle::{EndCause, Lifecycle};
 pub use log_layer::{LogGate, LogLayer};

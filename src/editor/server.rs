@@ -382,7 +382,7 @@ impl Driver {
         };
         self.answers.outbox.answer(frame::warning_message(&format!("{text} {what_now}")));
         let lost = match method.as_deref() {
-            Some("textDocument/didOpen" | "textDocument/didChange") => uri,
+            Some("textDocument/didOpen" | "textDocument/didChange" | "textDocument/didClose") => uri,
             None => None,
             Some(_) => return,
         };

@@ -373,6 +373,12 @@ fn a_message_above_the_cap_is_answered_by_its_kind() {
         matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri) }))
         if uri == "file:///big")
     );
+    bench.notify("textDocument/didClose", json!({ "textDocument": { "uri": "file:///big" }, "more": text }));
+    assert_eq!(bench.answer()["method"], "window/showMessage");
+    assert!(
+        matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri) }))
+        if uri == "file:///big")
+    );
     bench.raw(&framed(&json!({ "jsonrpc": "2.0", "id": "ours", "result": text })));
     assert_eq!(bench.answer()["method"], "window/showMessage");
     assert!(

@@ -1,7 +1,8 @@
 //! `bb/attachment/put`: the bytes of a file that the user chose, kept under the state directory by their hash.
 //!
-//! A chosen file may lie anywhere, the workspace's confinement does not hold here; it must be a regular file. What is kept
-//! is readable by the user alone. Never deletes.
+//! A chosen file may lie anywhere, the workspace's confinement does not hold here; it must be a regular file. But a name in
+//! the workspace is the repository's, so a link there that leads out is refused. What is kept is readable by the user
+//! alone. Never deletes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +13,7 @@ use url::Url;
 
 use super::base64;
 use super::media::mime_of;
-use super::root::{cause, short};
+use super::root::{Roots, cause, short};
 use crate::app::ports::Attachment;
 use crate::domain::edits::text;
 use crate::protocol::{ErrorCode, WireError};
@@ -31,6 +32,30 @@ pub struct Offer {
     pub uri: Option<String>,
     /// The bytes.
     pub base64: Option<String>,
+}
+
+/// Refuses a file that lies in the workspace by its name and outside by its links: the user cannot have seen that.
+pub fn refuse_link_out(roots: &Roots, offer: &Offer) -> Result<(), WireError> {
+    let named =
+        offer.uri.as_deref().and_then(|uri| Url::parse(uri).ok()).and_then(|uri| uri.to_file_path().ok());
+    let Some((named, real)) = named.and_then(|named| fs::canonicalize(&named).ok().map(|real| (named, real)))
+    else {
+        // Nothing is there, or it is no file of this machine; storing it says so.
+        return Ok(());
+    };
+    let real_roots: Vec<PathBuf> = roots.paths().filter_map(|root| fs::canonicalize(root).ok()).collect();
+    let is_inside = |path: &Path| real_roots.iter().any(|root| path.starts_with(root));
+    let seems_inside = is_inside(&named) || roots.paths().any(|root| named.starts_with(root));
+    if seems_inside && !is_inside(&real) {
+        return Err(WireError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!(
+                "`{}` is a link that leads out of the workspace; choose the file itself.",
+                short(&named.to_string_lossy())
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// Stores what was offered under `state_dir/attachments`; the same bytes are kept once.

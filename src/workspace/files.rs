@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::attachment::{Offer, store};
+use super::attachment::{Offer, refuse_link_out, store};
 use super::list::list;
 use super::read::read;
 use super::root::Roots;
@@ -144,7 +144,9 @@ impl Files for WorkspaceFiles {
                 let state_dir = self.places().state_dir.clone();
                 let done = Arc::clone(&self.done);
                 self.work(waiting, move || {
-                    let outcome = store(state_dir.as_deref(), Offer { name, mime, uri, base64 });
+                    let offer = Offer { name, mime, uri, base64 };
+                    let outcome =
+                        refuse_link_out(&roots, &offer).and_then(|()| store(state_dir.as_deref(), offer));
                     done(FileJobDone::Stored { session_id, outcome, reply });
                 });
             }

@@ -40,6 +40,11 @@ impl Roots {
         Self(folders.iter().map(root).collect())
     }
 
+    /// Where the local ones are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().filter_map(|root| root.path.as_deref())
+    }
+
     /// The root of this name; without a name the first.
     pub fn choose(&self, name: Option<&str>) -> Result<&Root, WireError> {
         match name {

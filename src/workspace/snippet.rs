@@ -155,6 +155,7 @@ fn read(source: &mut (impl Read + Seek), size: u64, wanted: Wanted) -> Result<Pa
         }
         None => Vec::new(),
     };
+    let (front, back) = without_hole(front, back);
     let (format, skip) = format_of(&front, &back).ok_or(Unreadable::NotText { size })?;
     let lines = if wanted.tail.is_some() && size <= COUNTED_BYTES {
         source.seek(SeekFrom::Start(skip as u64))?;
@@ -172,6 +173,20 @@ fn up_to(source: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The ends of a file without the hole between them: a sparse file reads as zeros there, and is still a text. Zeros
+/// anywhere else stay.
+fn without_hole(mut front: Vec<u8>, mut back: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
+    let before = memchr::memchr(0, &front).filter(|at| *at > 0 && front[*at..].iter().all(|byte| *byte == 0));
+    if let Some(before) = before {
+        let after = memchr::memrchr(0, &back).map_or(0, |at| at + 1);
+        if back[..after].iter().all(|byte| *byte == 0) {
+            front.truncate(before);
+            back.drain(..after);
+        }
+    }
+    (front, back)
 }
 
 /// The format of a file by its two ends, and the length of its mark; `None` when it is no text.

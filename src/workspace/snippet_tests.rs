@@ -80,6 +80,29 @@ fn r000_31_other_encodings_are_read_and_named() {
 }
 
 #[test]
+fn a_file_with_a_hole_is_the_text_at_its_ends() {
+    let mut bytes = b"first\nsecond\n".to_vec();
+    bytes.resize(2_000_000, 0);
+    bytes.extend_from_slice(b"\nlast but one\nlast\n");
+    let size = bytes.len() as u64;
+    let read_as = |bytes: &[u8], head, tail| {
+        let wanted = Wanted { max_bytes: 65_536, head, tail };
+        read(&mut std::io::Cursor::new(bytes), bytes.len() as u64, wanted).map(|part| part.selection.content)
+    };
+    let text = |outcome: Result<String, Unreadable>| outcome.ok();
+    assert_eq!(
+        text(read_as(&bytes, Some(2), Some(2))).as_deref(),
+        Some("first\nsecond\n⋯\nlast but one\nlast\n")
+    );
+    assert_eq!(text(read_as(&bytes, Some(1), None)).as_deref(), Some("first\n"));
+    assert_eq!(text(read_as(&bytes, None, Some(1))).as_deref(), Some("last\n"));
+    assert_eq!(text(read_as(&vec![0; 2_000_000], Some(1), Some(1))), None, "nothing but a hole");
+    bytes[20] = b'x';
+    assert_eq!(bytes.len() as u64, size);
+    assert_eq!(text(read_as(&bytes, Some(1), Some(1))), None, "zeros in the middle of something");
+}
+
+#[test]
 fn r000_31_what_is_not_text_says_its_size() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("bin"), b"\x7fELF\0\0").unwrap();

@@ -144,6 +144,15 @@ fn r000_36_links_and_names_show_nothing_from_outside() {
         let error = server.refused("bb/readFileSnippet", json!({ "sessionId": session, "path": path }));
         assert_eq!(error["data"]["code"], "path_outside_workspace", "{path}: {error}");
     }
+    for path in ["file", "relative", "dir/secret"] {
+        let link = uri(&workspace.path().join(path));
+        let put = json!({ "sessionId": session, "name": "own", "uri": link });
+        let error = server.refused("bb/attachment/put", put);
+        assert_eq!(error["data"]["code"], "path_outside_workspace", "{path}: {error}");
+    }
+    for chosen in [workspace.path().join("own"), outside.join("secret")] {
+        server.ask("bb/attachment/put", json!({ "sessionId": session, "name": "own", "uri": uri(&chosen) }));
+    }
     for path in ["dir", "..", "/", "dir/.."] {
         let error = server.refused("bb/listFiles", json!({ "sessionId": session, "path": path }));
         assert_eq!(error["data"]["code"], "path_outside_workspace", "{path}: {error}");

@@ -307,6 +307,14 @@ fn a_dead_stdout_ends_the_server_though_stdin_is_open() {
     assert_ends(&mut server, 1);
 }
 
+#[test]
+fn a_dead_stdout_ends_the_server_that_has_nothing_to_say() {
+    let mut server = Server::start(Options { hold_stdout: true, ..Options::default() });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    server.close_stdout();
+    assert_ends(&mut server, 1);
+}
+
 // ---------------------------------------------------------------- h: an editor that does not read
 
 #[test]

@@ -56,7 +56,7 @@ fn environment_beats_options_and_flags_beat_both() {
     let by_flag = Options { options: options(), ..flags(&["--engine", "embedded", "--model", "from-flag"]) }
         .env("BREADBOARD_API_URL", "http://127.0.0.1:9");
     let told = init(by_flag);
-    assert_eq!((chosen(&told), &told["engine"]["model"]), (json!("embedded"), &json!("from-flag")));
+    assert_eq!((chosen(&told), &told["engine"]["model"]), (json!("embedded"), &json!("ollama/from-flag")));
 }
 
 #[test]
@@ -92,10 +92,29 @@ fn a_model_is_chosen_while_we_run_and_asked_from_then_on() {
     assert_eq!(end["payload"]["message"], "from the model");
     let asked = model.asked();
     assert_eq!((asked.path.as_str(), &asked.body["model"]), ("/v1/chat/completions", &json!("story")));
-    for wrong in [json!({ "name": " " }), json!({ "name": "m", "provider": "nobody" })] {
+    for wrong in [
+        json!({ "name": " " }),
+        json!({ "name": "m", "provider": "nobody" }),
+        json!({ "name": "m", "url": "ftp://127.0.0.1/" }),
+        json!({ "name": "m", "url": "127.0.0.1:8000" }),
+        json!({ "name": "m", "url": "" }),
+    ] {
         assert_eq!(server.refused("bb/models/set", wrong)["data"]["code"], "invalid_params");
     }
     // The one chosen stays.
     server.turn(&session, "and again?");
     assert_eq!(model.asked().body["model"], "story");
+}
+
+#[test]
+fn the_model_in_use_is_said_with_its_provider_though_the_setting_named_none() {
+    let mut server = Server::ready(Options::default());
+    for (setting, current) in [
+        (json!({ "name": "m", "url": "http://127.0.0.1:9/v1/" }), "openai/m"),
+        (json!({ "name": "claude-x" }), "anthropic/claude-x"),
+        (json!({ "name": "qwen3" }), "ollama/qwen3"),
+    ] {
+        assert_eq!(server.ask("bb/models/set", setting)["current"], current);
+        assert_eq!(server.ask("bb/init", json!({}))["engine"]["model"], current);
+    }
 }

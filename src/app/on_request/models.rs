@@ -3,11 +3,20 @@
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, Secret};
 use crate::app::state::App;
+use crate::domain::policy::provider::provider_of;
 use crate::protocol::request::*;
 use crate::protocol::settings::ModelSetting;
 use crate::protocol::{ErrorCode, WireError};
 
 const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
+
+/// Whether this can be an address at all; the engine reads it in full when it calls.
+fn names_a_web_address(url: &str) -> bool {
+    url.trim().split_once("://").is_some_and(|(scheme, rest)| {
+        ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+            && rest.starts_with(|first: char| first.is_alphanumeric() || first == '[')
+    })
+}
 
 impl App {
     pub(in crate::app) fn models_list(&mut self, reply: Reply) {
@@ -27,6 +36,12 @@ impl App {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
                 format!("There is no such provider; choose one of {}.", PROVIDERS.join(", ")),
+            ));
+        }
+        if setting.url.as_deref().is_some_and(|url| !names_a_web_address(url)) {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The `url` is not an http or https URL; give the base URL of the model's endpoint.",
             ));
         }
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
@@ -53,7 +68,7 @@ impl App {
     pub(in crate::app) fn current_model(&self) -> Option<String> {
         self.settings.model.as_ref().map(|model| match &model.provider {
             Some(provider) => format!("{provider}/{}", model.name),
-            None => model.name.clone(),
+            None => format!("{}/{}", provider_of(&model.name, model.url.is_some()), model.name),
         })
     }
 }

@@ -113,16 +113,12 @@ impl Overlay {
                 document.text = Rope::from_str(&change.text);
                 continue;
             };
-            let (Some(from), Some(to)) =
-                (char_at(&document.text, start, encoding), char_at(&document.text, end, encoding))
-            else {
+            // An end beyond the text can only mean all the rest; editors replace everything that way.
+            let to = char_at(&document.text, end, encoding).unwrap_or(document.text.len_chars());
+            let Some(from) = char_at(&document.text, start, encoding).filter(|from| *from <= to) else {
                 self.documents.remove(uri);
                 return Err(ChangeRefused::BadRange);
             };
-            if from > to {
-                self.documents.remove(uri);
-                return Err(ChangeRefused::BadRange);
-            }
             document.text.remove(from..to);
             document.text.insert(from, &change.text);
         }
@@ -260,6 +256,16 @@ mod tests {
     }
 
     #[test]
+    fn an_end_beyond_the_text_means_all_the_rest() {
+        for end in [at(3, 0), at(2, 1), at(99, 0), at(u32::MAX, u32::MAX)] {
+            for encoding in ALL {
+                let then = changed("ab\ncd\n", encoding, &[replace(at(0, 1), end, "x")]);
+                assert_eq!(then, Ok("ax".to_owned()), "{encoding:?} {end:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_change_that_does_not_fit_makes_the_document_unknown() {
         for (start, end) in
             [(at(0, 2), at(0, 1)), (at(1, 0), at(0, 0)), (at(9, 0), at(9, 0)), (at(2, 1), at(2, 1))]
@@ -338,7 +344,8 @@ mod tests {
                 let (start, end) = (at(line, character), at(end_line, end_character));
                 changes.push(replace(start, end, &new));
                 model = model.and_then(|mut text| {
-                    let (from, to) = (naive(&text, start, encoding)?, naive(&text, end, encoding)?);
+                    let from = naive(&text, start, encoding)?;
+                    let to = naive(&text, end, encoding).unwrap_or(text.len());
                     (from <= to).then(|| {
                         text.replace_range(from..to, &new);
                         text

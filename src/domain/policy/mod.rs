@@ -1,9 +1,11 @@
-//! What is allowed: which paths belong to a workspace, what needs trust, what a child may inherit, what must be hidden.
+//! What is allowed: which paths belong to a workspace, what needs trust, what a child may inherit, what must be hidden,
+//! whose a model is.
 //!
 //! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
 pub mod environment;
 pub mod path;
+pub mod provider;
 pub mod rearranging;
 pub mod redact;
 mod redact_json;

@@ -5,6 +5,7 @@
 use url::{Host, Url};
 
 use super::failure::ModelError;
+use crate::domain::policy::provider::provider_of;
 
 /// A model as the user chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,17 +71,8 @@ impl Provider {
         }
     }
 
-    fn guessed(name: &str) -> Self {
-        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if starts(&["claude"]) {
-            Self::Anthropic
-        } else if starts(&["gemini"]) {
-            Self::Gemini
-        } else if starts(&["o1", "o3", "o4", "chatgpt", "codex", "gpt-"]) && !starts(&["gpt-oss"]) {
-            Self::OpenAi
-        } else {
-            Self::Ollama
-        }
+    fn guessed(name: &str, has_url: bool) -> Self {
+        Self::named(provider_of(name, has_url)).unwrap_or(Self::Ollama)
     }
 }
 
@@ -129,8 +121,7 @@ impl Target {
                     super::failure::excerpt(word)
                 ))
             })?,
-            None if choice.url.is_some() => Provider::OpenAi,
-            None => Provider::guessed(&choice.name),
+            None => Provider::guessed(&choice.name, choice.url.is_some()),
         };
         if choice.name.trim().is_empty() {
             return Err(ModelError::setting("The model setting has no name; set `model.name`.".to_owned()));
