@@ -19,15 +19,18 @@ use crate::app::ports::{FileJob, FileJobDone, Files};
 use crate::domain::edits::overlay::Overlay;
 use crate::protocol::{ErrorCode, WireError};
 
-/// Jobs that wait for a thread. An editor shows a handful of files at once, so more means a flood or a dead disk: the
-/// next one is refused with `overloaded`.
-pub const WAITING: usize = 64;
+/// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
+/// the next one is refused with `overloaded`.
+pub const WAITING: usize = 1_024;
+
+/// Places that a job takes which carries megabytes of its own.
+const HEAVY: u32 = 16;
 
 /// Jobs that look at files at the same time: enough to hide one slow file, few enough to leave the threads of the runtime
 /// to others.
 const WORKING: usize = 4;
 
-/// Commands that run at the same time; more wait among the 64.
+/// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
 
 type Done = dyn Fn(FileJobDone) + Send + Sync;
@@ -123,7 +126,11 @@ impl Files for WorkspaceFiles {
     }
 
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
-        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_owned() else {
+        let places = match &job {
+            FileJob::StoreAttachment { .. } | FileJob::Write { .. } => HEAVY,
+            FileJob::List { .. } | FileJob::Snippet { .. } | FileJob::Read { .. } | FileJob::Run { .. } => 1,
+        };
+        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(places) else {
             refuse(job, &*self.done);
             return;
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Options, Server};
+use crate::harness::{Options, Server, frame};
 use crate::model::{Model, says};
 
 #[test]
@@ -94,4 +94,22 @@ fn r000_25_an_attachment_goes_with_its_prompt_to_the_model() {
     let prompt =
         server.events(&session).into_iter().find(|event| event["type"] == "local.prompt").expect("a prompt");
     assert_eq!(prompt["payload"]["attachmentIds"], ids);
+}
+
+#[test]
+fn hundreds_of_files_asked_for_in_one_write_are_all_shown() {
+    let mut server = Server::ready(Options::default());
+    let session = server.session();
+    server.write("a.txt", "one\n");
+    let params = json!({ "sessionId": session, "path": "a.txt" });
+    let ids: Vec<_> = (1_000..1_500).map(|id| json!(id)).collect();
+    let burst: String = ids
+        .iter()
+        .map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "bb/readFileSnippet", "params": params }))
+        .map(|request| frame(&request.to_string()))
+        .collect();
+    server.raw(burst.as_bytes());
+    for id in &ids {
+        assert_eq!(server.wait_response(id)["result"]["content"], "one\n");
+    }
 }
