@@ -14,7 +14,7 @@ use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::protocol::settings::{InitializationOptions, Overrides, WorkspaceConfiguration};
 use crate::protocol::{Request, WireError};
 
-/// Editor events that wait for the loop. The loop answers in microseconds, so a thousand waiting means that it is stuck
+/// How many editor events can wait for the loop. The loop answers in microseconds, so thousands waiting mean that it is stuck
 /// or that a client floods it: requests are then refused with `overloaded`, and document changes make their document
 /// unknown until it is opened again.
 pub const EDITOR_BOUND: usize = 4_096;
