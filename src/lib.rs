@@ -23,6 +23,8 @@ pub mod host;
 #[cfg(feature = "server")]
 pub mod serve;
 #[cfg(feature = "server")]
+pub mod simulate;
+#[cfg(feature = "server")]
 pub mod store;
 #[cfg(feature = "server")]
 pub mod workspace;

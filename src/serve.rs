@@ -18,7 +18,8 @@ use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
 use crate::app::ports::{Ambient, Engine, Outbox, Secret};
 use crate::app::{App, Ports};
 use crate::cli::args::{
-    ENV_ANTHROPIC_KEY, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY, ServeOptions, TOKEN_VARIABLES,
+    ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
+    ServeOptions, TOKEN_VARIABLES,
 };
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
@@ -26,6 +27,8 @@ use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
     watch_stdout,
 };
+use crate::engine::acp::{self, AcpEngine};
+use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
 use crate::protocol::settings::{EngineKind, Settings};
@@ -111,10 +114,18 @@ pub fn serve(options: ServeOptions) -> ExitCode {
             }
         })
     };
+    let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
+    let (hide, agents_hide) = (redactor.clone(), redactor.clone());
     let app = App::new(Ports {
         outbox: outbox.clone(),
         open_journal: Box::new(crate::store::open),
-        open_engine: Box::new(move |settings| open_engine(settings, engine_reports, overlay_seen, runtime)),
+        open_engine: Box::new(move |settings| {
+            open_engine(settings, engine_reports, overlay_seen, runtime, hide)
+        }),
+        open_agents: Some(Box::new(move |settings| {
+            let setup = agents_setup(settings, agents_hide);
+            Box::new(AcpEngine::new(agent_reports, agent_runtime, settings, setup))
+        })),
         files: Box::new(files),
         ambient: Box::new(System),
         overlay,
@@ -157,13 +168,14 @@ fn say_only_where_it_failed() {
     }));
 }
 
-/// The engine that the settings name. Only the embedded one is built in so far; the others are refused in one sentence, and
-/// everything that needs no engine works on.
+/// The engine that the settings name. One is not built in so far; it is refused in one sentence, and everything that
+/// needs no engine works on.
 fn open_engine(
     settings: &Settings,
     reports: mpsc::Sender<crate::app::ports::EngineReport>,
     overlay: watch::Receiver<Arc<Overlay>>,
     runtime: Handle,
+    hide: Redactor,
 ) -> Result<Box<dyn Engine>, WireError> {
     match settings.engine.kind {
         EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
@@ -174,14 +186,39 @@ fn open_engine(
             || System.fresh_id(),
             || System.now_ms(),
         ))),
-        kind @ (EngineKind::Breadboard | EngineKind::Desktop | EngineKind::Acp) => Err(WireError::new(
+        EngineKind::Breadboard => {
+            let token = said(ENV_API_TOKEN).map(Secret);
+            let setup = breadboard::Setup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
+            Ok(Box::new(BreadboardEngine::new(reports, runtime, setup, || System.now_ms())))
+        }
+        EngineKind::Acp => {
+            let setup = agents_setup(settings, hide);
+            Ok(Box::new(AcpEngine::new(reports, runtime, settings, setup)))
+        }
+        kind @ EngineKind::Desktop => Err(WireError::new(
             ErrorCode::Unsupported,
             format!(
-                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`.",
+                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`, `breadboard` or `acp`.",
                 kind.as_str()
             ),
         )),
     }
+}
+
+/// What agents need beside the settings: their logs lie in the state directory.
+fn agents_setup(settings: &Settings, hide: Redactor) -> acp::Setup {
+    let logs = crate::store::resolve_state_dir(settings.state_dir.as_deref());
+    acp::Setup {
+        logs: logs.map(|directory| directory.join("agents")),
+        hide: hide.into(),
+        guard: acp::process::this_program(),
+        patience: acp::Patience::default(),
+    }
+}
+
+/// A variable of the environment that says something.
+fn said(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 /// Model tokens of the environment, each for its own origin.

@@ -3,6 +3,8 @@
 #
 #   tests/run.sh                        a small fixed set of randomised cases, the same in every run
 #   BREADBOARD_SEEDS=2000 tests/run.sh  that many cases a property, from a fresh seed
+#   BREADBOARD_FAULT_RUNS=50 tests/run.sh  fewer fault runs (`tests/faults`) than the thousand
+#   BREADBOARD_TAB_RUNS=50 tests/run.sh    fewer runs of tabs (`tests/loop/tabs_runs.rs`) than the thousand
 #
 # On a bare Debian machine it installs the one thing it needs besides Rust: a C compiler, for the bundled SQLite and
 # tree-sitter grammars. Clients from outside are tests/peers/run.sh.
@@ -32,6 +34,9 @@ if [[ -n ${BREADBOARD_SEEDS:-} ]]; then
 else
   export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20250000}
 fi
+
+# Plain `cargo test` takes two hundred of them, which is enough while one works.
+export BREADBOARD_TAB_RUNS=${BREADBOARD_TAB_RUNS:-1000}
 
 # Nobody's own engine, token or state takes part.
 unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN

@@ -6,6 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use breadboard_ls::domain::event::EngineEvent;
+use breadboard_ls::domain::normalize::{Dialect, normalize};
+use breadboard_ls::domain::view::ViewState;
+use breadboard_ls::domain::wire::breadboard_shapes::{Field, Holds, SHAPES, SentBy};
 use breadboard_ls::protocol::envelope::{self, Opened};
 use breadboard_ls::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
 use breadboard_ls::protocol::{ErrorCode, Request, WireError, document, schema};
@@ -137,6 +141,12 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ],
         )
     };
+    let tab_only = || {
+        (
+            vec![json!({"tabId": "t"}), json!({"tabId": "t", "extra": 1})],
+            vec![json!({}), json!({"tabId": 1}), json!({"tabId": null}), json!(["t"])],
+        )
+    };
     let none = || (vec![json!({}), json!({"extra": 1})], vec![json!([]), json!("x"), json!(1)]);
     let queue = || {
         (
@@ -144,8 +154,16 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 json!({"sessionId": "s"}),
                 json!({"sessionId": "s", "messageId": "m", "text": "t", "before": "b"}),
                 json!({"sessionId": "s", "messageId": null, "before": null}),
+                json!({"tabId": "t"}),
+                json!({"tabId": "t", "sessionId": null}),
             ],
-            vec![json!({}), json!({"sessionId": "s", "messageId": 1}), json!({"sessionId": "s", "text": {}})],
+            vec![
+                json!({}),
+                json!({"tabId": null}),
+                json!({"tabId": 1}),
+                json!({"sessionId": "s", "messageId": 1}),
+                json!({"sessionId": "s", "text": {}}),
+            ],
         )
     };
     BTreeMap::from([
@@ -202,6 +220,100 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ),
         ),
         ("bb/stop", session_only()),
+        ("bb/rebuild", session_only()),
+        ("bb/createSpec/ready", none()),
+        ("bb/createSpec/discard", none()),
+        (
+            "bb/createSpec/autosave",
+            (
+                vec![json!({"description": "d"}), json!({"description": "", "more": 1})],
+                vec![json!({}), json!({"description": null}), json!({"description": 1}), json!("d")],
+            ),
+        ),
+        (
+            "bb/createSpec/submit",
+            (
+                vec![
+                    json!({"description": "d", "imageUris": []}),
+                    json!({"description": "d", "imageUris": ["file:///a.png"], "sessionId": "s", "messageId": "m"}),
+                    json!({"description": "d", "imageUris": [], "tabId": "t", "sessionId": null}),
+                ],
+                vec![
+                    json!({"description": "d"}),
+                    json!({"imageUris": []}),
+                    json!({"description": "d", "imageUris": "file:///a.png"}),
+                    json!({"description": "d", "imageUris": [1]}),
+                    json!({"description": "d", "imageUris": [], "sessionId": 1}),
+                ],
+            ),
+        ),
+        (
+            "bb/createSpec/closeAttempt",
+            (
+                vec![json!({"hasDirtyChanges": true}), json!({"hasDirtyChanges": false, "description": "d"})],
+                vec![
+                    json!({}),
+                    json!({"hasDirtyChanges": "no"}),
+                    json!({"hasDirtyChanges": true, "description": 1}),
+                ],
+            ),
+        ),
+        (
+            "bb/createSpec/importMarkdown",
+            (
+                vec![json!({"uri": "file:///a.md"})],
+                vec![json!({}), json!({"uri": null}), json!({"uri": ["a"]})],
+            ),
+        ),
+        (
+            "bb/createSpec/attachImages",
+            (
+                vec![
+                    json!({"uris": ["file:///a.png"], "currentCount": 0}),
+                    json!({"uris": [], "currentCount": 6, "currentUris": ["file:///a.png"]}),
+                    json!({"uris": [], "currentCount": 5.0, "currentUris": null}),
+                ],
+                vec![
+                    json!({"uris": []}),
+                    json!({"currentCount": 0}),
+                    json!({"uris": [], "currentCount": -1}),
+                    json!({"uris": [], "currentCount": 1.5}),
+                    json!({"uris": "file:///a.png", "currentCount": 0}),
+                    json!({"uris": [], "currentCount": 0, "currentUris": "file:///a.png"}),
+                ],
+            ),
+        ),
+        (
+            "bb/permission/list",
+            (
+                vec![json!({}), json!({"sessionId": "s"}), json!({"tabId": "t", "more": 1})],
+                vec![json!({"sessionId": 1}), json!({"tabId": ["t"]})],
+            ),
+        ),
+        (
+            "bb/permission/revoke",
+            (
+                vec![json!({"ruleId": "rule-1"})],
+                vec![json!({}), json!({"ruleId": 1}), json!({"ruleId": null})],
+            ),
+        ),
+        (
+            "bb/command",
+            (
+                vec![
+                    json!({"sessionId": "s", "command": "list_checkpoints"}),
+                    json!({"sessionId": "s", "command": "set_model", "args": {"model": "m", "more": [1]}}),
+                    json!({"sessionId": "s", "command": "stop", "args": null}),
+                ],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"command": "stop"}),
+                    json!({"sessionId": "s", "command": 1}),
+                    json!({"sessionId": "s", "command": "stop", "args": ["m"]}),
+                    json!({"sessionId": "s", "command": "stop", "args": "m"}),
+                ],
+            ),
+        ),
         ("bb/queue/list", queue()),
         ("bb/queue/edit", queue()),
         ("bb/queue/move", queue()),
@@ -234,12 +346,54 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 vec![
                     json!({"sessionId": "s", "path": ""}),
                     json!({"sessionId": "s", "path": "src", "root": "r", "gitignore": true}),
+                    json!({"tabId": "t", "path": "src"}),
                 ],
                 vec![
                     json!({"sessionId": "s"}),
                     json!({"path": "src"}),
                     json!({"sessionId": "s", "path": null}),
                     json!({"sessionId": "s", "path": "src", "gitignore": "yes"}),
+                ],
+            ),
+        ),
+        (
+            "bb/openDiff",
+            (
+                vec![
+                    json!({"sessionId": "s", "filePath": "a"}),
+                    json!({"sessionId": "s", "filePath": "a", "root": "r", "beforeRef": "git:HEAD", "afterRef": "patch:p"}),
+                    json!({"sessionId": "s", "filePath": "a", "root": null, "beforeRef": null, "afterRef": null}),
+                ],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"filePath": "a"}),
+                    json!({"sessionId": "s", "filePath": 1}),
+                    json!({"sessionId": "s", "filePath": "a", "beforeRef": 1}),
+                    json!({"sessionId": "s", "filePath": "a", "afterRef": ["disk"]}),
+                ],
+            ),
+        ),
+        (
+            "bb/textDocument",
+            (
+                vec![json!({"uri": "bb-diff:/s/~/disk/a"}), json!({"uri": "", "more": 1})],
+                vec![json!({}), json!({"uri": null}), json!({"uri": 1}), json!(["bb-diff:"])],
+            ),
+        ),
+        (
+            "bb/downloadArtifact",
+            (
+                vec![
+                    json!({"sessionId": "s", "artifactPath": "a"}),
+                    json!({"sessionId": "s", "artifactPath": "a", "workDoneToken": "t"}),
+                    json!({"sessionId": "s", "artifactPath": "a", "workDoneToken": 7}),
+                    json!({"sessionId": "s", "artifactPath": "a", "workDoneToken": null}),
+                ],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"artifactPath": "a"}),
+                    json!({"sessionId": "s", "artifactPath": ["a"]}),
+                    json!({"sessionId": 1, "artifactPath": "a"}),
                 ],
             ),
         ),
@@ -311,6 +465,89 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 ],
             ),
         ),
+        (
+            "bb/tab/open",
+            (
+                vec![
+                    json!({"tabId": "t"}),
+                    json!({"tabId": "t", "agent": "a", "sessionId": null}),
+                    json!({"tabId": "t", "sessionId": "s", "more": 1}),
+                ],
+                vec![json!({}), json!({"tabId": 1}), json!({"tabId": "t", "agent": 1}), json!(["t"])],
+            ),
+        ),
+        (
+            "bb/tab/prompt",
+            (
+                vec![
+                    json!({"tabId": "t", "messageId": "m", "text": "x"}),
+                    json!({"tabId": "t", "messageId": "m", "text": "x", "attachmentIds": ["a"]}),
+                ],
+                vec![
+                    json!({"tabId": "t", "text": "x"}),
+                    json!({"messageId": "m", "text": "x"}),
+                    json!({"tabId": "t", "messageId": "m"}),
+                    json!({"tabId": "t", "messageId": "m", "text": "x", "attachmentIds": "a"}),
+                ],
+            ),
+        ),
+        ("bb/tab/stop", tab_only()),
+        ("bb/tab/close", tab_only()),
+        (
+            "bb/tab/visibility",
+            (
+                vec![json!({"tabId": "t", "visible": true})],
+                vec![
+                    json!({"tabId": "t"}),
+                    json!({"tabId": "t", "visible": "yes"}),
+                    json!({"visible": true}),
+                ],
+            ),
+        ),
+        (
+            "bb/tab/detach",
+            (
+                vec![json!({"tabIds": []}), json!({"tabIds": ["t"]})],
+                vec![json!({}), json!({"tabIds": "t"}), json!({"tabIds": [1]})],
+            ),
+        ),
+        (
+            "bb/tab/attach",
+            (
+                vec![
+                    json!({"tabs": []}),
+                    json!({"tabs": [{"tabId": "t"}, {"tabId": "u", "epoch": "e", "lastSeenIndex": 0}]}),
+                    json!({"tabs": [{"tabId": "t", "epoch": null, "lastSeenIndex": null}]}),
+                ],
+                vec![
+                    json!({}),
+                    json!({"tabs": [{}]}),
+                    json!({"tabs": [{"tabId": "t", "lastSeenIndex": -1}]}),
+                    json!({"tabs": [{"tabId": "t", "epoch": 1}]}),
+                ],
+            ),
+        ),
+        (
+            "bb/tab/ack",
+            (
+                vec![json!({"tabId": "t", "index": 0})],
+                vec![json!({"tabId": "t"}), json!({"index": 1}), json!({"tabId": "t", "index": "1"})],
+            ),
+        ),
+        (
+            "bb/agent/restart",
+            (
+                vec![json!({}), json!({"agent": "a"}), json!({"agent": null})],
+                vec![json!({"agent": 1}), json!(["a"])],
+            ),
+        ),
+        (
+            "bb/session/info",
+            (
+                vec![json!({"sessionId": "s"}), json!({"tabId": "t"})],
+                vec![json!({}), json!({"tabId": 1}), json!({"sessionId": null})],
+            ),
+        ),
         ("bb/models/list", none()),
         (
             "bb/models/set",
@@ -341,7 +578,7 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
 }
 
 #[test]
-fn r000_20_to_26_28_to_31_34_35_59_69_74_schema_and_decoder_agree_on_every_example_of_every_request() {
+fn r000_04_20_to_26_28_to_31_34_35_59_69_74_schema_and_decoder_agree_on_every_example_of_every_request() {
     let files = schema::files();
     let examples = requests();
     for method in REQUESTS {
@@ -464,7 +701,7 @@ fn r000_10_11_17_60_answers_fit_their_schema_and_no_answer_is_both() {
 }
 
 #[test]
-fn r000_08_12_13_an_envelope_is_exactly_one_of_three_and_topics_are_closed() {
+fn r000_01_08_12_13_an_envelope_is_exactly_one_of_three_and_topics_are_closed() {
     let kinds = ["RpcReq.json", "RpcRes.json", "RpcEvt.json"].map(validator_of);
     let fitting = |message: &Value| kinds.iter().filter(|kind| kind.is_valid(message)).count();
     for good in [
@@ -527,6 +764,56 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             json!({"sessionId": "s", "stopping": true}),
             json!({"sessionId": "s", "stopping": "yes"}),
         ),
+        (
+            "bb/rebuild",
+            json!({"resume": {"verdict": "lost", "events": 2, "from": 4, "to": 9, "reason": "they are gone"}}),
+            json!({"resume": {"verdict": "perhaps"}}),
+        ),
+        (
+            "bb/createSpec/ready",
+            json!({"draft": {"formData": {"description": "d"}, "lastUpdated": 1}, "shouldFocusPrimaryField": true}),
+            json!({"draft": {"description": "d"}, "shouldFocusPrimaryField": true}),
+        ),
+        ("bb/createSpec/autosave", json!({"lastUpdated": 1}), json!({"lastUpdated": "now"})),
+        (
+            "bb/createSpec/submit",
+            json!({"sessionId": "s", "messageId": "m", "disposition": "queued"}),
+            json!({"sessionId": "s"}),
+        ),
+        ("bb/createSpec/closeAttempt", json!({"shouldClose": false}), json!({})),
+        ("bb/createSpec/discard", json!({}), json!([])),
+        (
+            "bb/createSpec/importMarkdown",
+            json!({"content": "", "warning": "The selected file is empty."}),
+            json!({"warning": "The selected file is empty."}),
+        ),
+        (
+            "bb/createSpec/attachImages",
+            json!({"images": [{"id": "i", "uri": "file:///a.png", "name": "a.png", "dataUrl": "data:image/png;base64,AA=="}],
+                "capped": true, "duplicates": 1}),
+            json!({"images": [{"id": "i", "uri": "file:///a.png"}]}),
+        ),
+        (
+            "bb/permission/list",
+            json!({
+                "pending": [{
+                    "sessionId": "s", "source": "opencode", "generation": 2, "askedAt": 5,
+                    "permission": {"requestId": "r", "digest": "d", "title": "t", "options": [], "expiresAt": 9}
+                }],
+                "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "session", "sessionId": "s"}]
+            }),
+            json!({"pending": [], "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "world"}]}),
+        ),
+        (
+            "bb/permission/revoke",
+            json!({"ruleId": "rule-1", "revoked": true}),
+            json!({"ruleId": "rule-1", "revoked": "yes"}),
+        ),
+        (
+            "bb/command",
+            json!({"sessionId": "s", "status": "accepted", "detail": {"count": 2}}),
+            json!({"sessionId": "s"}),
+        ),
         ("bb/queue/list", queue.clone(), json!({"items": []})),
         ("bb/queue/edit", queue.clone(), json!({"items": [{}], "paused": true})),
         ("bb/queue/move", queue.clone(), json!({"paused": true})),
@@ -547,6 +834,23 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             json!({"path": "a", "content": "x", "totalBytes": 1, "truncated": false,
                 "ranges": [{"startLine": 1, "endLine": 1}], "source": "buffer"}),
             json!({"path": "a", "content": "x"}),
+        ),
+        (
+            "bb/openDiff",
+            json!({"title": "t", "left": {"uri": "bb-diff:/s/~/git~3AHEAD/a"}, "right": {"uri": "file:///a"},
+                "unified": "", "added": 0, "removed": 0, "truncated": false}),
+            json!({"title": "t", "left": "bb-diff:", "right": {"uri": "file:///a"}, "unified": "", "added": 0,
+                "removed": 0, "truncated": false}),
+        ),
+        (
+            "bb/textDocument",
+            json!({"text": "x", "languageId": "rust", "truncated": true}),
+            json!({"languageId": "rust"}),
+        ),
+        (
+            "bb/downloadArtifact",
+            json!({"artifactPath": "a", "uri": "file:///a", "bytes": 1, "sha256": "00"}),
+            json!({"artifactPath": "a", "uri": "file:///a", "bytes": "1", "sha256": "00"}),
         ),
         (
             "bb/events/read",
@@ -571,6 +875,25 @@ fn results() -> Vec<(&'static str, Value, Value)> {
         ),
         ("bb/models/set", json!({"models": []}), json!({"models": [{"id": 1, "name": "M"}]})),
         ("bb/setCredentials", json!({}), json!([])),
+        ("bb/tab/open", json!({"tabId": "t", "epoch": "e", "index": 0}), json!({"tabId": "t", "epoch": "e"})),
+        (
+            "bb/tab/prompt",
+            json!({"tabId": "t", "messageId": "m", "disposition": "queued"}),
+            json!({"tabId": "t", "messageId": "m", "disposition": "lost"}),
+        ),
+        ("bb/tab/stop", json!({"tabId": "t"}), json!({})),
+        ("bb/tab/close", json!({"tabId": "t"}), json!({"tabId": 1})),
+        ("bb/tab/visibility", json!({"tabId": "t", "index": 3}), json!({"tabId": "t"})),
+        ("bb/tab/detach", json!({}), json!([])),
+        (
+            "bb/tab/attach",
+            json!({"tabs": [{"tabId": "t", "index": 1, "mode": "snapshot", "epoch": "e"},
+                {"tabId": "u", "index": 0, "mode": "unknown"}]}),
+            json!({"tabs": [{"tabId": "t", "index": 1, "mode": "lost"}]}),
+        ),
+        ("bb/tab/ack", json!({}), json!("ok")),
+        ("bb/agent/restart", json!({"generation": 2}), json!({"generation": "2"})),
+        ("bb/session/info", json!({}), json!({"agent": "a"})),
         (
             "bb/rpc",
             json!({"v": 1, "kind": "res", "id": "1", "ok": true}),
@@ -594,6 +917,41 @@ fn r000_60_results_fit_their_schema_and_broken_ones_do_not() {
 }
 
 #[test]
+fn r004_06_12_14_23_31_40_41_46_50_the_payloads_of_seed_004_fit_word_for_word() {
+    let files = schema::files();
+    let image =
+        json!({"id": "1", "uri": "file:///a.png", "name": "a.png", "dataUrl": "data:image/png;base64,AA=="});
+    for (method, side, payload) in [
+        ("submit", "params", json!({"description": "d", "imageUris": ["file:///a.png"]})),
+        ("autosave", "params", json!({"description": "d"})),
+        ("closeAttempt", "params", json!({"hasDirtyChanges": true})),
+        ("ready", "result", json!({"shouldFocusPrimaryField": true})),
+        (
+            "ready",
+            "result",
+            json!({"draft": {"formData": {"description": "d"}, "lastUpdated": 1}, "shouldFocusPrimaryField": false}),
+        ),
+        ("closeAttempt", "result", json!({"shouldClose": false})),
+        ("importMarkdown", "result", json!({"content": "c"})),
+        ("importMarkdown", "result", json!({"content": "", "warning": "The selected file is empty."})),
+        ("importMarkdown", "result", json!({"error": "File exceeds the 512 KB limit."})),
+        ("attachImages", "result", json!({"images": [image]})),
+        ("attachImages", "result", json!({"images": [], "capped": true})),
+        ("attachImages", "result", json!({"error": "One or more files exceed the 10 MB size limit."})),
+    ] {
+        let name = schema::file_name(&format!("bb/createSpec/{method}"));
+        let validator = validator(&files[&name], &format!("/properties/{side}"));
+        assert!(validator.is_valid(&payload), "{method}: {payload}");
+    }
+    // The picker's files come with the call, so its count has company.
+    let name = schema::file_name("bb/createSpec/attachImages");
+    let params = validator(&files[&name], "/properties/params");
+    assert!(
+        params.is_valid(&json!({"currentCount": 2, "uris": []})) && !params.is_valid(&json!({"uris": []}))
+    );
+}
+
+#[test]
 fn r000_37_to_50_notifications_fit_their_schema_and_broken_ones_do_not() {
     let files = schema::files();
     let block = json!({"id": "a", "kind": "assistant", "seq": 1, "text": "", "streaming": true});
@@ -614,6 +972,27 @@ fn r000_37_to_50_notifications_fit_their_schema_and_broken_ones_do_not() {
             json!({"sessionId": "s", "epoch": "e", "fromSeq": 1, "toSeq": 1,
                 "changes": [{"lane": "chat", "op": "put", "id": "a", "block": block}], "snapshot": view()}),
             json!({"sessionId": "s", "epoch": "e", "fromSeq": 1, "toSeq": 1, "changes": [{"lane": "chat", "op": "push", "id": "a"}]}),
+        ),
+        (
+            "bb/tab",
+            json!({"tabId": "t", "index": 1, "epoch": "e", "messageId": "m", "kind": "response-chunk", "text": "x"}),
+            json!({"tabId": "t", "index": 1, "epoch": "e", "kind": "chunk", "text": "x"}),
+        ),
+        (
+            "bb/tab",
+            json!({"tabId": "t", "index": 2, "epoch": "e", "kind": "response-chunk", "blocks": [block]}),
+            json!({"tabId": "t", "epoch": "e", "kind": "response-chunk", "blocks": [block]}),
+        ),
+        (
+            "bb/tab",
+            json!({"tabId": "t", "index": 3, "epoch": "e", "kind": "snapshot", "view": view(),
+                "messages": [{"messageId": "m", "turn": 1, "status": "running"}]}),
+            json!({"tabId": "t", "index": 3, "epoch": "e", "kind": "snapshot", "view": view()}),
+        ),
+        (
+            "bb/tab",
+            json!({"tabId": "t", "index": 4, "epoch": "e", "kind": "agent-exited", "generation": 1, "code": 1}),
+            json!({"tabId": "t", "index": 4, "epoch": "e", "kind": "error", "code": "lost", "message": "m"}),
         ),
         ("bb/workspaceTrust", json!({"trusted": true}), json!({"trusted": "yes"})),
         (
@@ -684,4 +1063,307 @@ fn every_event_and_block_of_the_fixtures_fits_its_schema() {
         }
     }
     assert!(messages > 30, "only {messages} messages were checked");
+}
+
+// ---------------------------------------------------------------- the BreadBoard engine's events
+
+/// The engine's own list of types.
+const ENGINE_TYPES: [&str; 35] = [
+    "turn_start",
+    "user_message",
+    "assistant_message",
+    "assistant.message.start",
+    "assistant.message.delta",
+    "assistant.message.end",
+    "assistant.reasoning.delta",
+    "assistant.thought_summary.delta",
+    "assistant_delta",
+    "tool_call",
+    "tool.exec.start",
+    "tool.exec.stdout.delta",
+    "tool.exec.stderr.delta",
+    "tool.exec.end",
+    "tool_result",
+    "tool.result",
+    "permission_request",
+    "permission_response",
+    "checkpoint_list",
+    "checkpoint_restored",
+    "skills_catalog",
+    "skills_selection",
+    "ctree_node",
+    "ctree_snapshot",
+    "task_event",
+    "limits_update",
+    "warning",
+    "conversation.compaction.start",
+    "conversation.compaction.end",
+    "stream.gap",
+    "reward_update",
+    "completion",
+    "log_link",
+    "error",
+    "run_finished",
+];
+
+fn payload_validators() -> BTreeMap<String, Validator> {
+    let files = schema::files();
+    let payloads = files.iter().filter_map(|(name, file)| {
+        let kind = name.strip_prefix("breadboard/")?.strip_suffix(".json")?;
+        Some((kind.to_owned(), jsonschema::validator_for(file).unwrap()))
+    });
+    payloads.filter(|(kind, _)| kind != "envelope").collect()
+}
+
+/// Something that fits, and something that does not where anything can fail to.
+fn samples(holds: Holds) -> (Value, Option<Value>) {
+    match holds {
+        // A word that is also the role of a message that is shown.
+        Holds::Text => (json!("assistant"), Some(json!(7))),
+        Holds::Count => (json!(7), Some(json!("7"))),
+        Holds::Number => (json!(1.5), Some(json!("1.5"))),
+        Holds::Flag => (json!(true), Some(json!("true"))),
+        Holds::Words => (json!({"text": "words"}), Some(json!(true))),
+        Holds::Command => (json!(["ls", "-l"]), Some(json!([1]))),
+        Holds::FlagOrText => (json!("why"), Some(json!({}))),
+        Holds::Fields(fields) => (Value::Object(sample(fields)), Some(json!("fields"))),
+        Holds::List(fields) => (json!([sample(fields)]), Some(json!([7]))),
+        Holds::Map => (json!({"any": 1}), Some(json!([]))),
+        Holds::Anything => (json!("anything"), None),
+    }
+}
+
+fn sample(fields: &[Field]) -> serde_json::Map<String, Value> {
+    fields.iter().map(|field| (field.name.to_owned(), samples(field.holds).0)).collect()
+}
+
+#[test]
+fn r003_01_the_envelope_takes_what_engines_send_and_nothing_broken() {
+    let envelope = validator_of("breadboard/envelope.json");
+    for good in [
+        json!({"id": "e1", "seq": 8, "type": "warning", "session_id": "s", "turn": 1, "timestamp": 1, "timestamp_ms": 1,
+            "protocol_version": "1.0", "payload": {}, "classification": "canonical", "actor": {"kind": "human"}}),
+        json!({"seq": null, "type": "tool_result", "turn": null, "payload": {"todo": {}}, "of_tomorrow": [1]}),
+        json!({"type": "stream.open", "payload": {}, "stable_cursor": 7, "input_id": "i", "turn_id": "t"}),
+    ] {
+        let errors: Vec<String> = envelope.iter_errors(&good).map(|error| error.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{good}");
+    }
+    for bad in [
+        json!([]),
+        json!({"seq": 8, "payload": {}}),
+        json!({"type": "", "payload": {}}),
+        json!({"type": 7, "payload": {}}),
+        json!({"type": "warning"}),
+        json!({"type": "warning", "payload": "text"}),
+        json!({"type": "warning", "payload": {}, "seq": "8"}),
+        json!({"type": "warning", "payload": {}, "seq": 1.5}),
+        json!({"type": "warning", "payload": {}, "turn": "one"}),
+        json!({"type": "warning", "payload": {}, "session_id": 1}),
+    ] {
+        assert!(!envelope.is_valid(&bad), "{bad}");
+    }
+}
+
+#[test]
+fn r003_02_r003_03_every_type_of_the_engine_has_a_payload_that_a_broken_one_does_not_fit() {
+    let listed: Vec<&str> =
+        SHAPES.iter().filter(|shape| shape.from == SentBy::Engine).map(|shape| shape.kind).collect();
+    assert_eq!(listed, ENGINE_TYPES);
+    let validators = payload_validators();
+    assert_eq!(validators.len(), SHAPES.len(), "one file a type");
+    for shape in SHAPES {
+        let validator = &validators[shape.kind];
+        let whole = sample(shape.fields);
+        let fits =
+            |payload: &serde_json::Map<String, Value>| validator.is_valid(&Value::Object(payload.clone()));
+        assert!(fits(&whole), "{}: {whole:?}", shape.kind);
+        assert_eq!(fits(&serde_json::Map::new()), shape.one_of.is_empty(), "{}: empty", shape.kind);
+        let mut more = whole.clone();
+        more.insert("of_tomorrow".to_owned(), json!([1]));
+        assert!(fits(&more), "{}: what an engine adds is no fault", shape.kind);
+        for field in shape.fields {
+            let mut nothing = whole.clone();
+            nothing.insert(field.name.to_owned(), Value::Null);
+            let needed = shape.one_of == [field.name];
+            assert_eq!(fits(&nothing), !needed, "{}: no {}", shape.kind, field.name);
+            let Some(wrong) = samples(field.holds).1 else { continue };
+            let mut broken = whole.clone();
+            broken.insert(field.name.to_owned(), wrong);
+            assert!(!fits(&broken), "{}: {broken:?}", shape.kind);
+        }
+        assert!(shape.one_of.iter().all(|name| shape.fields.iter().any(|field| field.name == *name)));
+    }
+}
+
+#[test]
+fn r003_02_payloads_of_the_fixtures_fit_their_schemas() {
+    let validators = payload_validators();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reducers");
+    let (mut checked, mut broken) = (0, BTreeSet::new());
+    for entry in fs::read_dir(fixtures).unwrap() {
+        let fixture: Value = serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        if fixture["dialect"] != "breadboard" {
+            continue;
+        }
+        for event in fixture["events"].as_array().unwrap().iter().filter(|event| event["origin"] == "engine")
+        {
+            let kind = event["type"].as_str().unwrap();
+            let Some(validator) = validators.get(kind) else { continue };
+            checked += 1;
+            if !validator.is_valid(&event["payload"]) {
+                broken.insert(format!("{kind} {}", event["payload"]));
+            }
+        }
+    }
+    assert!(checked > 200, "only {checked} payloads");
+    // Events that are broken on purpose, to see that the view takes them.
+    let meant = BROKEN.iter().map(|event| (*event).to_owned()).collect();
+    assert_eq!(broken, meant);
+}
+
+const BROKEN: &[&str] = &[
+    r#"assistant.message.delta {"delta":7}"#,
+    r#"assistant.message.delta {"item_id":"m"}"#,
+    r#"checkpoint_list {"checkpoints":"none"}"#,
+    r#"checkpoint_restored {"mode":"code"}"#,
+    "error {}",
+    "log_link {}",
+];
+
+#[test]
+fn r003_04_this_server_makes_every_event_of_the_engine_into_blocks_that_keep_the_contract() {
+    let (events, changes) = (validator_of("Event.json"), validator_of("Change.json"));
+    let mut silent = Vec::new();
+    for shape in SHAPES {
+        let event = EngineEvent {
+            id: "1".to_owned(),
+            kind: shape.kind.to_owned(),
+            turn: Some(1),
+            ts: Some(1),
+            payload: sample(shape.fields).into(),
+            repaired: false,
+        };
+        let event = normalize(Dialect::Breadboard, event).event.sequenced(1);
+        assert!(events.is_valid(&json!(event)), "{}", shape.kind);
+        let made = ViewState::default().apply(&event);
+        assert_eq!(made, ViewState::default().apply(&event), "{}: not the same twice", shape.kind);
+        for change in &made {
+            assert!(changes.is_valid(&json!(change)), "{}: {}", shape.kind, json!(change));
+        }
+        if made.is_empty() {
+            silent.push(shape.kind);
+        }
+    }
+    assert_eq!(silent, SILENT, "types of which the view shows nothing alone");
+}
+
+/// Types that are about a block which another event makes, or that begin something.
+const SILENT: &[&str] = &[
+    "turn_start",
+    "assistant.message.start",
+    "assistant.message.end",
+    // Their cards are made and settled with the loop's own ids.
+    "permission_request",
+    "permission_response",
+];
+
+/// Every field of every message with its types, and whether it must be there: `bb/stop result.stopping` -> `boolean!`.
+fn shapes() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (name, file) in schema::files() {
+        // The engines' own words are theirs to change.
+        if name.contains('/') || file.pointer("/properties/params").is_none() {
+            continue;
+        }
+        for side in ["params", "result"] {
+            if let Some(schema) = file.pointer(&format!("/properties/{side}")) {
+                let place = format!("{} {side}", file["title"].as_str().unwrap());
+                fields(&file, schema, &place, 0, &mut found);
+            }
+        }
+    }
+    found
+}
+
+fn fields(file: &Value, schema: &Value, place: &str, depth: usize, found: &mut BTreeMap<String, String>) {
+    if let Some(target) = schema["$ref"].as_str() {
+        let target = file.pointer(target.trim_start_matches('#')).unwrap();
+        return fields(file, target, place, depth, found);
+    }
+    // Blocks, events and views hold one another; what is that deep is a noun with a schema of its own.
+    if depth > 4 {
+        return;
+    }
+    for options in ["anyOf", "oneOf", "allOf"] {
+        for option in schema[options].as_array().into_iter().flatten() {
+            fields(file, option, place, depth, found);
+        }
+    }
+    if schema["items"].is_object() {
+        fields(file, &schema["items"], &format!("{place}[]"), depth + 1, found);
+    }
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let place = format!("{place}.{name}");
+        let must = if required.contains(&name.as_str()) { "!" } else { "" };
+        found.entry(place.clone()).or_insert(format!("{}{must}", types(file, field)));
+        fields(file, field, &place, depth + 1, found);
+    }
+}
+
+fn types(file: &Value, schema: &Value) -> String {
+    if let Some(target) = schema["$ref"].as_str() {
+        return types(file, file.pointer(target.trim_start_matches('#')).unwrap());
+    }
+    let named: BTreeSet<String> = match &schema["type"] {
+        Value::String(one) => BTreeSet::from([one.clone()]),
+        Value::Array(many) => many.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => ["anyOf", "oneOf"]
+            .iter()
+            .flat_map(|options| schema[*options].as_array().into_iter().flatten())
+            .map(|option| types(file, option))
+            .collect(),
+    };
+    named.into_iter().collect::<Vec<_>>().join("|")
+}
+
+#[test]
+fn r000_70_71_73_no_field_of_this_version_may_go_or_change_without_a_new_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire_v1.json");
+    let now = shapes();
+    let version = u64::from(breadboard_ls::protocol::version::WIRE_VERSION);
+    if std::env::var_os("BREADBOARD_UPDATE").is_some() {
+        fs::write(&path, pretty(&json!({ "v": version, "fields": now }))).unwrap();
+        return;
+    }
+    let kept: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(kept["v"], version, "a new version begins a new list: run with BREADBOARD_UPDATE=1");
+    assert!(
+        document::document().contains(&format!("version {version}")),
+        "PROTOCOL.md names another version"
+    );
+    let kept: BTreeMap<String, String> = serde_json::from_value(kept["fields"].clone()).unwrap();
+    let mut broken: Vec<String> = kept
+        .iter()
+        .filter(|(place, was)| now.get(*place) != Some(was))
+        .map(|(place, was)| format!("{place}: {was} -> {}", now.get(place).map_or("gone", String::as_str)))
+        .collect();
+    // A new field that a client must send breaks every client there is.
+    broken.extend(
+        now.iter()
+            .filter(|(place, shape)| {
+                let parent = place.rsplit_once('.').map_or("", |(parent, _)| parent);
+                let known = parent.ends_with("params") || kept.contains_key(parent);
+                place.contains(" params") && shape.ends_with('!') && known && !kept.contains_key(*place)
+            })
+            .filter(|(place, _)| kept.keys().any(|old| old.split(' ').next() == place.split(' ').next()))
+            .map(|(place, _)| format!("{place}: newly required")),
+    );
+    assert_eq!(
+        broken,
+        Vec::<String>::new(),
+        "breaking changes need a new `v`; added fields only need BREADBOARD_UPDATE=1"
+    );
 }

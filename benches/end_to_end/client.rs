@@ -63,6 +63,13 @@ impl<R: Read> Frames<R> {
     }
 }
 
+impl<R> Frames<R> {
+    /// The body that was read last.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
 impl Server {
     pub fn start(program: &Program) -> Self {
         let mut child = Command::new(&program.program)

@@ -142,7 +142,7 @@ impl Batches {
 }
 
 /// Stdout without Rust's line buffer around it.
-fn stdout() -> File {
+pub fn stdout() -> File {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;

@@ -2,7 +2,8 @@
 //!
 //!     cargo bench --bench end_to_end                   # prints the table
 //!     cargo bench --bench end_to_end -- --check        # and fails when a target is missed
-//!     cargo bench --bench end_to_end -- start egress   # only these groups: start, ping, egress, stalled
+//!     cargo bench --bench end_to_end -- start egress   # only these groups: start, ping, egress, stalled,
+//!                                                   # ingest, http, latency, large, reopen, slope, tabs
 //!
 //! Absolute figures depend on the machine and what else it does; the targets are ratios taken in one run wherever that is
 //! possible. The peer is built from `benches/node_peer` into the target directory and needs `node` and `npm`; without
@@ -10,21 +11,33 @@
 
 mod client;
 mod egress;
+mod flow;
+mod ingest;
 mod memory;
+mod mix;
 mod model;
 mod peer;
+mod source;
 mod stalled;
 mod start;
 mod table;
+mod tabs;
+mod through;
 
 use table::Table;
 
-const GROUPS: [&str; 4] = ["start", "ping", "egress", "stalled"];
+const GROUPS: [&str; 11] =
+    ["start", "ping", "egress", "stalled", "ingest", "http", "latency", "large", "reopen", "slope", "tabs"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(at) = arguments.iter().position(|argument| argument == "--child") {
-        egress::child(&arguments[at + 1..]);
+        let arguments = &arguments[at + 1..];
+        match arguments.first().map(String::as_str) {
+            Some("source") => source::child(&arguments[1..]),
+            Some("through") => through::child(&arguments[1..]),
+            _ => egress::child(arguments),
+        }
         return;
     }
     if !arguments.iter().any(|argument| argument == "--bench") {
@@ -53,6 +66,28 @@ fn main() {
     }
     if wanted("stalled") {
         stalled::stalled(&mut table);
+    }
+    if wanted("ingest") {
+        ingest::ingest(&mut table);
+    }
+    if wanted("http") {
+        flow::http(&mut table);
+    }
+    if wanted("latency") {
+        flow::latency(&mut table);
+    }
+    if wanted("large") {
+        ingest::large(&mut table);
+        flow::large(&mut table);
+    }
+    if wanted("reopen") {
+        flow::reopen(&mut table);
+    }
+    if wanted("slope") {
+        flow::slope(&mut table);
+    }
+    if wanted("tabs") {
+        tabs::tabs(&mut table);
     }
     print!("{table}");
     let check = arguments.iter().any(|argument| argument == "--check");

@@ -4,6 +4,7 @@
 //! batch is due. How it is written is in `journalling`, how it is told in `tell`. Tests: `tests/loop`.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
 
@@ -11,8 +12,9 @@ use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
 use crate::domain::delivery::batch::Verdict;
-use crate::domain::event::{NormalizedEvent, SessionEvent};
+use crate::domain::event::{EventClass, NormalizedEvent, Origin, SessionEvent};
 use crate::domain::policy::redact::Redactor;
+use crate::domain::tabs::stop_reason;
 use crate::domain::view::{Block, Lane};
 
 impl App {
@@ -25,23 +27,41 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
+        // Of one event that the engine said, the others that it leads to are ours.
+        if event.origin == Origin::Engine
+            && let Some(cursor) = live.coming.take()
+        {
+            live.unwritten_cursors.push_back((live.head, cursor.clone()));
+            live.cursor = Some(cursor);
+        }
         let mut event = event.sequenced(live.head);
-        // An event holds strings, numbers, maps and lists only, which always serialise.
-        let Ok(mut text) = serde_json::to_vec(&event) else { return };
-        if matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
+        let mut text = event.to_json();
+        // An engine may spell a letter as an escape; then only the parsed text shows what it says.
+        let escaped = self.redactor.knows_any()
+            && event.payload.raw().is_some_and(|raw| raw.contains("\\u00"))
+            && serde_json::to_vec(&*event.payload)
+                .is_ok_and(|plain| matches!(self.redactor.scrub(&plain), Cow::Owned(_)));
+        if escaped || matches!(self.redactor.scrub(&text), Cow::Owned(_)) {
             // The event itself, so that the view and the journal hold the same, and string by string, so that it stays
             // an event.
             hide(&self.redactor, &mut event);
-            text = serde_json::to_vec(&event).unwrap_or(text);
+            text = event.to_json();
+        }
+        if event.class == EventClass::RunFinished {
+            live.stop_reason = Some(stop_reason(&event));
         }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
         live.changes.extend(changes);
         live.since_checkpoint += text.len();
-        let verdict = live.batcher.push(now, &text, event.seq);
+        let verdict = live.batcher.push(now, text, event.seq);
         if matches!(verdict, Verdict::FlushNow) {
-            self.flush(session_id);
+            if live.taking {
+                live.full = true;
+            } else {
+                self.flush(session_id);
+            }
         }
     }
 
@@ -63,36 +83,54 @@ impl App {
         let workspace = self.workspace.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
-        let mut batches = Vec::new();
+        // Each batch with the engine's place behind it: written apart, neither may name what the other holds.
+        let mut batches = VecDeque::new();
         while let Some(batch) = live.batcher.take(now) {
-            batches.push(BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events });
+            let mut cursor = None;
+            while live.unwritten_cursors.front().is_some_and(|(seq, _)| *seq <= batch.to_seq) {
+                cursor = live.unwritten_cursors.pop_front().map(|(_, cursor)| cursor).or(cursor);
+            }
+            let row = BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events };
+            batches.push_back((row, cursor));
         }
+        live.full = false;
         let record_changed = std::mem::take(&mut live.record_changed);
-        let ledger = std::mem::take(&mut live.ledger);
-        let prompts = std::mem::take(&mut live.prompts);
-        if batches.is_empty() && !record_changed && ledger.is_empty() && prompts.is_empty() {
+        let mut ledger = std::mem::take(&mut live.ledger);
+        let mut prompts = std::mem::take(&mut live.prompts);
+        let mut tabs = std::mem::take(&mut live.tabs);
+        if batches.is_empty() && !record_changed && ledger.is_empty() && prompts.is_empty() && tabs.is_empty()
+        {
             return;
         }
         live.flushed = live.head;
         // Only when it changed: it holds the queue, which may be large, and tokens change nothing in it.
-        let row = record_changed.then(|| session.record.row(&workspace));
-        // What is not an event goes with the first batch, so that an ask and its ledger row are one transaction.
-        let mut commit = Commit {
-            session_id: session_id.to_owned(),
-            session: row,
-            batch: batches.first().cloned(),
-            ledger,
-            prompts,
-            ..Commit::default()
-        };
-        let mut rest = batches.iter().skip(1);
+        let mut row = record_changed.then(|| session.record.row(&workspace));
+        let mut told = Vec::with_capacity(batches.len());
+        // One commit at least: there may be news without an event.
         loop {
-            self.write(commit);
-            let Some(batch) = rest.next() else { break };
-            commit =
-                Commit { session_id: session_id.to_owned(), batch: Some(batch.clone()), ..Commit::default() };
+            let (batch, cursor) = batches.pop_front().unzip();
+            // An ask and its ledger row are one transaction. The record says how the session stands after the last event, so
+            // it goes with that one.
+            let last = batches.is_empty();
+            let commit = Commit {
+                session_id: session_id.to_owned(),
+                session: if last { row.take() } else { None },
+                tabs: if last { std::mem::take(&mut tabs) } else { Vec::new() },
+                batch,
+                ledger: std::mem::take(&mut ledger),
+                prompts: std::mem::take(&mut prompts),
+                cursor: cursor.flatten(),
+                ..Commit::default()
+            };
+            told.extend(self.write(commit));
+            if last {
+                break;
+            }
         }
-        self.tell(session_id, &batches);
+        if record_changed {
+            self.tell_queue(session_id);
+        }
+        self.tell(session_id, &told);
         self.checkpoint(session_id);
     }
 
@@ -108,6 +146,7 @@ impl App {
                         || (live.batcher.due_us().is_none() && live.record_changed)
                         || !live.ledger.is_empty()
                         || !live.prompts.is_empty()
+                        || !live.tabs.is_empty()
                 })
             })
             .cloned()
@@ -115,6 +154,8 @@ impl App {
         for session_id in due {
             self.flush(&session_id);
         }
+        self.expire_asks();
+        self.retain();
         self.tell_news();
     }
 
@@ -128,12 +169,14 @@ impl App {
         self.write_waiting();
     }
 
-    /// When the next batch is due.
+    /// When the next batch, or step of the retention, is due.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let next = self
             .loaded
             .iter()
             .filter_map(|id| self.sessions.get(id)?.live.as_ref()?.batcher.due_us())
+            .chain(self.retention_due_us())
+            .chain(self.next_expiry_us())
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }
@@ -142,6 +185,7 @@ impl App {
 /// Takes the secrets out of what an engine or the user wrote.
 fn hide(redactor: &Redactor, event: &mut SessionEvent) {
     redactor.scrub_text(&mut event.id);
+    redactor.scrub_name(&mut event.kind);
     redactor.scrub_map(&mut event.payload);
     if let Some(permission) = &mut event.permission {
         redactor.scrub_text(&mut permission.title);

@@ -1,4 +1,4 @@
-//! What an engine wants done in the workspace: a text replaced, a command run.
+//! What an engine wants done in the workspace: a text read or replaced, a command run.
 //!
 //! Owns the choice between the editor and the disk: `workspace/applyEdit` and `bb/terminal/run` where the editor has them,
 //! else the workspace edge. Trust is checked again here, whatever was allowed before.
@@ -42,7 +42,7 @@ impl App {
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
         let runs = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
         match want {
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. }
+            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
                 if !runs || reply.is_abandoned() =>
             {
                 reply.refuse(WireError::new(
@@ -50,13 +50,18 @@ impl App {
                     "The turn that wanted this is over, so it was not done; ask again.",
                 ));
             }
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } if !self.trusted => {
+            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
+                if !self.trusted =>
+            {
                 reply.refuse(untrusted())
             }
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 self.apply_text(root, path, base_hash, text, reply);
             }
             Want::RunCommand { command, cwd, reply } => self.run_command(command, cwd, reply),
+            Want::ReadText { path, line, limit, reply } => {
+                self.files.submit(FileJob::ReadText { path, line, limit, reply }, self.overlay.clone());
+            }
         }
     }
 

@@ -19,8 +19,9 @@ use crate::protocol::{Request, WireError};
 /// unknown until it is opened again.
 pub const EDITOR_BOUND: usize = 4_096;
 
-/// Engine reports that wait for the loop. Engines await a free place, which holds back their socket: nothing is lost.
-pub const ENGINE_BOUND: usize = 1_024;
+/// Engine reports that wait for the loop. Engines await a free place, which holds back their socket: nothing is lost. A report
+/// may hold sixteen events, so some thousands of events wait at most.
+pub const ENGINE_BOUND: usize = 256;
 
 /// Everything that can happen, but for engine reports and timers.
 #[derive(Debug)]

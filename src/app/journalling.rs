@@ -14,35 +14,49 @@ use super::state::App;
 const UNWRITTEN_BYTES: usize = 64 << 20;
 
 impl App {
-    /// One transaction, or its place in the line of those that the disk did not take.
-    pub(super) fn write(&mut self, mut commit: Commit) {
+    /// One transaction, or its place in the line of those that the disk did not take. Gives its batch, to be told; it is copied
+    /// only when it has to wait.
+    pub(super) fn write(&mut self, mut commit: Commit) -> Option<BatchRow> {
         self.hide_secrets(&mut commit);
+        let journal = self.journal.as_mut().filter(|_| self.unwritten.is_empty());
+        let tried = journal.map(|journal| journal.commit(&commit));
+        if let Some(Ok(())) = tried {
+            self.was_written(weight(&commit));
+            return commit.batch;
+        }
+        let batch = commit.batch.clone();
         self.unwritten_bytes += weight(&commit);
         self.unwritten.push_back(commit);
-        self.write_waiting();
+        match tried {
+            Some(Err(error)) => self.disk_trouble(&error),
+            Some(Ok(())) | None => self.write_waiting(),
+        }
+        batch
     }
 
     /// As much of the line as the disk takes; says once that it does not, and once that it does again.
     pub(super) fn write_waiting(&mut self) {
         let Some(journal) = self.journal.as_mut() else { return };
         while let Some(first) = self.unwritten.front() {
-            match journal.commit(first) {
-                Ok(()) => {
-                    self.unwritten_bytes -= weight(first);
-                    self.unwritten.pop_front();
-                    if self.unwritten.is_empty() && std::mem::take(&mut self.disk_said) {
-                        self.say(
-                            "info",
-                            "The journal can be written again; nothing of the sessions is missing.",
-                        );
-                        return;
-                    }
-                }
-                Err(error) => {
-                    self.disk_trouble(&error);
-                    return;
-                }
+            if let Err(error) = journal.commit(first) {
+                return self.disk_trouble(&error);
             }
+            let bytes = weight(first);
+            self.unwritten_bytes -= bytes;
+            self.unwritten.pop_front();
+            if self.unwritten.is_empty() {
+                return self.was_written(bytes);
+            }
+            self.retention.wrote(bytes);
+        }
+    }
+
+    /// So much was written, and nothing waits.
+    fn was_written(&mut self, bytes: usize) {
+        self.retention.wrote(bytes);
+        if std::mem::take(&mut self.disk_said) {
+            self.disk_stopped.clear();
+            self.say("info", "The journal can be written again; nothing of the sessions is missing.");
         }
     }
 
@@ -50,6 +64,7 @@ impl App {
     fn hide_secrets(&self, commit: &mut Commit) {
         let records = commit.session.iter_mut().map(|row| &mut row.record);
         let records = records.chain(commit.ledger.iter_mut().map(|row| &mut row.record));
+        let records = records.chain(commit.tabs.iter_mut().filter_map(|row| row.record.as_mut()));
         for record in records.chain(commit.prompts.iter_mut().map(|(_, answer)| answer)) {
             if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
                 *record = clean;
@@ -71,13 +86,16 @@ impl App {
             );
         }
         if self.unwritten_bytes > UNWRITTEN_BYTES {
-            let running: Vec<String> = self
+            let running: Vec<(String, u64)> = self
                 .sessions
                 .iter()
-                .filter(|(_, session)| session.record.open_turn.is_some())
-                .map(|(id, _)| id.clone())
+                .filter_map(|(id, session)| Some((id.clone(), session.record.open_turn?)))
                 .collect();
-            for session_id in running {
+            for (session_id, turn) in running {
+                // Once a turn, and noted before: what the stop writes comes back here.
+                if self.disk_stopped.insert(session_id.clone(), turn) == Some(turn) {
+                    continue;
+                }
                 self.stop_turn(&session_id, "the journal cannot be written and too much waits in memory");
             }
         }
@@ -102,8 +120,9 @@ impl App {
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = session.record.open_turn.is_none();
         let behind = live.flushed - live.checkpoint;
-        let worth = behind >= CHECKPOINT_EVENTS
-            && live.since_checkpoint >= live.checkpoint_bytes.min(CHECKPOINT_BYTES);
+        // A few events may be megabytes: their bytes count too.
+        let worth = live.since_checkpoint >= CHECKPOINT_BYTES
+            || (behind >= CHECKPOINT_EVENTS && live.since_checkpoint >= live.checkpoint_bytes);
         let due = idle || worth || live.dirty.bytes() >= DIRTY_BYTES;
         if live.flushed != live.head || behind == 0 || !due {
             return;
@@ -136,6 +155,7 @@ impl App {
             Ok(()) => {
                 live.checkpoint = live.head;
                 live.dirty.clear();
+                self.retention.wrote(live.checkpoint_bytes);
             }
             Err(error) => self.disk_trouble(&error),
         }
@@ -178,7 +198,8 @@ fn weight(commit: &Commit) -> usize {
     let events = commit.batch.as_ref().map_or(0, |batch| batch.events.len());
     let record = commit.session.as_ref().map_or(0, |session| session.record.len());
     let ledger: usize = commit.ledger.iter().map(|row| row.record.len()).sum();
-    256 + events + record + ledger
+    let tabs: usize = commit.tabs.iter().filter_map(|row| row.record.as_ref()).map(Vec::len).sum();
+    256 + events + record + ledger + tabs
 }
 
 /// The part of a stored batch from `seq` on.

@@ -2,9 +2,10 @@
 //!
 //! Owns bounded state only: events live in the journal, old blocks in its view pages. Never talks to a port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::ports::LedgerRow;
+use super::inbox::Reply;
+use super::ports::{EngineCursor, LedgerRow, ResumedLink, TabRow};
 use super::record::Ask;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
@@ -45,16 +46,44 @@ pub struct Live {
     pub ledger: Vec<LedgerRow>,
     /// Answers to prompts, to be written with the next batch.
     pub prompts: Vec<(String, Vec<u8>)>,
+    /// Tabs that changed, to be written with the record.
+    pub tabs: Vec<TabRow>,
     /// Whether the record changed since it was written.
     pub record_changed: bool,
     /// Asks that wait.
     pub asks: BTreeMap<String, Ask>,
+    /// When asks expire, in microseconds of the loop's clock, each with its id.
+    pub expiries: Vec<(u64, String)>,
     /// Whether the open turn has had its `run.finished`.
     pub turn_finished: bool,
-    /// The end of the streamed text, while it may be the beginning of a secret.
-    pub held: Option<EngineEvent>,
+    /// Streamed pieces whose text may end in the beginning of a secret.
+    pub held: Vec<(EngineEvent, Option<EngineCursor>)>,
+    /// Where the engine's stream stands, with the last event taken in.
+    pub cursor: Option<EngineCursor>,
+    /// Its place once the event is recorded that is being taken in.
+    pub coming: Option<EngineCursor>,
+    /// Its places with the events that wait for the journal, each behind our number of its event. As many as those events.
+    pub unwritten_cursors: VecDeque<(u64, EngineCursor)>,
+    /// An event is being taken in: what it leads to is written with it.
+    pub taking: bool,
+    /// A batch got full meanwhile.
+    pub full: bool,
+    /// How the stream of a session that the engine holds stands.
+    pub link: LinkState,
+    /// Whether the open turn was begun by this process. One that was not, and that the engine never began, was lost on its way.
+    pub sent: bool,
+    /// What the engine said last is missing: no event of a turn came behind it yet.
+    pub end_unknown: bool,
+    /// Requests for the view that wait for the first news of the stream.
+    pub selecting: Vec<Reply>,
     /// Whether clients hear of this session.
     pub attached: bool,
+    /// Whether its tab is hidden or has no view: clients hear of it again when that changes, or when they ask for it.
+    pub muted: bool,
+    /// Why the open turn ended, as its last event says.
+    pub stop_reason: Option<String>,
+    /// Whether the user stopped the open turn.
+    pub stop_asked: bool,
     /// How far the editor is behind.
     pub flow: Flow,
     /// Whether the editor's view must be replaced by a snapshot.
@@ -84,4 +113,19 @@ pub struct Progress {
     pub begun: bool,
     /// What `begin` will say.
     pub message: String,
+}
+
+/// How the stream of a session stands at an engine that holds sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkState {
+    /// Nobody asked for it in this process.
+    Detached,
+    /// It is being opened; nothing is known yet.
+    Opening,
+    /// It stood, and is being opened again; why it broke.
+    Broken(Option<String>),
+    /// It stands; what the last resume brought.
+    Up(ResumedLink),
+    /// Nothing more comes; why.
+    Over(String),
 }

@@ -2,8 +2,10 @@
 //!
 //! Owns recovery: what was open when the last process ended is settled here, once, and said.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::inbox::StartUp;
-use super::live::{Flow, Live};
+use super::live::{Flow, LinkState, Live};
 use super::on_request::journal_failed;
 use super::ports::EngineCall;
 use super::record::{Ask, Record, Settler};
@@ -11,9 +13,9 @@ use super::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::{EventClass, SessionEvent};
-use crate::domain::view::{DirtyBlocks, ViewState};
+use crate::domain::view::{DirtyBlocks, Lane, ViewState};
 use crate::protocol::WireError;
-use crate::protocol::settings::{Delivery, DeliverySetting, Settings};
+use crate::protocol::settings::{Delivery, DeliverySetting, EngineKind, Settings};
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
 const REPLAY_BYTES: usize = 1 << 20;
@@ -41,17 +43,24 @@ impl App {
                 self.files.set_state_dir(state_dir);
             }
             self.journal = Some(journal);
+            self.begin_retention();
         }
         self.files.set_folders(&self.folders);
         if let Some(open) = self.open_engine.take() {
             self.engine = open(&self.settings);
         }
-        if let Ok(engine) = &self.engine {
+        if let Some(open) = self.open_agents.take()
+            && self.settings.engine.kind != EngineKind::Acp
+        {
+            self.agents = Some(open(&self.settings));
+        }
+        for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.folders.clone()));
             engine.call(EngineCall::SetTrust { trusted: self.trusted });
             engine.call(EngineCall::SetModel(self.settings.model.clone()));
         }
         self.read_sessions();
+        self.restore_tabs();
     }
 
     fn read_sessions(&mut self) {
@@ -64,6 +73,8 @@ impl App {
             }
             None => return,
         };
+        self.read_rules();
+        self.read_spec();
         for row in rows {
             match serde_json::from_slice::<Record>(&row.record) {
                 Ok(record) => {
@@ -87,7 +98,15 @@ impl App {
             .map(|(id, _)| id.clone())
             .collect();
         for session_id in interrupted {
-            self.settle_interrupted(&session_id);
+            let goes_on = self.known(&session_id).is_ok_and(|session| self.streams(&session.record));
+            if goes_on {
+                // The engine went on without us: its stream tells how it stands.
+                if self.load(&session_id).is_ok() {
+                    self.follow(&session_id);
+                }
+            } else {
+                self.settle_interrupted(&session_id);
+            }
         }
     }
 
@@ -151,10 +170,22 @@ impl App {
         let head = journal.head(session_id).map_err(failed)?;
         let stored = journal.view(session_id).map_err(failed)?;
         let asks = journal.pending_asks(session_id).map_err(failed)?;
+        let cursor = journal.cursor(session_id).map_err(failed)?;
+        let first = journal.first(session_id).map_err(failed)?;
         let mut anew = false;
         let (checkpoint, (view, dirty)) = match stored {
             Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
                 Ok(state) => (seq, state),
+                Err(error) if first > 1 => {
+                    // What it was made from is gone. Its blocks stay as they are, and new ones stand below them.
+                    tracing::warn!(%error, "the stored view cannot be read; it goes on without what was open in it");
+                    let mut next = BTreeMap::new();
+                    for lane in Lane::ALL {
+                        let newest = journal.blocks(session_id, lane, None, 1).map_err(failed)?;
+                        next.insert(lane, newest.first().map_or(0, |row| row.ord + 1));
+                    }
+                    (seq, (ViewState::after(seq), DirtyBlocks::after(next)))
+                }
                 Err(error) => {
                     // The events are all there; only the reduced form has to be made again.
                     tracing::warn!(%error, "the stored view cannot be read and is made anew from the journal");
@@ -164,6 +195,7 @@ impl App {
             },
             None => (0, Default::default()),
         };
+        let view = view.speaking(self.dialect_of(session_id));
         let mut live = Live {
             head: checkpoint,
             flushed: head,
@@ -176,6 +208,7 @@ impl App {
             changes: Vec::new(),
             ledger: Vec::new(),
             prompts: Vec::new(),
+            tabs: Vec::new(),
             record_changed: false,
             asks: asks
                 .into_iter()
@@ -183,8 +216,21 @@ impl App {
                 .map(|ask| (ask.permission.request_id.clone(), ask))
                 .collect(),
             turn_finished: false,
-            held: None,
+            held: Vec::new(),
+            cursor,
+            coming: None,
+            unwritten_cursors: VecDeque::new(),
+            taking: false,
+            full: false,
+            link: LinkState::Detached,
+            sent: false,
+            end_unknown: false,
+            selecting: Vec::new(),
+            expiries: Vec::new(),
             attached: false,
+            muted: self.tabs.hide(session_id),
+            stop_reason: None,
+            stop_asked: false,
             flow: Flow::Direct,
             view_stale: false,
             progress: None,
@@ -193,14 +239,15 @@ impl App {
             let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
             let before = live.head;
             for row in rows {
-                for event in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
-                    let Ok(event) = serde_json::from_str::<SessionEvent>(event.get()) else { continue };
+                for text in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
+                    let Ok(event) = serde_json::from_str::<SessionEvent>(text.get()) else { continue };
                     let changes = live.view.apply(&event);
                     // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
                     // the old numbering.
                     let stored = if anew { None } else { self.journal.as_mut() };
                     super::deliver::absorb(stored, session_id, &mut live, &changes);
                     live.head = event.seq;
+                    live.since_checkpoint += text.get().len();
                 }
             }
             if live.head == before {
@@ -208,8 +255,15 @@ impl App {
                 live.head = head;
             }
         }
+        let waiting: Vec<String> = live.asks.keys().cloned().collect();
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.live = Some(Box::new(live));
+        }
+        if !waiting.is_empty() {
+            let now = self.ambient.now_ms();
+            for request_id in waiting {
+                self.watch_expiry(session_id, &request_id, now);
+            }
         }
         self.loaded.insert(session_id.to_owned());
         if anew {

@@ -3,11 +3,16 @@
 //! Owns order, time, sessions, trust, the queue, the ledger and the overlay of open buffers. Never opens a file, a
 //! socket or a database itself, and never knows LSP: it speaks through `ports`, which the edges implement.
 
+mod agents;
 mod deliver;
+mod diffs;
 mod editor_asks;
 mod edits;
+mod engines;
+mod held;
 pub mod inbox;
 mod journalling;
+mod link;
 mod live;
 mod load;
 mod on_editor;
@@ -17,11 +22,14 @@ mod on_request;
 pub mod ports;
 mod progress;
 mod record;
+mod retention;
 mod run;
 mod state;
+mod tabs;
 mod tell;
+mod whole_words;
 pub mod wire_out;
 
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
 pub use run::run;
-pub use state::{App, OpenEngine, Ports};
+pub use state::{App, OpenAgents, OpenEngine, Ports};

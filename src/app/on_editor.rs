@@ -53,7 +53,7 @@ impl App {
 
     fn trust(&mut self, trusted: bool) {
         self.trusted = trusted;
-        if let Ok(engine) = &self.engine {
+        for engine in self.engines() {
             engine.call(EngineCall::SetTrust { trusted });
         }
         self.state_changed = true;
@@ -68,7 +68,7 @@ impl App {
         }
         // Sessions stay with the workspace they were begun in; only where files are looked for changes.
         self.files.set_folders(&self.folders);
-        if let Ok(engine) = &self.engine {
+        for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.folders.clone()));
         }
     }

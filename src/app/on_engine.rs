@@ -1,74 +1,105 @@
 //! What happens on an engine's report: one path from `EngineEvent` to the journal, for every engine.
 
-use serde_json::Value;
-
-use super::ports::{EngineReport, LedgerRow};
+use super::agents::Exit;
+use super::ports::{EngineCursor, EngineReport, LedgerRow};
 use super::record::{Ask, Settler};
-use super::state::App;
+use super::run::guarded;
+use super::state::{App, Session};
 use crate::domain::approval::{
     Permission, PermissionAsk, PermissionOptionKind, PermissionStatus, digest_of, rule_allows,
 };
-use crate::domain::event::{EngineEvent, EventClass};
-use crate::domain::normalize::{Dialect, normalize};
+use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
+use crate::domain::normalize::normalize;
+use crate::domain::wire::breadboard_facts::permission_answer;
+use crate::domain::wire::breadboard_words::ends_run;
+
+/// Asks of one session that can wait at an engine that holds it; it asks step by step, a few at a time. What is past that
+/// stays an event without a card.
+const ASKS: usize = 256;
 
 impl App {
     /// One report.
     pub(super) fn on_report(&mut self, report: EngineReport) {
         match report {
-            EngineReport::Said { session_id, event } => self.said(&session_id, event),
-            EngineReport::TurnEnded { session_id, turn, failure } => {
-                if let Some(held) = self.live_mut(&session_id).and_then(|live| live.held.take()) {
-                    self.take_in(&session_id, held);
+            EngineReport::Said { session_id, event, cursor } => self.said(&session_id, event, cursor),
+            EngineReport::SaidMany { session_id, events } => {
+                for (event, cursor) in events {
+                    // Each by itself: a fault in one takes no other down.
+                    guarded(self, "engine event", |app| app.said(&session_id, event, cursor));
                 }
-                self.turn_ended(&session_id, turn, failure)
+            }
+            EngineReport::TurnEnded { session_id, turn, failure, cancelled } => {
+                self.release(&session_id);
+                self.turn_over(&session_id, turn, failure, cancelled)
             }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
+            EngineReport::Downloading { token, bytes, total } => self.downloading(&token, bytes, total),
+            EngineReport::Downloaded { artifact_path, outcome, purpose, .. } => {
+                self.downloaded(&artifact_path, outcome, purpose)
+            }
+            EngineReport::Reach(reach) => self.reached(reach),
+            EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),
+            EngineReport::SessionsListed { outcome, reply } => self.sessions_listed(outcome, reply),
+            EngineReport::SessionDeleted { session_id, outcome, reply } => {
+                reply.settle(outcome.and_then(|()| self.delete_here(&session_id)));
+            }
+            EngineReport::Link { session_id, news } => self.link_news(&session_id, news),
+            EngineReport::Answered { session_id, request_id, outcome, reply } => {
+                self.decision_taken(&session_id, &request_id, outcome, reply);
+            }
+            EngineReport::Rebuilt { session_id, outcome, reply } => self.rebuilt(&session_id, outcome, reply),
+            EngineReport::AgentExited { agent, generation, code, sessions, message, expected } => {
+                tracing::warn!(agent, generation, ?code, expected, "an agent ended");
+                self.agent_exited(&sessions, &Exit { generation, code, message, expected });
+            }
+            EngineReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
+            EngineReport::AskWithdrawn { session_id, engine_request_id } => {
+                self.ask_withdrawn(&session_id, &engine_request_id);
+            }
+            EngineReport::Noticed { session_id, level, text } => self.noticed(&session_id, level, &text),
         }
     }
 
-    fn said(&mut self, session_id: &str, event: EngineEvent) {
+    fn said(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
         // A session that was deleted while its engine still spoke.
         if self.load(session_id).is_err() {
             return;
         }
-        for event in self.whole_words(session_id, event) {
-            self.take_in(session_id, event);
+        if self.waits_for_nothing(session_id) {
+            return self.take_whole(session_id, event, cursor);
+        }
+        for (event, cursor) in self.whole_words(session_id, event, cursor) {
+            self.take_whole(session_id, event, cursor);
         }
     }
 
-    /// The events to take in now. A secret that a model streams in pieces would pass piece by piece, so text whose end
-    /// may be the beginning of one waits for what comes next, in front of which it then stands.
-    fn whole_words(&mut self, session_id: &str, mut event: EngineEvent) -> Vec<EngineEvent> {
-        let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
-        else {
-            return vec![event];
-        };
-        let mut ready = Vec::new();
-        if let Some(mut held) = live.held.take() {
-            let goes_on = held.kind == event.kind && held.payload.get("phase") == event.payload.get("phase");
-            match (streamed(&mut held), streamed(&mut event)) {
-                (Some(before), Some(text)) if goes_on => text.insert_str(0, before),
-                (_, _) => ready.push(held),
-            }
+    /// Takes in one event, and whatever it leads to, before anything of it is written: after a kill the engine is asked for
+    /// what follows the place in the journal, so the place stands there with its event, and the end of a turn with the
+    /// event that ended it.
+    pub(super) fn take_whole(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
+        if let Some(live) = self.live_mut(session_id) {
+            // What is said beside a run, such as that a stop was asked for, has no turn.
+            live.end_unknown &= cursor.is_none() || event.turn.is_none();
+            live.coming = cursor;
+            live.taking = true;
         }
-        let open = streamed(&mut event).map_or(0, |text| self.redactor.open_end(text));
-        if open > 0 {
-            let mut rest = event.clone();
-            if let (Some(text), Some(end)) = (streamed(&mut event), streamed(&mut rest)) {
-                end.drain(..end.len() - open);
-                text.truncate(text.len() - open);
-            }
-            live.held = Some(rest);
+        self.take_in(session_id, event);
+        let Some(live) = self.live_mut(session_id) else { return };
+        live.coming = None;
+        live.taking = false;
+        if live.full {
+            self.flush(session_id);
         }
-        if open == 0 || streamed(&mut event).is_some_and(|text| !text.is_empty()) {
-            ready.push(event);
-        }
-        ready
     }
 
     fn take_in(&mut self, session_id: &str, event: EngineEvent) {
-        let normalized = normalize(Dialect::Desktop, event);
+        let normalized = normalize(self.dialect_of(session_id), event);
         let mut event = normalized.event;
+        // Of a session that is a stream its events alone tell how it stands.
+        let held = self.ways_of(session_id).streams;
+        if held {
+            self.run_begins(session_id, &event);
+        }
         if event.class == EventClass::RunFinished
             && let Some(live) = self.live_mut(session_id)
         {
@@ -78,34 +109,82 @@ impl App {
             self.report_progress(session_id, &event.payload);
         }
         let Some(ask) = normalized.ask else {
+            let over = held && ends_run(&event.kind);
+            let answer = held.then(|| permission_answer(&event.kind, &event.payload)).flatten();
             self.record_event(session_id, event);
+            if let Some(answer) = answer {
+                self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
+            }
+            if over {
+                self.run_ended(session_id);
+            }
             return;
         };
+        let engine_seq = ask.subject.get("seq").and_then(serde_json::Value::as_u64);
+        if held {
+            match self.same_id(session_id, &ask.engine_request_id) {
+                Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
+                    // Told again after a resume: it is on the card already.
+                    self.record_event(session_id, event);
+                    return;
+                }
+                // Engines begin their ids again with every run: nobody waits for the older one any more.
+                Some((older, _)) => {
+                    self.settle_ask(session_id, &older, PermissionStatus::Cancelled, "", Settler::Engine);
+                }
+                None => {}
+            }
+        }
+        if held && self.live_mut(session_id).is_some_and(|live| live.asks.len() >= ASKS) {
+            self.record_event(session_id, event);
+            return;
+        }
+        let asked_at = self.ambient.now_ms();
         let permission = Permission {
             request_id: self.ambient.fresh_id(),
             digest: digest_of(&ask.title, &ask.subject),
             title: ask.title,
             options: ask.options,
             rule: ask.rule,
-            expires_at: None,
+            input: ask.input,
+            expires_at: self.settings.ask_expiry_ms.map(|ms| asked_at.saturating_add(ms)),
         };
         event.permission = Some(permission.clone());
+        let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
             permission,
+            source,
+            generation,
+            asked_at,
             engine_request_id: ask.engine_request_id,
             status: PermissionStatus::Pending,
             resolved_by: None,
+            answered: None,
+            engine_seq,
+            sent: false,
         };
         self.ask(session_id, ask, event);
     }
 
+    /// The ask with this id of the engine's that waits: our id and the engine's number of it.
+    pub(super) fn same_id(
+        &mut self,
+        session_id: &str,
+        engine_request_id: &str,
+    ) -> Option<(String, Option<u64>)> {
+        let asks = &self.live_mut(session_id)?.asks;
+        let (id, ask) = asks.iter().find(|(_, ask)| ask.engine_request_id == engine_request_id)?;
+        Some((id.clone(), ask.engine_seq))
+    }
+
     /// An ask: into the ledger with its event, then settled at once when a saved rule covers it.
-    fn ask(&mut self, session_id: &str, ask: Ask, event: crate::domain::event::NormalizedEvent) {
-        let request_id = ask.permission.request_id.clone();
+    fn ask(&mut self, session_id: &str, ask: Ask, event: NormalizedEvent) {
+        let (request_id, asked_at) = (ask.permission.request_id.clone(), ask.asked_at);
+        let asked = ask.permission.rule.as_ref();
+        let of_session = |session: &Session| rule_allows(&session.record.rules, asked);
         let covered = self.trusted
-            && self
-                .known(session_id)
-                .is_ok_and(|session| rule_allows(&session.record.rules, ask.permission.rule.as_ref()));
+            && !self.ways_of(session_id).holds_sessions
+            && (rule_allows(&self.rules, asked) || self.known(session_id).is_ok_and(of_session));
         let by_rule = PermissionAsk::choose(
             &ask.permission.options,
             None,
@@ -120,6 +199,7 @@ impl App {
             });
             live.asks.insert(request_id.clone(), ask);
         }
+        self.watch_expiry(session_id, &request_id, asked_at);
         self.state_changed = true;
         self.record_event(session_id, event);
         // The user waits for this one: no window for it.
@@ -133,18 +213,5 @@ impl App {
                 Settler::Rule,
             );
         }
-    }
-}
-
-/// The text of a piece of the answer, or of the reasoning before it.
-fn streamed(event: &mut EngineEvent) -> Option<&mut String> {
-    let field = match event.kind.as_str() {
-        "assistant.token" => "token",
-        "assistant.thinking" => "message",
-        _ => return None,
-    };
-    match event.payload.get_mut(field) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
     }
 }

@@ -30,33 +30,63 @@ impl App {
         }
     }
 
-    fn on_request(&mut self, request: Request, reply: Reply) {
+    fn on_request(&mut self, mut request: Request, reply: Reply) {
         // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
         if reply.is_abandoned() {
             return;
         }
         tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
         self.greeted = true;
+        if let Err(error) = self.name_session(&mut request) {
+            return reply.refuse(error);
+        }
         match request {
             Request::Init(params) => reply.settle(self.init(params)),
-            Request::CreateSession(params) => reply.settle(self.create_session(params)),
-            Request::ListSessions(_) => reply.settle(Ok(self.list_sessions())),
-            Request::SelectSession(params) => reply.settle(self.select_session(&params.session_id)),
-            Request::DeleteSession(params) => reply.settle(self.delete_session(&params.session_id)),
-            Request::SendMessage(params) => reply.settle(self.send_message(params)),
+            Request::CreateSession(params) => self.create_session(params, reply),
+            Request::ListSessions(_) => self.answer_list(reply),
+            Request::SelectSession(params) => self.select_session(&params.session_id, reply),
+            Request::DeleteSession(params) => self.delete_session(params.session_id, reply),
+            Request::SendMessage(params) => {
+                self.unmute(&params.session_id);
+                reply.settle(self.send_message(params));
+            }
             Request::Stop(params) => reply.settle(self.stop(&params.session_id)),
             Request::QueueList(params) => reply.settle(self.queue_list(&params)),
             Request::QueueEdit(params) => reply.settle(self.queue_edit(params)),
             Request::QueueMove(params) => reply.settle(self.queue_move(&params)),
             Request::QueueRemove(params) => reply.settle(self.queue_remove(&params)),
             Request::QueueResume(params) => reply.settle(self.queue_resume(&params)),
-            Request::ApprovePermission(params) => reply.settle(self.approve_permission(params)),
+            Request::Command(params) => self.command(params, reply),
+            Request::ApprovePermission(params) => self.approve_permission(params, reply),
+            Request::PermissionList(params) => reply.settle(self.permission_list(&params)),
+            Request::PermissionRevoke(params) => reply.settle(self.permission_revoke(&params.rule_id)),
             Request::ListFiles(params) => self.list_files(params, reply),
             Request::ReadFileSnippet(params) => self.read_file_snippet(params, reply),
+            Request::OpenDiff(params) => self.open_diff(params, reply),
+            Request::TextDocument(params) => self.text_document(&params, reply),
+            Request::DownloadArtifact(params) => self.download_artifact(params, reply),
             Request::EventsRead(params) => reply.settle(self.events_read(&params)),
             Request::EventBody(params) => reply.settle(self.event_body(&params)),
             Request::ViewPage(params) => reply.settle(self.view_page(&params)),
             Request::AttachmentPut(params) => self.attachment_put(params, reply),
+            Request::TabOpen(params) => reply.settle(self.tab_open(params)),
+            Request::TabPrompt(params) => reply.settle(self.tab_prompt(params)),
+            Request::TabStop(params) => reply.settle(self.tab_stop(&params)),
+            Request::TabClose(params) => reply.settle(self.tab_close(&params)),
+            Request::TabVisibility(params) => reply.settle(self.tab_visibility(params)),
+            Request::TabDetach(params) => reply.answer(&self.tab_detach(&params)),
+            Request::TabAttach(params) => reply.answer(&self.tab_attach(params)),
+            Request::TabAck(params) => reply.settle(self.tab_ack(&params)),
+            Request::SessionInfo(params) => self.session_info(params.session(), reply),
+            Request::AgentRestart(params) => self.restart_agent(params.agent, reply),
+            Request::CreateSpecReady(_) => reply.answer(&self.create_spec_ready()),
+            Request::CreateSpecAutosave(params) => reply.settle(self.create_spec_autosave(&params)),
+            Request::CreateSpecSubmit(params) => self.create_spec_submit(params, reply),
+            Request::CreateSpecCloseAttempt(params) => reply.settle(self.create_spec_close_attempt(&params)),
+            Request::CreateSpecDiscard(_) => reply.settle(self.create_spec_discard()),
+            Request::CreateSpecImportMarkdown(params) => self.create_spec_import(params, reply),
+            Request::CreateSpecAttachImages(params) => self.create_spec_attach(params, reply),
+            Request::Rebuild(params) => self.rebuild(&params.session_id, reply),
             Request::ModelsList(_) => self.models_list(reply),
             Request::ModelsSet(params) => reply.settle(self.models_set(params)),
             Request::SetCredentials(params) => reply.settle(self.set_credentials(params)),
@@ -68,6 +98,7 @@ impl App {
             FileJobDone::Stored { session_id, outcome, reply } => {
                 reply.settle(outcome.and_then(|attachment| self.attachment_stored(&session_id, attachment)));
             }
+            FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
         }
     }

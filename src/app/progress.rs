@@ -86,6 +86,11 @@ impl App {
     }
 
     fn progress(&self, token: &str, value: &Value) {
+        self.progress_of(&Value::from(token), value);
+    }
+
+    /// One `$/progress`, under a token of ours or of the client's.
+    pub(super) fn progress_of(&self, token: &Value, value: &Value) {
         let sent = self
             .outbox
             .push(wire_out::notification("$/progress", &json!({ "token": token, "value": value })));

@@ -2,11 +2,14 @@
 //!
 //! Owns the record's shape on disk. Never holds what can be derived from the journal: the head, the view, the events.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::ports::{Attachment, SessionRow};
 use crate::domain::approval::{Permission, PermissionRule, PermissionStatus};
 use crate::domain::delivery::queue::PromptQueue;
+use crate::protocol::settings::EngineKind;
 
 /// One session as the journal keeps it. Fields may be added with a default; none may change its meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,11 +34,48 @@ pub struct Record {
     pub model: Option<String>,
     /// Attachments stored for later prompts.
     pub attachments: Vec<Attachment>,
+    /// Which engine it belongs to. Records of the first version are the embedded engine's.
+    #[serde(default = "embedded")]
+    pub engine: EngineKind,
+    /// What is known of it at the engine, where the engine holds sessions.
+    #[serde(default)]
+    pub held: Option<Held>,
+}
+
+fn embedded() -> EngineKind {
+    EngineKind::Embedded
+}
+
+/// A session as the engine that holds it has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Where it works; `None` when another client made it and the engine does not say.
+    pub workspace: Option<PathBuf>,
+    /// Address of the engine: another one may have a session of the same name.
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// The engine's word for how it stands, when it was last heard.
+    #[serde(default)]
+    pub status: Option<String>,
+    /// Why nothing more comes; `None` while it lives.
+    pub over: Option<String>,
+    /// Whether the engine said that it works on the open turn.
+    #[serde(default)]
+    pub begun: bool,
+    /// Name of the agent that it belongs to, where the engine is an agent process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The agent's own id of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_agent: Option<String>,
+    /// Stretches that are missing, by the engine's numbers, newest last; what `bb/rebuild` asks for.
+    #[serde(default)]
+    pub missing: Vec<(u64, Option<u64>)>,
 }
 
 impl Record {
     /// A session that has not begun.
-    pub fn new(session_id: String, now: i64, model: Option<String>) -> Self {
+    pub fn new(session_id: String, now: i64, model: Option<String>, engine: EngineKind) -> Self {
         Self {
             session_id,
             title: None,
@@ -47,6 +87,8 @@ impl Record {
             rules: Vec::new(),
             model,
             attachments: Vec::new(),
+            engine,
+            held: None,
         }
     }
 
@@ -69,10 +111,28 @@ pub struct Ask {
     pub permission: Permission,
     /// The engine's own id; engines repeat theirs.
     pub engine_request_id: String,
+    /// The engine's own number of it: with the id it tells one ask from a later one.
+    #[serde(default)]
+    pub engine_seq: Option<u64>,
+    /// Who asks: the kind of the engine, or the name of the agent.
+    #[serde(default)]
+    pub source: String,
+    /// Number of the agent's process that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// Milliseconds since the Unix epoch; 0 in ledgers of the first version.
+    #[serde(default)]
+    pub asked_at: i64,
     /// How it stands.
     pub status: PermissionStatus,
     /// Who settled it.
     pub resolved_by: Option<Settler>,
+    /// What was answered, while the engine has not confirmed it.
+    #[serde(default)]
+    pub answered: Option<PermissionStatus>,
+    /// Whether this process sent that answer. One of a process that is gone may never have arrived: it can be given again.
+    #[serde(skip)]
+    pub sent: bool,
 }
 
 /// Who, or what, settled an ask (`resolvedBy` on the wire).
@@ -91,6 +151,12 @@ pub enum Settler {
     Restart,
     /// `bb/deleteSession`.
     Delete,
+    /// The engine, or another of its clients.
+    Engine,
+    /// The process that asked ended.
+    Exit,
+    /// Nobody answered in time.
+    Expiry,
 }
 
 impl Settler {
@@ -103,6 +169,9 @@ impl Settler {
             Self::TurnEnd => "turn_end",
             Self::Restart => "restart",
             Self::Delete => "delete",
+            Self::Engine => "engine",
+            Self::Exit => "exit",
+            Self::Expiry => "expiry",
         }
     }
 }

@@ -5,15 +5,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Duration, sleep_until};
 
 use super::inbox::Event;
 use super::ports::EngineReport;
 use super::state::App;
 
-/// Reports taken in one turn of the loop, so that a flood of tokens is journalled in large rows but a request never
-/// waits for more than this many.
-const REPORTS_A_TURN: usize = 256;
+/// Events taken in one turn of the loop, so that a flood of tokens is journalled in large rows but a request never
+/// waits for more than about this many.
+const EVENTS_A_TURN: usize = 256;
 
 /// How long the loop stays awake after a request. An editor that asks often asks again within that time, and being woken
 /// takes longer than most answers do; an editor that does not costs this once a request.
@@ -21,7 +21,6 @@ const LINGER: Duration = Duration::from_micros(80);
 
 /// Runs until the editor's end of the inbox is gone.
 pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mpsc::Receiver<EngineReport>) {
-    let mut reports = Vec::with_capacity(REPORTS_A_TURN);
     let mut engine_open = true;
     loop {
         let deadline = app.next_deadline();
@@ -35,10 +34,13 @@ pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mp
                 }
                 None => break,
             },
-            taken = engine.recv_many(&mut reports, REPORTS_A_TURN), if engine_open => {
-                engine_open = taken > 0;
-                for report in reports.drain(..) {
+            first = engine.recv(), if engine_open => {
+                engine_open = first.is_some();
+                let (mut next, mut taken) = (first, 0);
+                while let Some(report) = next {
+                    taken += report.events();
                     guarded(&mut app, "engine report", |app| app.on_report(report));
+                    next = if taken < EVENTS_A_TURN { engine.try_recv().ok() } else { None };
                 }
             }
             () = sleep_until(deadline.unwrap_or(app.started)), if deadline.is_some() => {}
@@ -53,7 +55,8 @@ pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mp
 
 /// Stays awake a moment after a request, until something else comes.
 fn linger(editor: &mpsc::Receiver<Event>, engine: &mpsc::Receiver<EngineReport>) {
-    let begun = Instant::now();
+    // Not the clock of the runtime, which stands still in some tests.
+    let begun = std::time::Instant::now();
     while editor.is_empty() && engine.is_empty() && begun.elapsed() < LINGER {
         std::hint::spin_loop();
     }
@@ -61,7 +64,7 @@ fn linger(editor: &mpsc::Receiver<Event>, engine: &mpsc::Receiver<EngineReport>)
 
 /// A fault in one event must not take the others down: its `Reply` answers `internal` as it is dropped, and the loop
 /// goes on.
-fn guarded(app: &mut App, what: &'static str, step: impl FnOnce(&mut App)) {
+pub(super) fn guarded(app: &mut App, what: &'static str, step: impl FnOnce(&mut App)) {
     if catch_unwind(AssertUnwindSafe(|| step(app))).is_err() {
         tracing::error!(what, "the loop failed inside on one event and goes on");
     }

@@ -4,24 +4,32 @@
 //! is in `deliver`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::editor_asks::PendingAsk;
 use super::inbox::{EditorAbilities, Folder};
 use super::live::Live;
-use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox};
+use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox, Reach};
 use super::record::Record;
+use super::retention::Retention;
+use super::tabs::Tabs;
+use crate::domain::approval::PermissionRule;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
 use crate::domain::policy::redact::Redactor;
+use crate::domain::spec::Spec;
 use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::settings::{Delivery, InitializationOptions, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
 pub type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
+
+/// Makes the agents that stand beside an engine of another kind; called only then. They start no process until they are used.
+pub type OpenAgents = Box<dyn FnOnce(&Settings) -> Box<dyn Engine> + Send>;
 
 /// What the wiring hands to the loop.
 pub struct Ports {
@@ -31,6 +39,8 @@ pub struct Ports {
     pub open_journal: OpenJournal,
     /// Makes the engine.
     pub open_engine: OpenEngine,
+    /// Makes the agents beside it; without, a session names no agent.
+    pub open_agents: Option<OpenAgents>,
     /// The workspace edge.
     pub files: Box<dyn Files>,
     /// Clock and ids.
@@ -56,6 +66,8 @@ pub struct Hears {
     pub events: bool,
     /// `bb/view`.
     pub view: bool,
+    /// `bb/tab`.
+    pub tabs: bool,
 }
 
 /// All mutable state.
@@ -66,8 +78,13 @@ pub struct App {
     pub(super) overlay_out: watch::Sender<Arc<Overlay>>,
     pub(super) open_journal: Option<OpenJournal>,
     pub(super) open_engine: Option<OpenEngine>,
+    pub(super) open_agents: Option<OpenAgents>,
     pub(super) journal: Option<Box<dyn Journal>>,
     pub(super) engine: Result<Box<dyn Engine>, WireError>,
+    /// Agents beside an engine of another kind.
+    pub(super) agents: Option<Box<dyn Engine>>,
+    /// Whether the engine answers; `None` for one that needs no connection.
+    pub(super) reach: Option<Reach>,
     pub(super) epoch: String,
     pub(super) settings: Settings,
     pub(super) delivery: Delivery,
@@ -83,6 +100,7 @@ pub struct App {
     /// Sessions that are in memory. With thousands in the list and a few in use, every event looks at the few only.
     pub(super) loaded: BTreeSet<String>,
     pub(super) active: Option<String>,
+    pub(super) tabs: Tabs,
     pub(super) hears: Hears,
     /// Whether a client of the `bb/*` surface is there; a plain LSP editor is not sent `bb/state`.
     pub(super) greeted: bool,
@@ -96,8 +114,19 @@ pub struct App {
     pub(super) unwritten: VecDeque<Commit>,
     pub(super) unwritten_bytes: usize,
     pub(super) disk_said: bool,
+    /// The turn of each session that was stopped because the disk takes nothing; at most one a session.
+    pub(super) disk_stopped: BTreeMap<String, u64>,
+    pub(super) retention: Retention,
     pub(super) started: Instant,
     pub(super) closing: bool,
+    /// Rules that hold in this workspace.
+    pub(super) rules: Vec<PermissionRule>,
+    /// The spec that is written in this workspace.
+    pub(super) spec: Spec,
+    /// Images whose files are read for it, by pick; what is held elsewhere is still on its way.
+    pub(super) images_coming: Vec<Weak<usize>>,
+    /// Tokens of downloads whose progress was begun.
+    pub(super) downloads: Vec<Value>,
 }
 
 impl App {
@@ -111,8 +140,11 @@ impl App {
             overlay_out: ports.overlay,
             open_journal: Some(ports.open_journal),
             open_engine: Some(ports.open_engine),
+            open_agents: ports.open_agents,
             journal: None,
             engine: Err(WireError::internal()),
+            agents: None,
+            reach: None,
             epoch: String::new(),
             delivery: settings.delivery,
             latency_wish: None,
@@ -126,7 +158,8 @@ impl App {
             sessions: BTreeMap::new(),
             loaded: BTreeSet::new(),
             active: None,
-            hears: Hears { events: true, view: true },
+            tabs: Tabs::default(),
+            hears: Hears { events: true, view: true, tabs: true },
             greeted: false,
             state_changed: false,
             connection_news: VecDeque::new(),
@@ -136,8 +169,14 @@ impl App {
             unwritten: VecDeque::new(),
             unwritten_bytes: 0,
             disk_said: false,
+            disk_stopped: BTreeMap::new(),
+            retention: Retention::default(),
             started: Instant::now(),
             closing: false,
+            rules: Vec::new(),
+            spec: Spec::default(),
+            images_coming: Vec::new(),
+            downloads: Vec::new(),
         }
     }
 

@@ -17,6 +17,10 @@ use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
 /// that one read never has to be thrown away.
 const REFILL_BYTES: usize = 512 * 1024;
 
+/// Gaps of one session that wait for an editor that does not read. Past it the oldest goes: its card stands in the
+/// transcript.
+const WAITING_GAPS: usize = 64;
+
 impl App {
     /// `bb/events` and `bb/view` for batches that are in the journal.
     pub(super) fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
@@ -30,6 +34,10 @@ impl App {
         if !live.attached {
             return;
         }
+        if live.muted {
+            Self::miss_batches(live, first.from_seq);
+            return self.tell_tab(session_id, &changes, first.from_seq);
+        }
         for batch in batches {
             if hears.events
                 && live.flow == Flow::Direct
@@ -38,14 +46,7 @@ impl App {
                 live.flow = Flow::Behind { next_seq: batch.from_seq };
             }
         }
-        if !hears.view {
-            return;
-        }
-        if live.flow != Flow::Direct || live.view_stale {
-            live.view_stale = true;
-            return;
-        }
-        let params = ViewParams {
+        let mut params = ViewParams {
             session_id: session_id.to_owned(),
             epoch: epoch.clone(),
             from_seq: first.from_seq,
@@ -53,9 +54,13 @@ impl App {
             changes,
             snapshot: None,
         };
-        if !outbox.push(wire_out::notification("bb/view", &params)) {
-            live.view_stale = true;
+        if hears.view {
+            live.view_stale |= live.flow != Flow::Direct;
+            if !live.view_stale {
+                live.view_stale = !outbox.push(wire_out::notification("bb/view", &params));
+            }
         }
+        self.tell_tab(session_id, &std::mem::take(&mut params.changes), first.from_seq);
     }
 
     /// The outbox has room: sessions that fell behind read on from the journal.
@@ -69,6 +74,7 @@ impl App {
         for session_id in attached {
             self.catch_up(&session_id);
         }
+        self.pump_all();
     }
 
     /// Sends from the journal until the editor is level or the outbox is full again; then a snapshot of the view.
@@ -76,13 +82,16 @@ impl App {
         let hears_events = self.hears.events;
         loop {
             let Some(live) = self.live_mut(session_id) else { return };
+            if live.muted {
+                return;
+            }
             let Flow::Behind { next_seq } = live.flow else { break };
             if next_seq > live.flushed || !hears_events {
                 live.flow = Flow::Direct;
                 break;
             }
             let rows = self.stored_batches(session_id, next_seq, REFILL_BYTES);
-            if rows.is_empty() {
+            if rows.first().is_none_or(|row| row.from_seq > next_seq) {
                 // The journal does not have what it was given: say so instead of going round.
                 self.gap(session_id, next_seq);
                 break;
@@ -151,9 +160,20 @@ impl App {
 
     /// `bb/connection`, in order, kept when it does not fit.
     pub(super) fn connection(&mut self, news: ConnectionParams) {
-        // One of each kind a session is enough: the latest status, and any gap that was said.
-        self.connection_news
-            .retain(|old| old.session_id != news.session_id || old.gap_detected != news.gap_detected);
+        let is_gap = |news: &ConnectionParams| news.gap_detected == Some(true);
+        let of_session = |old: &ConnectionParams| old.session_id == news.session_id;
+        if is_gap(&news) {
+            // Each names its own stretch, so none stands for another.
+            let mut waiting = self.connection_news.iter().enumerate();
+            let oldest = waiting.find(|(_, old)| of_session(old) && is_gap(old)).map(|(at, _)| at);
+            let more = waiting.filter(|(_, old)| of_session(old) && is_gap(old)).count();
+            if let Some(oldest) = oldest.filter(|_| more + 1 >= WAITING_GAPS) {
+                self.connection_news.remove(oldest);
+            }
+        } else {
+            // Of how a session stands only the latest is news.
+            self.connection_news.retain(|old| !of_session(old) || is_gap(old));
+        }
         self.connection_news.push_back(news);
     }
 

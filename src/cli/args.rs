@@ -3,10 +3,12 @@
 //! Never reads the process environment or a file itself: the environment comes in as a function, so that the layering is
 //! a table in the tests.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+use super::command_line::words;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
 
 /// Environment variable with the base URL of a Breadboard engine.
@@ -64,14 +66,24 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
+    /// Serve the wire of an engine without the engine, to build and test a client against.
+    Simulate(SimulateArgs),
+    /// Stand over an agent and end what it leaves running; the server starts it.
+    #[command(hide = true)]
+    Guard(GuardArgs),
 }
 
 /// Settings of the server, the strongest layer.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ServerArgs {
-    /// Which engine runs the turns [default: embedded].
-    #[arg(long, value_enum, value_name = "KIND")]
+    /// Which engine runs the turns: embedded, breadboard, desktop, acp, or acp:"<command line of an agent>"
+    /// [default: embedded].
+    #[arg(long, value_parser = EngineArg::read, value_name = "KIND")]
     pub engine: Option<EngineArg>,
+    /// The agent of the acp engine: opencode, claude-agent-acp, codex-acp, gemini-cli, qwen-code, goose or another that the
+    /// settings name; alone it means `--engine acp`.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// Base URL of a breadboard or desktop engine; alone it means `--engine breadboard`.
     #[arg(long, value_name = "URL")]
     pub engine_url: Option<String>,
@@ -93,7 +105,7 @@ pub struct ServerArgs {
 }
 
 /// The engines as words of the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineArg {
     /// In process; needs nothing else.
     Embedded,
@@ -101,18 +113,47 @@ pub enum EngineArg {
     Breadboard,
     /// A desktop host over HTTP and WebSocket.
     Desktop,
-    /// An agent process.
+    /// An agent process, by its name.
     Acp,
+    /// An agent process, by its command line: as it was typed, and its words.
+    AcpCommand(String, Vec<String>),
 }
 
 impl EngineArg {
+    /// Reads the word of the command line.
+    ///
+    /// # Errors
+    /// One sentence when there is no such engine, or its command line is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "embedded" => Ok(Self::Embedded),
+            "breadboard" => Ok(Self::Breadboard),
+            "desktop" => Ok(Self::Desktop),
+            "acp" => Ok(Self::Acp),
+            _ => match text.strip_prefix("acp:") {
+                Some(line) => Ok(Self::AcpCommand(text.to_owned(), words(line)?)),
+                None => {
+                    Err("there are embedded, breadboard, desktop, acp and acp:\"<command line>\"".to_owned())
+                }
+            },
+        }
+    }
+
+    /// As it was typed.
+    fn typed(&self) -> &str {
+        match self {
+            Self::AcpCommand(typed, _) => typed,
+            other => other.kind().as_str(),
+        }
+    }
+
     /// The kind in the settings.
-    pub fn kind(self) -> EngineKind {
+    pub fn kind(&self) -> EngineKind {
         match self {
             Self::Embedded => EngineKind::Embedded,
             Self::Breadboard => EngineKind::Breadboard,
             Self::Desktop => EngineKind::Desktop,
-            Self::Acp => EngineKind::Acp,
+            Self::Acp | Self::AcpCommand(..) => EngineKind::Acp,
         }
     }
 }
@@ -155,6 +196,84 @@ pub struct SchemaArgs {
     pub out: PathBuf,
 }
 
+/// Options of `simulate`.
+#[derive(Debug, Clone, Args)]
+pub struct SimulateArgs {
+    /// Which engine.
+    #[command(subcommand)]
+    pub engine: SimulatedEngine,
+}
+
+/// The engines that can be simulated.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SimulatedEngine {
+    /// The BreadBoard engine: HTTP and server-sent events on loopback, with its quirks.
+    #[command(after_long_help = super::simulate::BREADBOARD_HELP)]
+    Breadboard(SimulateBreadboardArgs),
+    /// An agent process: the Agent Client Protocol on stdin and stdout, as a script or a recording says.
+    #[command(after_long_help = super::simulate::ACP_HELP)]
+    Acp(SimulateAcpArgs),
+}
+
+/// Options of `simulate acp`.
+#[derive(Debug, Clone, Args)]
+pub struct SimulateAcpArgs {
+    /// What the agent does: a file, or the JSON itself [default: a small conversation].
+    #[arg(long, value_name = "FILE|JSON", conflicts_with = "replay")]
+    pub script: Option<String>,
+    /// Play the agent's side of a recording, one JSON line a message.
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Which of the processes in the recording, counted from 1.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "replay")]
+    pub process: usize,
+    /// Pieces of an answer a second, 0 for as fast as possible [default: 20 without script and recording, else 0].
+    #[arg(long, value_name = "N")]
+    pub rate: Option<u32>,
+    /// Keep the sessions in this file, so that the next process can load them [default: in memory].
+    #[arg(long, value_name = "FILE")]
+    pub sessions: Option<PathBuf>,
+    /// Append every message to this file, in the form that --replay reads.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// Options of `simulate breadboard`.
+#[derive(Debug, Clone, Args)]
+pub struct SimulateBreadboardArgs {
+    /// Port on 127.0.0.1; 0 takes any free one. The first line on stdout names it.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub port: u16,
+    /// What the agent does, as JSON or JSON lines [default: a small conversation].
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Seed of the faults: the same seed and the same requests meet the same faults.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// What goes wrong on streams, as `drop=0.05,cut=0.01,budget=20`.
+    #[arg(long, value_name = "LIST", default_value = "")]
+    pub faults: String,
+    /// Speak the wire of the engine's pull request 40.
+    #[arg(long)]
+    pub pr40: bool,
+    /// How many milliseconds later every answer and every event arrives.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub latency_ms: u64,
+}
+
+/// Options of `guard`.
+#[derive(Debug, Clone, Args)]
+pub struct GuardArgs {
+    /// Be the inner one of the two.
+    #[arg(long)]
+    pub inner: bool,
+    /// The agent.
+    pub program: OsString,
+    /// Its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+}
+
 /// What the serving room gets from the command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServeOptions {
@@ -165,9 +284,14 @@ pub struct ServeOptions {
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.
 pub fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Overrides {
     let env_url = env(ENV_API_URL).filter(|url| !url.trim().is_empty());
-    let kind = match args.engine {
+    let kind = match &args.engine {
         Some(engine) => Some(engine.kind()),
+        None if args.agent.is_some() => Some(EngineKind::Acp),
         None => (args.engine_url.is_some() || env_url.is_some()).then_some(EngineKind::Breadboard),
+    };
+    let line = match &args.engine {
+        Some(EngineArg::AcpCommand(_, words)) => Some(words.clone()),
+        _ => None,
     };
     let engine = kind.map(|kind| {
         let from_env = match kind {
@@ -178,11 +302,12 @@ pub fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Ove
         EngineSetting {
             kind,
             url: args.engine_url.clone().or(from_env),
-            command: None,
-            args: None,
+            command: line.as_ref().and_then(|words| words.first().cloned()),
+            args: line.as_ref().map(|words| words.iter().skip(1).cloned().collect()),
             env: None,
             config_path: None,
-            name: None,
+            ca_file: None,
+            name: args.agent.clone().filter(|_| kind == EngineKind::Acp),
         }
     });
     let model = args.model.clone().map(|name| ModelSetting {
@@ -200,9 +325,10 @@ pub fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Ove
 
 /// The flags that make a child server run with these settings; trust is left out, since it goes by `initialize`.
 pub fn forwarded(args: &ServerArgs) -> Vec<String> {
-    let engine = args.engine.map(|engine| engine.kind().as_str().to_owned());
+    let engine = args.engine.as_ref().map(|engine| engine.typed().to_owned());
     let pairs = [
         ("--engine", &engine),
+        ("--agent", &args.agent),
         ("--engine-url", &args.engine_url),
         ("--model", &args.model),
         ("--model-provider", &args.model_provider),
@@ -230,6 +356,7 @@ mod tests {
             args: None,
             env: None,
             config_path: None,
+            ca_file: None,
             name: None,
         })
     }
@@ -237,6 +364,16 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_guardian_takes_the_words_of_its_agent_as_they_are_and_is_in_no_help() {
+        let words = ["guard", "--inner", "--", "agent", "--inner", "-c", "--", "x"];
+        let Some(Command::Guard(args)) = parsed(&words).expect("parses").command else { panic!() };
+        let given: Vec<_> = args.args.iter().filter_map(|word| word.to_str()).collect();
+        assert_eq!((args.inner, args.program.to_str()), (true, Some("agent")));
+        assert_eq!(given, ["--inner", "-c", "--", "x"]);
+        assert!(!Cli::command().render_long_help().to_string().contains("guard"));
     }
 
     #[test]
@@ -306,6 +443,29 @@ mod tests {
         ] {
             assert_eq!(parsed(wrong).expect_err("is refused").exit_code(), 2, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn an_agent_is_named_or_given_by_its_command_line() {
+        let setting = |words: &[&str]| {
+            let cli = parsed(words).expect("parses");
+            let again = forwarded(&cli.server);
+            let again: Vec<&str> = again.iter().map(String::as_str).collect();
+            assert_eq!(
+                overrides(&parsed(&again).expect("parses").server, |_| None),
+                overrides(&cli.server, |_| None)
+            );
+            let engine = overrides(&cli.server, |_| Some("http://e".to_owned())).engine.expect("an engine");
+            assert_eq!(engine.kind, EngineKind::Acp, "{words:?}");
+            (engine.name, engine.command, engine.args)
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(setting(&["--agent", "goose"]), (text("goose"), None, None));
+        assert_eq!(setting(&["--engine", "acp", "--agent=goose"]), (text("goose"), None, None));
+        let args = Some(vec!["acp".to_owned(), "--mode=a b".to_owned()]);
+        assert_eq!(setting(&["--engine", "acp:opencode acp \"--mode=a b\""]), (None, text("opencode"), args));
+        assert!(parsed(&["--engine", "acp:"]).is_err());
+        assert!(parsed(&["--engine", "acp:\"open"]).is_err());
     }
 
     #[test]

@@ -6,10 +6,11 @@
 mod answers;
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{Stderr, Stdout, Write};
+use std::io::{BufRead, Read, Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use super::args::AskArgs;
 use super::client::{Client, ClientError, Incoming, Refusal};
 use super::console::Console;
 use super::exit::{Exit, TurnOutcome};
-use super::handshake::{ANSWER, END, hello, initialize, start};
+use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
 use super::render::{Renderer, Seen};
 use super::terminal::{Terminal, Tone, clean, clean_line};
@@ -26,6 +27,9 @@ use crate::domain::approval::Decision;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
+
+/// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
+const SESSION: Duration = Duration::from_secs(200);
 
 /// Asks, shows the answer, and tells how it went.
 pub fn ask(args: &AskArgs) -> Exit {
@@ -42,9 +46,13 @@ pub fn ask(args: &AskArgs) -> Exit {
         Err(error) => return refuse(&error.to_string(), Exit::Server),
     };
     let interrupted = interrupt::watch(client.sender());
-    let opened = open(&mut client, args, &workspace);
+    let opened = open(&mut client, args, &workspace, terminal.stdin);
     let (session_id, trusted) = match opened {
-        Ok(opened) => opened,
+        Ok(Some(opened)) => opened,
+        Ok(None) => {
+            client.finish(END);
+            return Exit::Unanswered;
+        }
         Err(error) => return give_up(client, &error),
     };
     let seen =
@@ -132,14 +140,47 @@ fn give_up(client: Client, error: &ClientError) -> Exit {
     }
 }
 
-fn open(client: &mut Client, args: &AskArgs, workspace: &Path) -> Result<(String, bool), ClientError> {
+/// Makes the session; `None` when that needs trust and nobody gives it.
+fn open(
+    client: &mut Client,
+    args: &AskArgs,
+    workspace: &Path,
+    interactive: bool,
+) -> Result<Option<(String, bool)>, ClientError> {
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
-    let made = client.request("bb/createSession", json!({}), ANSWER)?;
+    let mut trusted = hello.workspace_trusted;
+    let mut made = client.request("bb/createSession", json!({}), SESSION);
+    if let Err(ClientError::Refused(refusal)) = &made
+        && refusal.code == "untrusted_workspace"
+    {
+        if !trust_for_session(workspace, refusal, interactive) {
+            return Ok(None);
+        }
+        trusted = true;
+        client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
+        made = client.request("bb/createSession", json!({}), SESSION);
+    }
+    let made = made?;
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
-    Ok((session_id.to_owned(), hello.workspace_trusted))
+    Ok(Some((session_id.to_owned(), trusted)))
+}
+
+/// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.
+fn trust_for_session(workspace: &Path, refusal: &Refusal, interactive: bool) -> bool {
+    let said = clean(&refusal.message);
+    let mut err = std::io::stderr();
+    if !interactive {
+        let _ = writeln!(err, "breadboard-ls: {said} Nobody can be asked here: pass --trust.");
+        return false;
+    }
+    let shown = clean_line(&workspace.to_string_lossy(), 500);
+    let _ = write!(err, "{said}\nTrust this folder ({shown})? [y/N] ");
+    let mut line = String::new();
+    let read = std::io::stdin().lock().take(64).read_line(&mut line);
+    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Why a turn ended before its end.
@@ -289,13 +330,11 @@ impl Turn {
             let pieces = self.renderer.draw(&event);
             self.show(&pieces)?;
         }
+        if let Some(pending) = asked(&event) {
+            self.asked(pending)?;
+        }
         match event.class {
             EventClass::RunErrorOrGap => self.outcome.errors = true,
-            EventClass::PermissionRequest => {
-                if let Some(permission) = event.permission {
-                    self.asked(Pending { permission, payload: event.payload })?;
-                }
-            }
             EventClass::PermissionResponse => self.settled(&event.payload)?,
             EventClass::RunFinished => {
                 let success = event.payload.get("metadata").and_then(|metadata| metadata.get("success"));
@@ -312,6 +351,7 @@ impl Turn {
             | EventClass::ToolCall
             | EventClass::ToolResult
             | EventClass::ToolOutput
+            | EventClass::PermissionRequest
             | EventClass::CheckpointList
             | EventClass::CheckpointRestored
             | EventClass::TaskEvent
@@ -323,6 +363,8 @@ impl Turn {
             | EventClass::RunLogLink
             | EventClass::TurnStart
             | EventClass::PlanUpdate
+            | EventClass::TodoUpdate
+            | EventClass::ContextCompaction
             | EventClass::RetrievalStatus
             | EventClass::PatchProposed
             | EventClass::UsageUpdate
@@ -375,6 +417,15 @@ impl Turn {
     }
 }
 
+/// What an event asks. A task asks inside an event of its own, so the permission tells and not the class; the details then
+/// stand a level deeper.
+fn asked(event: &SessionEvent) -> Option<Pending> {
+    let permission = event.permission.clone()?;
+    let inner = event.payload.get("payload").and_then(Value::as_object);
+    let inner = inner.filter(|_| event.class == EventClass::TaskEvent);
+    Some(Pending { permission, payload: inner.unwrap_or(&event.payload).clone() })
+}
+
 fn question_is_open(open: &Option<Open>) -> bool {
     matches!(open, Some(Open::TrustForPrompt))
 }
@@ -408,6 +459,27 @@ mod tests {
     fn a_message_laid_out_over_lines_becomes_one_line() {
         assert_eq!(one_line("{\"a\": 1}"), "{\"a\": 1}");
         assert_eq!(one_line("{\r\n  \"a\": 1\n}"), "{\"a\":1}");
+    }
+
+    #[test]
+    fn r003_24_what_a_task_asks_is_asked_like_any_other_ask() {
+        let event = |class: &str, permission: bool| -> SessionEvent {
+            let mut event = json!({"id": "1", "type": "t", "seq": 1, "class": class, "pane": [], "origin": "engine",
+                "payload": {"a": 1, "payload": {"b": 2}}});
+            if permission {
+                event["permission"] =
+                    json!({"requestId": "r", "digest": "sha256:00", "title": "ls", "options": []});
+            }
+            serde_json::from_value(event).expect("an event")
+        };
+        let said = |event: &SessionEvent| {
+            asked(event).map(|pending| (pending.permission.request_id, Value::Object(pending.payload)))
+        };
+        let whole = json!({"a": 1, "payload": {"b": 2}});
+        assert_eq!(said(&event("task.event", true)), Some(("r".to_owned(), json!({"b": 2}))));
+        assert_eq!(said(&event("permission.request", true)), Some(("r".to_owned(), whole)));
+        assert_eq!(said(&event("task.event", false)), None);
+        assert_eq!(said(&event("permission.request", false)), None);
     }
 
     #[test]

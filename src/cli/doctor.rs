@@ -24,6 +24,12 @@ use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
 
 /// A start that takes longer is worth a word.
 const SLOW_START: Duration = Duration::from_secs(1);
+
+/// How long the engine may take to answer or to fail; it needs milliseconds, and a person waits.
+const ENGINE: Duration = Duration::from_secs(5);
+
+/// Between two looks.
+const AGAIN: Duration = Duration::from_millis(50);
 /// What the doctor asks of the rooms that know. Functions, so that its tests need none of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Knowledge {
@@ -31,6 +37,8 @@ pub struct Knowledge {
     pub state_dir: fn(Option<&str>) -> Option<PathBuf>,
     /// The base URL to which a model setting leads, or why it leads nowhere.
     pub model_base: fn(&ModelSetting) -> Result<Url, String>,
+    /// The known agents that are on a `PATH`.
+    pub agents_on: fn(&str) -> Vec<&'static str>,
 }
 
 /// Runs every check and prints the list.
@@ -98,6 +106,7 @@ fn examine(
     checks.extend(
         visit.warnings.into_iter().map(|text| Check { advice: None, ..Check::warn("journal", text, "") }),
     );
+    checks.push(agents(&(knowledge.agents_on)(&env("PATH").unwrap_or_default())));
     checks.push(proxy(&proxies));
     checks.push(Check::ok("terminal", seen(terminal)));
     visit.client.into_iter().for_each(|client| client.finish(END));
@@ -142,9 +151,10 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>) -> Visit {
     let took = began.elapsed();
     match first.and_then(|_| hello(&mut client)) {
         Ok(hello) => {
+            let hello = settled(&mut client, hello);
             let said = client.drain();
             let warnings = said.iter().filter_map(|raw| warning(raw)).collect();
-            let engine_error = engine_error(&mut client, &hello);
+            let engine_error = last_error(&said, &hello).or_else(|| engine_error(&mut client, &hello));
             Visit { met: Ok(Met { took, hello }), warnings, engine_error, client: Some(client) }
         }
         Err(error) => {
@@ -171,6 +181,34 @@ fn warning(raw: &str) -> Option<String> {
     }
     let level = message.pointer("/params/type")?.as_u64()?;
     (level <= 2).then(|| message.pointer("/params/message").and_then(Value::as_str).map(str::to_owned))?
+}
+
+/// The server is there before its engine is: asks again while it says that it connects.
+fn settled(client: &mut Client, mut hello: InitResult) -> InitResult {
+    let until = Instant::now() + ENGINE;
+    while hello.engine.status == ConnectionStatus::Connecting && Instant::now() < until {
+        std::thread::sleep(AGAIN);
+        match self::hello(client) {
+            Ok(next) => hello = next,
+            // What was said before stays true enough for a report.
+            Err(_) => break,
+        }
+    }
+    hello
+}
+
+/// What the server said last of an engine that does not answer.
+fn last_error(said: &[String], hello: &InitResult) -> Option<String> {
+    if hello.engine.status != ConnectionStatus::Error {
+        return None;
+    }
+    let error = |raw: &String| {
+        let message: Value = serde_json::from_str(raw).ok()?;
+        let of_engine = message.get("method")? == "bb/connection";
+        let error = message.pointer("/params/lastError")?.as_str()?;
+        of_engine.then(|| error.to_owned())
+    };
+    said.iter().rev().find_map(error)
 }
 
 /// Why the engine is not connected. A session is refused then, with the reason; none is made.
@@ -230,6 +268,17 @@ fn readable(path: &Path) -> Result<PathBuf, String> {
         path.canonicalize().map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
     std::fs::read_dir(&whole).map_err(|error| format!("{} cannot be read: {error}", whole.display()))?;
     Ok(whole)
+}
+
+/// None is needed, so none is no fault.
+fn agents(found: &[&str]) -> Check {
+    match found.first() {
+        Some(one) => Check::ok("agents", format!("on PATH: {}; try --agent {one}", found.join(", "))),
+        None => Check::ok(
+            "agents",
+            "none that is known on PATH; --engine acp:\"<command line>\" starts any other",
+        ),
+    }
 }
 
 fn proxy(proxies: &Proxies) -> Check {

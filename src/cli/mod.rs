@@ -7,16 +7,19 @@ pub mod args;
 mod ask;
 mod check;
 mod client;
+mod command_line;
 mod console;
 mod doctor;
 mod exit;
 mod framing;
+mod guard;
 mod handshake;
 mod interrupt;
 mod origin_check;
 mod proxy;
 mod render;
 mod schema;
+mod simulate;
 mod state_check;
 mod terminal;
 
@@ -57,6 +60,8 @@ where
         Some(Command::Ask(args)) => ask::ask(&args).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
+        Some(Command::Guard(args)) => guard::guard(args),
+        Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),
     }
 }
 
@@ -67,7 +72,7 @@ fn environment(name: &str) -> Option<String> {
 
 /// Where the doctor's answers come from.
 fn knowledge() -> Knowledge {
-    Knowledge { state_dir: resolve_state_dir, model_base }
+    Knowledge { state_dir: resolve_state_dir, model_base, agents_on: crate::engine::acp::presets::found_on }
 }
 
 fn model_base(setting: &ModelSetting) -> Result<url::Url, String> {

@@ -123,6 +123,8 @@ impl Renderer {
             | EventClass::RewardUpdate
             | EventClass::RunLogLink
             | EventClass::TurnStart
+            | EventClass::TodoUpdate
+            | EventClass::ContextCompaction
             | EventClass::UsageUpdate
             | EventClass::SessionLifecycle
             | EventClass::UnknownEvent => {}

@@ -11,7 +11,7 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
         kind: kind.to_owned(),
         turn: None,
         ts: None,
-        payload: payload.as_object().cloned().expect("payload is an object"),
+        payload: payload.as_object().cloned().expect("payload is an object").into(),
         seq: 1,
         class: serde_json::from_value(json!(class)).expect("is a class"),
         pane: Vec::new(),
@@ -133,6 +133,7 @@ fn permission(title: &str) -> Permission {
             option("deny", PermissionOptionKind::Deny),
         ],
         rule: Some(PermissionRule { pattern: "run: ls".into(), scope: RuleScope::Session }),
+        input: None,
         expires_at: None,
     }
 }

@@ -3,11 +3,10 @@
 //! Owns the one normalised vocabulary (class, pane, origin). Never decodes an engine's bytes and never
 //! gives out a `seq`: that is `session::sequence`.
 
+use super::approval::Permission;
+use super::payload::Payload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::approval::Permission;
 
 /// One message as an engine said it, before it has a class. Ids, order and payload are the engine's own.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +20,7 @@ pub struct EngineEvent {
     /// Milliseconds since the Unix epoch, where the engine gives a time.
     pub ts: Option<i64>,
     /// The message without its envelope.
-    pub payload: Map<String, Value>,
+    pub payload: Payload,
     /// True when the text was not strictly JSON and was repaired (wire.md section 3).
     pub repaired: bool,
 }
@@ -38,7 +37,7 @@ pub struct NormalizedEvent {
     /// Milliseconds since the Unix epoch.
     pub ts: Option<i64>,
     /// The payload, untouched.
-    pub payload: Map<String, Value>,
+    pub payload: Payload,
     /// Whether the text had to be repaired.
     pub repaired: bool,
     /// Who made the event.
@@ -68,7 +67,7 @@ pub struct SessionEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ts: Option<i64>,
     /// The engine's payload, untouched but for repairs that `repaired` announces.
-    pub payload: Map<String, Value>,
+    pub payload: Payload,
     /// Ours: per session from 1, without holes, the same at every replay of the same journal.
     pub seq: u64,
     /// The normalised class.
@@ -87,13 +86,13 @@ pub struct SessionEvent {
 
 impl NormalizedEvent {
     /// A server-made event: empty id, origin `local`.
-    pub fn local(kind: LocalKind, turn: Option<u64>, ts: i64, payload: Map<String, Value>) -> Self {
+    pub fn local(kind: LocalKind, turn: Option<u64>, ts: i64, payload: impl Into<Payload>) -> Self {
         Self {
             id: String::new(),
             kind: kind.as_str().to_owned(),
             turn,
             ts: Some(ts),
-            payload,
+            payload: payload.into(),
             repaired: false,
             origin: Origin::Local,
             class: kind.class(),
@@ -118,6 +117,55 @@ impl NormalizedEvent {
             permission: self.permission,
         }
     }
+}
+
+impl SessionEvent {
+    /// As JSON, field by field what `Serialize` gives. This is done for every event, so the names stand here as text and the
+    /// payload is copied without another look at it. Empty when it cannot be written, which strings, numbers, maps and
+    /// lists always can.
+    pub fn to_json(&self) -> Vec<u8> {
+        const NAMES: usize = 224;
+        let mut out = Vec::with_capacity(self.payload.raw().map_or(0, str::len) + NAMES);
+        if self.write_json(&mut out).is_err() {
+            out.clear();
+        }
+        out
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        field(out, "{\"id\":", &self.id)?;
+        field(out, ",\"type\":", &self.kind)?;
+        if let Some(turn) = &self.turn {
+            field(out, ",\"turn\":", turn)?;
+        }
+        if let Some(ts) = &self.ts {
+            field(out, ",\"ts\":", ts)?;
+        }
+        match self.payload.raw() {
+            Some(raw) => {
+                out.extend_from_slice(b",\"payload\":");
+                out.extend_from_slice(raw.as_bytes());
+            }
+            None => field(out, ",\"payload\":", &self.payload)?,
+        }
+        field(out, ",\"seq\":", &self.seq)?;
+        field(out, ",\"class\":", &self.class)?;
+        field(out, ",\"pane\":", &self.pane)?;
+        field(out, ",\"origin\":", &self.origin)?;
+        if self.repaired {
+            out.extend_from_slice(b",\"repaired\":true");
+        }
+        if let Some(permission) = &self.permission {
+            field(out, ",\"permission\":", permission)?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+fn field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
+    out.extend_from_slice(name.as_bytes());
+    serde_json::to_writer(out, value)
 }
 
 /// Who made an event: the engine, word for word, or this server.
@@ -212,6 +260,12 @@ pub enum EventClass {
     /// Additive: a plan or todo list.
     #[serde(rename = "plan.update")]
     PlanUpdate,
+    /// Additive: a list of things to do, whole.
+    #[serde(rename = "todo.update")]
+    TodoUpdate,
+    /// Additive: a conversation was made shorter so that it fits the model.
+    #[serde(rename = "context.compaction")]
+    ContextCompaction,
     /// Additive: how a search goes.
     #[serde(rename = "retrieval.status")]
     RetrievalStatus,
@@ -241,7 +295,8 @@ pub enum LocalKind {
     PermissionSettled,
     /// Events are missing: `{ from?, to?, reason }`.
     Gap,
-    /// A turn ended without the engine's own end: `{ reason, message }`.
+    /// A turn ended without the engine's own end, or was stopped and the engine does not say so: `{ reason, message }`, where
+    /// the reason is `failed`, `no_end`, `interrupted` or `cancelled`.
     TurnEnd,
     /// The agent process ended: `{ generation, code? }`.
     AgentExited,
@@ -276,6 +331,26 @@ impl LocalKind {
         match self {
             Self::Prompt | Self::PermissionSettled | Self::Notice => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_text_of_an_event_is_what_serde_makes_of_it() {
+        let least = json!({"id": "", "type": "t", "payload": {}, "seq": 1, "class": "notice", "pane": [], "origin": "local"});
+        let most = json!({"id": "7\"", "type": "t\n", "turn": 2, "ts": -3, "payload": {"a": [1.5, "é"]}, "seq": 4,
+            "class": "permission.request", "pane": ["chat", "run"], "origin": "engine", "repaired": true,
+            "permission": {"requestId": "r", "digest": "d", "title": "x", "options": []}});
+        for json in [least, most] {
+            let mut event: SessionEvent = serde_json::from_value(json).unwrap();
+            assert_eq!(event.to_json(), serde_json::to_vec(&event).unwrap());
+            event.payload.insert("built".to_owned(), json!("here"));
+            assert_eq!(event.to_json(), serde_json::to_vec(&event).unwrap());
         }
     }
 }

@@ -24,7 +24,7 @@ use super::outbox::FrameOutbox;
 use super::{capabilities, courier::Courier, documents, options};
 use crate::app::inbox::{EditorEvent, Event, Reply};
 use crate::protocol::envelope::{self, Opened};
-use crate::protocol::method::{REQUESTS, RPC, WORKSPACE_TRUST};
+use crate::protocol::method::{REQUESTS, RPC, TEXT_DOCUMENT_CONTENT, WORKSPACE_TRUST};
 use crate::protocol::settings::{Overrides, WorkspaceConfiguration};
 use crate::protocol::{ErrorCode, Request, WireError};
 
@@ -55,7 +55,8 @@ pub enum Known {
 
 /// Looks a method of the wire up.
 pub fn known(method: &str) -> Known {
-    if matches!(method, "initialize" | "shutdown" | RPC) || REQUESTS.contains(&method) {
+    if matches!(method, "initialize" | "shutdown" | RPC | TEXT_DOCUMENT_CONTENT) || REQUESTS.contains(&method)
+    {
         return Known::Request;
     }
     if method == "initialized" {
@@ -89,7 +90,8 @@ type Answering = BoxFuture<'static, jsonrpc::Result<Value>>;
 /// The service with every method of the contract.
 pub fn service(backend: Backend) -> (LspService<Backend>, ClientSocket) {
     let mut builder = LspService::build(move |_| backend)
-        .custom_method(RPC, |backend: &Backend, params: Value| backend.carry(&params));
+        .custom_method(RPC, |backend: &Backend, params: Value| backend.carry(&params))
+        .custom_method(TEXT_DOCUMENT_CONTENT, |backend: &Backend, params: Value| backend.content(params));
     for &method in REQUESTS {
         builder = builder.custom_method(method, move |backend: &Backend, params: Value| {
             backend.request(method, method, params)
@@ -147,6 +149,16 @@ impl Backend {
     fn request(&self, method: &str, named: &str, params: Value) -> Answering {
         let asked = self.ask(method, named, params);
         async move { asked.await.map_err(|error| to_rpc(&error)) }.boxed()
+    }
+
+    /// LSP 3.18, `workspace/textDocumentContent`: `bb/textDocument` with the one field that the standard has.
+    fn content(&self, params: Value) -> Answering {
+        let asked = self.ask("bb/textDocument", TEXT_DOCUMENT_CONTENT, params);
+        async move {
+            let mut document = asked.await.map_err(|error| to_rpc(&error))?;
+            Ok(json!({ "text": document["text"].take() }))
+        }
+        .boxed()
     }
 
     /// `bb/rpc`: what the envelope can say, it says.

@@ -9,6 +9,7 @@ use tower_lsp::lsp_types::{
     WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 
+use crate::domain::edits::diff_uri::SCHEME;
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::protocol::method::{NOTIFICATIONS, announced_methods};
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
@@ -46,6 +47,14 @@ pub fn announce(encoding: PositionEncoding) -> InitializeResult {
     }
 }
 
+/// What the framework's types cannot say yet (LSP 3.18): documents of our scheme, for an editor that asks for such.
+pub fn announce_documents(result: &mut Value, params: &Value) {
+    let asks = params.pointer("/capabilities/workspace/textDocumentContent").is_some_and(Value::is_object);
+    if asks && let Some(workspace) = result.pointer_mut("/capabilities/workspace") {
+        workspace["textDocumentContent"] = json!({ "schemes": [SCHEME] });
+    }
+}
+
 fn experimental() -> Value {
     json!({ "breadboard": {
         "v": WIRE_VERSION,
@@ -74,5 +83,18 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[test]
+    fn r000_32_documents_are_announced_to_an_editor_that_asks_for_such_and_to_no_other() {
+        let announced = |workspace: Value| {
+            let mut result = serde_json::to_value(announce(PositionEncoding::Utf8)).unwrap();
+            announce_documents(&mut result, &json!({ "capabilities": { "workspace": workspace } }));
+            result["capabilities"]["workspace"].get("textDocumentContent").cloned()
+        };
+        let asks = json!({ "textDocumentContent": { "dynamicRegistration": true } });
+        assert_eq!(announced(asks), Some(json!({ "schemes": ["bb-diff"] })));
+        assert_eq!(announced(json!({})), None);
+        assert_eq!(announced(json!({ "textDocumentContent": null })), None);
     }
 }

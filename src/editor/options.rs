@@ -8,7 +8,9 @@ use url::Url;
 
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
-use crate::protocol::settings::{AgentSetting, DeliverySetting, InitializationOptions, Overrides};
+use crate::protocol::settings::{
+    AgentSetting, ApprovalsSetting, DeliverySetting, InitializationOptions, Overrides, RetentionSetting,
+};
 
 /// What `initialize` said, and one sentence for each thing in it that could not be used.
 pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<String>) {
@@ -122,6 +124,17 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
             max_bytes: one(&delivery, "maxBytes", "delivery.maxBytes", &mut warnings),
         }
     });
+    let retention =
+        one::<Map<String, Value>>(given, "retention", "retention", &mut warnings).map(|retention| {
+            RetentionSetting { max_bytes: one(&retention, "maxBytes", "retention.maxBytes", &mut warnings) }
+        });
+    let approvals =
+        one::<Map<String, Value>>(given, "approvals", "approvals", &mut warnings).map(|approvals| {
+            let name = "approvals.expireAfterSeconds";
+            ApprovalsSetting {
+                expire_after_seconds: one(&approvals, "expireAfterSeconds", name, &mut warnings),
+            }
+        });
     let options = InitializationOptions {
         engine: one(given, "engine", "engine", &mut warnings),
         agents,
@@ -129,6 +142,8 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
         workspace_trusted: one(given, "workspaceTrusted", "workspaceTrusted", &mut warnings),
         state_dir: one(given, "stateDir", "stateDir", &mut warnings),
         delivery,
+        retention,
+        approvals,
     };
     (options, warnings)
 }
@@ -226,6 +241,7 @@ mod tests {
             "agents": { "good": { "command": "a" }, "bad": { "command": 5 } },
             "delivery": { "maxEvents": "many", "maxBytes": 5 },
             "stateDir": "/s",
+            "retention": { "maxBytes": "much" },
         }));
         assert_eq!(options.state_dir.as_deref(), Some("/s"));
         assert_eq!(options.engine, None);
@@ -235,7 +251,7 @@ mod tests {
         );
         assert_eq!(options.delivery.and_then(|delivery| delivery.max_bytes), Some(5));
         let named: Vec<&str> = warnings.iter().filter_map(|warning| warning.split('`').nth(1)).collect();
-        assert_eq!(named, ["agents.bad", "delivery.maxEvents", "engine"]);
+        assert_eq!(named, ["agents.bad", "delivery.maxEvents", "retention.maxBytes", "engine"]);
         assert_eq!(read_options(&json!([])).1.len(), 1);
     }
 }

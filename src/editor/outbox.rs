@@ -20,6 +20,14 @@ use crate::domain::policy::redact::Redactor;
 /// and little enough that an editor that wakes up does not read stale minutes first.
 const PUSH_BYTES: usize = 2 << 20;
 
+/// The same for messages of more than a quarter of that bound: a few may wait, or every second one would take the way over the
+/// journal, which reads and copies it once more.
+const LARGE_PUSH_BYTES: usize = 10 << 20;
+
+/// A `bb/*` message that comes this long after the one before it is no part of a flood: it may skip the queue, since then
+/// waking the writer would cost more than writing does.
+const CALM: Duration = Duration::from_micros(500);
+
 /// Frames of `bb/*` that may wait, so that tiny ones do not hide behind the bound of bytes.
 const PUSH_FRAMES: usize = 4_096;
 
@@ -71,6 +79,8 @@ struct Queue {
     answer_bytes: usize,
     log_frames: usize,
     log_dropped: u64,
+    /// When the last message of the push lane came.
+    last_push: Option<Instant>,
     /// `push` was refused and nobody heard yet that there is room again.
     owes_drained: bool,
     /// The writer holds a segment that is not written yet.
@@ -78,7 +88,7 @@ struct Queue {
     dead: bool,
 }
 
-/// Frames that leave with one write, and what they count for.
+/// Frames that leave with one write, and what they count for; of a large one header and message apart, next to each other.
 #[derive(Default)]
 struct Segment {
     bytes: Vec<u8>,
@@ -130,7 +140,7 @@ impl FrameOutbox {
         if queue.dead || self.wrote_directly(&queue, &message) {
             return;
         }
-        queue.append(&message, Lane::Answer);
+        queue.append(message, Lane::Answer);
         drop(queue);
         self.work.notify_one();
     }
@@ -181,9 +191,9 @@ impl FrameOutbox {
                 "method": "window/logMessage",
                 "params": { "type": 2, "message": format!("{dropped} log messages were dropped here, because the editor did not read them in time.") },
             });
-            queue.append(notice.to_string().as_bytes(), Lane::Log);
+            queue.append(notice.to_string().into_bytes(), Lane::Log);
         }
-        queue.append(&message, Lane::Log);
+        queue.append(message, Lane::Log);
         drop(queue);
         self.work.notify_one();
     }
@@ -284,14 +294,21 @@ impl Outbox for FrameOutbox {
         if queue.dead {
             return false;
         }
-        let full = queue.push_frames >= PUSH_FRAMES || queue.push_bytes + message.len() > PUSH_BYTES;
+        let now = Instant::now();
+        let before = queue.last_push.replace(now);
+        let calm = before.is_none_or(|before| now.duration_since(before) >= CALM);
+        if calm && self.wrote_directly(&queue, &message) {
+            return true;
+        }
+        let bound = if message.len() > PUSH_BYTES / 4 { LARGE_PUSH_BYTES } else { PUSH_BYTES };
+        let full = queue.push_frames >= PUSH_FRAMES || queue.push_bytes + message.len() > bound;
         // A message above the bound goes alone, or it would never go.
         if full && queue.push_frames > 0 {
             queue.owes_drained = true;
             return false;
         }
         let idle = queue.segments.is_empty();
-        queue.append(&message, Lane::Push);
+        queue.append(message, Lane::Push);
         drop(queue);
         if idle {
             self.work.notify_one();
@@ -319,25 +336,33 @@ fn has_room(_: &File) -> bool {
 }
 
 impl Queue {
-    fn append(&mut self, message: &[u8], lane: Lane) {
-        let full = self.segments.back().is_none_or(|last| last.bytes.len() + message.len() > WRITE_BYTES);
+    fn append(&mut self, message: Vec<u8>, lane: Lane) {
+        let length = message.len();
+        let full = self.segments.back().is_none_or(|last| last.bytes.len() + length > WRITE_BYTES);
         if full {
             let bytes = self.spare.pop().unwrap_or_default();
             self.segments.push_back(Segment { bytes, ..Segment::default() });
         }
+        if let Some(segment) = self.segments.back_mut() {
+            write_header(&mut segment.bytes, length);
+        }
+        if length > WRITE_BYTES {
+            // A write of its own, behind its header, so that it is not copied.
+            self.segments.push_back(Segment { bytes: message, ..Segment::default() });
+        } else if let Some(segment) = self.segments.back_mut() {
+            segment.bytes.extend_from_slice(&message);
+        }
         let Some(segment) = self.segments.back_mut() else { return };
-        write_header(&mut segment.bytes, message.len());
-        segment.bytes.extend_from_slice(message);
         match lane {
             Lane::Push => {
-                segment.push_bytes += message.len();
+                segment.push_bytes += length;
                 segment.push_frames += 1;
-                self.push_bytes += message.len();
+                self.push_bytes += length;
                 self.push_frames += 1;
             }
             Lane::Answer => {
-                segment.answer_bytes += message.len();
-                self.answer_bytes += message.len();
+                segment.answer_bytes += length;
+                self.answer_bytes += length;
             }
             Lane::Log => {
                 segment.log_frames += 1;

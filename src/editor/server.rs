@@ -20,6 +20,7 @@ use tower_lsp::jsonrpc::{Request, Response};
 use tower_lsp::{ClientSocket, ExitedError, LspService};
 
 use super::backend::{self, Backend, Known};
+use super::capabilities;
 use super::courier::Courier;
 #[cfg(debug_assertions)]
 use super::fault::Fault;
@@ -256,14 +257,24 @@ impl Driver {
         self.next_id = self.next_id.wrapping_add(1) & i32::MAX;
         self.answers.in_flight.insert(id.clone(), inside);
         let request = Request::build(method.to_owned()).id(i64::from(inside));
+        let initialize = (method == "initialize")
+            .then(|| params.as_ref().and_then(|params| params.get("initializationOptions")).cloned())
+            .map(Option::unwrap_or_default);
         let request = match params {
             Some(params) => request.params(params),
             None => request,
         };
         let mut handling = AssertUnwindSafe(self.service.call(request.finish())).catch_unwind().boxed();
-        if method == "initialize" {
+        if let Some(params) = initialize {
             // Nothing in it waits; whatever comes next must find us initialized.
-            let handled = futures::executor::block_on(handling);
+            let mut handled = futures::executor::block_on(handling);
+            if let Ok(Ok(Some(response))) = handled {
+                let (id, mut outcome) = response.into_parts();
+                if let Ok(result) = &mut outcome {
+                    capabilities::announce_documents(result, &params);
+                }
+                handled = Ok(Ok(Some(Response::from_parts(id, outcome))));
+            }
             if matches!(&handled, Ok(Ok(Some(response))) if response.is_ok()) {
                 self.phase = Phase::Ready;
             }

@@ -2,4 +2,6 @@
 //!
 //! Owns sockets, processes and the embedded agent's tasks. Never knows the editor: reports go to the loop.
 
+pub mod acp;
+pub mod breadboard;
 pub mod embedded;

@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::breadboard_schema;
 use super::error::ErrorCode;
 use super::method::{Direction, rows};
 use super::schema::{file_name, files};
+use crate::domain::normalize::breadboard_row;
+use crate::domain::wire::breadboard_shapes::{SHAPES, SentBy};
 
 /// The whole document.
 pub fn document() -> String {
@@ -47,6 +50,7 @@ pub fn document() -> String {
     }
     errors(&mut text);
     dialect(&mut text, &files);
+    breadboard(&mut text);
     text.push_str("\n## A worked transcript\n\n");
     text.push_str(include_str!("transcript.md"));
     text
@@ -55,8 +59,7 @@ pub fn document() -> String {
 fn section(text: &mut String, name: &str, schema: Option<&Value>) {
     let Some(schema) = schema else { return };
     let none = schema.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty)
-        && schema.get("$ref").is_none()
-        && schema.get("oneOf").is_none();
+        && ["$ref", "oneOf", "anyOf"].iter().all(|choice| schema.get(*choice).is_none());
     if none {
         text.push_str(&format!("\n{name}: none.\n"));
         return;
@@ -65,6 +68,8 @@ fn section(text: &mut String, name: &str, schema: Option<&Value>) {
     // "Params of `bb/x`." repeats the headings.
     let repeats = said.starts_with("Params of ") || said.starts_with("Result of ");
     let said = if repeats { said.split_once(". ").map_or("", |(_, more)| more) } else { &said };
+    let either = schema.get("anyOf").map(|_| format!("{said} {}.", kind(schema)).trim_start().to_owned());
+    let said = either.as_deref().unwrap_or(said);
     text.push_str(&format!("\n{}\n", format!("{name}: {said}").trim_end()));
     shape(text, schema);
 }
@@ -192,6 +197,35 @@ fn dialect(text: &mut String, files: &BTreeMap<String, Value>) {
     for (name, file) in files.iter().filter(|(name, _)| name.starts_with("desktop/")) {
         let kind = file.get("title").and_then(Value::as_str).unwrap_or_default();
         text.push_str(&format!("| [`{kind}`](schemas/{name}) | {} |\n", cell(&description(file))));
+    }
+}
+
+/// Types of the BreadBoard engine with what becomes of them, from the table of its dialect.
+fn breadboard(text: &mut String) {
+    text.push_str(
+        "\n## Events of the BreadBoard engine\n\n`type` of the event, the `class` and the panes that it gets, and what it says; \
+         `payload` is the engine's own. `.` and `_` in a type mean the same. The schemas name what this server reads: an engine \
+         may send more, and what does not fit is still passed on. Around each stands the \
+         [envelope](schemas/breadboard/envelope.json). Any other type becomes `unknown_event` in `debug`.\n\n\
+         | `type` | `class` | panes | meaning |\n|---|---|---|---|\n",
+    );
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    for shape in SHAPES {
+        let (class, panes) = breadboard_row(shape.kind);
+        let panes: Vec<String> = panes.iter().map(|pane| format!("`{}`", word(json!(pane)))).collect();
+        let from = match shape.from {
+            SentBy::Engine => "",
+            SentBy::Alias => " Another name that recordings have.",
+            SentBy::Newer => " Newer engines only.",
+        };
+        text.push_str(&format!(
+            "| [`{}`](schemas/{}) | `{}` | {} | {}{from} |\n",
+            shape.kind,
+            breadboard_schema::file_name(shape.kind),
+            word(json!(class)),
+            panes.join(", "),
+            cell(shape.says),
+        ));
     }
 }
 

@@ -112,6 +112,9 @@ pub enum Topic {
     /// Changes of the view.
     #[serde(rename = "bb/view")]
     View,
+    /// Messages of tabs.
+    #[serde(rename = "bb/tab")]
+    Tab,
 }
 
 /// What a payload turned out to be.

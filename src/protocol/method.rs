@@ -8,11 +8,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
+use super::agent::{SessionInfoParams, SessionInfoResult};
+use super::create_spec::*;
 use super::envelope::{RpcReq, RpcRes};
 use super::error::{ErrorCode, WireError};
 use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
+use super::permission::*;
 use super::request::*;
 use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
+use super::tab::*;
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +57,11 @@ macro_rules! requests {
             /// Reads the params of `method`. Absent and `null` params count as `{}`.
             pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
                 let params = if params.is_null() { Value::Object(Default::default()) } else { params };
-                match method {
+                let request = match method {
                     $($method => read(method, params).map(Self::$variant),)*
                     _ => Err(unknown_method(method)),
-                }
+                };
+                request.and_then(Self::names_its_session)
             }
 
             /// LSP method name.
@@ -95,23 +100,94 @@ requests! {
     QueueMove, "bb/queue/move", QueueParams => QueueResult, "Moves a prompt that waits.";
     QueueRemove, "bb/queue/remove", QueueParams => QueueResult, "Takes a prompt out of the queue.";
     QueueResume, "bb/queue/resume", QueueParams => QueueResult, "Lets a paused queue go on.";
+    Command, "bb/command", CommandParams => CommandResult, "Gives the engine one of its commands.";
     ApprovePermission, "bb/approvePermission", ApprovePermissionParams => ApprovePermissionResult, "Answers an ask of the engine.";
+    PermissionList, "bb/permission/list", PermissionListParams => PermissionListResult, "Lists what waits for an answer, and the rules that were saved.";
+    PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.";
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.";
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.";
+    OpenDiff, "bb/openDiff", OpenDiffParams => OpenDiffResult, "Compares two states of one file.";
+    TextDocument, "bb/textDocument", TextDocumentParams => TextDocumentResult, "Reads one side of a diff by its URI.";
+    DownloadArtifact, "bb/downloadArtifact", DownloadArtifactParams => DownloadArtifactResult, "Stores an artifact of the engine's on disk, byte for byte.";
     EventsRead, "bb/events/read", EventsReadParams => EventsReadResult, "Reads events from the journal.";
     EventBody, "bb/eventBody", EventBodyParams => EventBodyResult, "Reads one event untruncated.";
     ViewPage, "bb/view/page", ViewPageParams => ViewPageResult, "Reads an older page of a lane.";
     AttachmentPut, "bb/attachment/put", AttachmentPutParams => AttachmentPutResult, "Stores an attachment for later prompts.";
+    TabOpen, "bb/tab/open", TabOpenParams => TabOpenResult, "Opens a tab; its session is made behind the answer.";
+    TabPrompt, "bb/tab/prompt", TabPromptParams => TabPromptResult, "Sends a prompt in a tab, or queues it.";
+    TabStop, "bb/tab/stop", TabIdParams => TabIdResult, "Stops the running turn of a tab and pauses its queue.";
+    TabClose, "bb/tab/close", TabIdParams => TabIdResult, "Closes a tab and its session at the agent; the history stays.";
+    TabVisibility, "bb/tab/visibility", TabVisibilityParams => TabVisibilityResult, "Tells whether the user can see a tab.";
+    TabDetach, "bb/tab/detach", TabDetachParams => Empty, "Tells that the view of tabs is gone; their sessions live.";
+    TabAttach, "bb/tab/attach", TabAttachParams => TabAttachResult, "Brings tabs into a new view: what was missed, or a snapshot.";
+    TabAck, "bb/tab/ack", TabAckParams => Empty, "Acknowledges the messages of a tab up to an index.";
+    AgentRestart, "bb/agent/restart", AgentRestartParams => AgentRestartResult, "Ends the process of an agent and starts it anew.";
+    SessionInfo, "bb/session/info", SessionInfoParams => SessionInfoResult, "Tells what the agent of a session is and offers.";
+    CreateSpecReady, "bb/createSpec/ready", NoParams => CreateSpecInit, "Opens the form of a new spec with the draft that is kept (seed 004).";
+    CreateSpecAutosave, "bb/createSpec/autosave", CreateSpecAutosaveParams => CreateSpecAutosaveResult, "Keeps what stands in the form.";
+    CreateSpecSubmit, "bb/createSpec/submit", CreateSpecSubmitParams => SendMessageResult, "Sends the spec as a prompt with its images; then its draft is gone.";
+    CreateSpecCloseAttempt, "bb/createSpec/closeAttempt", CreateSpecCloseAttemptParams => CreateSpecCloseAttemptResult, "Says whether the form may close without a question; the draft stays.";
+    CreateSpecDiscard, "bb/createSpec/discard", NoParams => Empty, "Deletes the draft, because the user said so.";
+    CreateSpecImportMarkdown, "bb/createSpec/importMarkdown", CreateSpecImportMarkdownParams => CreateSpecImportMarkdownResult, "Reads a Markdown file that the user picked.";
+    CreateSpecAttachImages, "bb/createSpec/attachImages", CreateSpecAttachImagesParams => CreateSpecAttachImagesResult, "Takes images that the user picked, up to five in all.";
+    Rebuild, "bb/rebuild", SessionParams => RebuildResult, "Reads events that are missing again from the engine's run artifacts.";
     ModelsList, "bb/models/list", NoParams => ModelsResult, "Lists the models of the configured provider.";
     ModelsSet, "bb/models/set", ModelSetting => ModelsResult, "Chooses the model of the embedded engine.";
     SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.";
 }
 
+impl Request {
+    /// Refuses one that names neither a session nor a tab where either is needed. `bb/approvePermission` says so itself, and
+    /// others mean every session, or the active one.
+    fn names_its_session(mut self) -> Result<Self, WireError> {
+        let needs =
+            !matches!(self, Self::ApprovePermission(_) | Self::PermissionList(_) | Self::CreateSpecSubmit(_));
+        match self.session_or_tab() {
+            Some((None, None)) if needs => {
+                Err(misfit(self.method(), "a `sessionId` or a `tabId` is needed".to_owned()))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The `sessionId` of a request that may carry a `tabId` instead, and that `tabId`.
+    pub fn session_or_tab(&mut self) -> Option<(&mut Option<String>, Option<&str>)> {
+        macro_rules! either {
+            ($($variant:ident),*) => {
+                match self {
+                    $(Self::$variant(params) => Some((&mut params.session_id, params.tab_id.as_deref())),)*
+                    _ => None,
+                }
+            };
+        }
+        either!(
+            QueueList,
+            QueueEdit,
+            QueueMove,
+            QueueRemove,
+            QueueResume,
+            ApprovePermission,
+            ListFiles,
+            ReadFileSnippet,
+            OpenDiff,
+            EventBody,
+            ViewPage,
+            AttachmentPut,
+            SessionInfo,
+            PermissionList,
+            CreateSpecSubmit
+        )
+    }
+}
+
 /// Name of the method that carries envelopes; it is dispatched into the others.
 pub const RPC: &str = "bb/rpc";
 
+/// LSP 3.18: an editor reads a document of a scheme that we announced. `bb/textDocument` under a standard name.
+pub const TEXT_DOCUMENT_CONTENT: &str = "workspace/textDocumentContent";
+
 /// Notifications that the server sends.
-pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view"];
+pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"];
 
 /// Notification of the editor about trust.
 pub const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
@@ -172,6 +248,7 @@ pub fn rows() -> Vec<MethodRow> {
         ViewParams::json_schema,
         None,
     );
+    add("bb/tab", Direction::ToEditor, "One message of a tab.", TabParams::json_schema, None);
     add(
         "initializationOptions",
         Direction::Document,

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::settings::EngineKind;
 use crate::domain::approval::{Decision, PermissionStatus, RuleScope};
+pub use crate::domain::edits::lines::LineRange;
 use crate::domain::event::SessionEvent;
 use crate::domain::view::{Block, Lane, View};
 
@@ -21,6 +22,13 @@ pub struct NoParams {}
 /// An empty answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Empty {}
+
+/// What a schema says of params that name a session by its id or by its tab: one of the two is there.
+pub(super) fn session_or_tab() -> Value {
+    let with =
+        |name: &str| json!({ "required": [name], "not": { "properties": { name: { "type": "null" } } } });
+    json!([with("sessionId"), with("tabId")])
+}
 
 /// Params of `bb/init`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -133,6 +141,9 @@ pub struct SessionSummary {
     /// Last `seq` of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+    /// Name of the agent that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Permissions of this session that wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_permission_count: Option<u64>,
@@ -150,6 +161,8 @@ pub struct CreateSessionParams {
     pub model: Option<String>,
     /// The engine's word for how it asks.
     pub permission_mode: Option<String>,
+    /// Name of an agent, to use it beside the engine of the settings.
+    pub agent: Option<String>,
 }
 
 /// Params of every method that names only a session (R000-23, -24, -26).
@@ -189,7 +202,40 @@ pub struct SelectSessionResult {
     pub resume: Resume,
 }
 
-/// What a reconnect could restore.
+/// Params of `bb/command` (R000-27).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// A command of the engine's table.
+    pub command: String,
+    /// Its payload, in the engine's words.
+    pub args: Option<Map<String, Value>>,
+}
+
+/// Result of `bb/command`: the engine took it. What it does comes as events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandResult {
+    /// Id of the session.
+    pub session_id: String,
+    /// `accepted`, or the engine's own word.
+    pub status: String,
+    /// What the engine says of it, untouched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Value>,
+}
+
+/// Result of `bb/rebuild`: what could be read again of the events that were missing. They follow as events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RebuildResult {
+    /// `complete` (nothing was missing), `resynced` (all of it came back) or `lost` (what is still missing).
+    pub resume: Resume,
+}
+
+/// What a reconnect could restore. On `bb/connection` and `bb/rebuild`, and for a session that lives at an engine, the numbers
+/// are the engine's own; in the answer of `bb/init` they are our `seq`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resume {
     /// The verdict.
@@ -282,9 +328,12 @@ pub struct StopResult {
 /// `before` or at the end; `remove` needs `messageId`; `list` and `resume` need neither.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct QueueParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// Which prompt.
     pub message_id: Option<String>,
     /// Its new text.
@@ -321,7 +370,7 @@ pub struct QueueItem {
 pub struct ApprovePermissionParams {
     /// Id of the session; this or `tabId`.
     pub session_id: Option<String>,
-    /// Id of the tab.
+    /// Id of a tab, whose session is meant.
     pub tab_id: Option<String>,
     /// Id of the request.
     pub request_id: String,
@@ -333,6 +382,8 @@ pub struct ApprovePermissionParams {
     pub digest: Option<String>,
     /// How the rule is narrowed before it is saved.
     pub rule_update: Option<RuleUpdate>,
+    /// What was filled in, where the request has an `input`.
+    pub content: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// How a rule is narrowed.
@@ -355,7 +406,7 @@ pub struct ApprovePermissionResult {
     /// How it was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<PermissionStatus>,
-    /// By whom: `user`, `rule`, `stop`, `restart`, `delete`.
+    /// By whom: `user`, `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
 }
@@ -373,9 +424,12 @@ pub enum ApprovalOutcome {
 /// Params of `bb/listFiles` (R000-30).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct ListFilesParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// Directory relative to the workspace root; `""` or `.` is the root itself.
     pub path: String,
     /// Name of the workspace folder, where several are open.
@@ -426,9 +480,12 @@ pub enum FileKind {
 /// `maxBytes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct ReadFileSnippetParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// File relative to the workspace root.
     pub path: String,
     /// Name of the workspace folder, where several are open.
@@ -462,14 +519,97 @@ pub struct ReadFileSnippetResult {
     pub encoding: Option<String>,
 }
 
-/// Lines from 1, inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Params of `bb/openDiff`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LineRange {
-    /// First line.
-    pub start_line: u64,
-    /// Last line.
-    pub end_line: u64,
+#[schemars(extend("anyOf" = session_or_tab()))]
+pub struct OpenDiffParams {
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
+    /// File relative to the workspace root; in a session of an engine that works in a folder of its own, to that folder.
+    pub file_path: String,
+    /// Name of the workspace folder, where several are open.
+    pub root: Option<String>,
+    /// Before: `disk`, `buffer`, `git:<rev>`, `checkpoint:<id>`, `artifact:<path>` or `patch:<id>`. Default `git:HEAD`.
+    pub before_ref: Option<String>,
+    /// After, in the same words. Default `buffer`: the open buffer, or the disk where the file is not open.
+    pub after_ref: Option<String>,
+}
+
+/// Result of `bb/openDiff`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenDiffResult {
+    /// One line for a heading.
+    pub title: String,
+    /// Before.
+    pub left: DiffSideUri,
+    /// After.
+    pub right: DiffSideUri,
+    /// Unified diff, git style; empty when both sides are equal. One that is cut still fits its headers.
+    pub unified: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// True when a side is larger than 4 MiB, of which the start was compared, or `unified` than 1 MiB.
+    pub truncated: bool,
+}
+
+/// One side of a diff as a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiffSideUri {
+    /// `file:` where the editor's own document is the side, else `bb-diff:`, for `bb/textDocument` or
+    /// `workspace/textDocumentContent`.
+    pub uri: String,
+}
+
+/// Params of `bb/textDocument`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TextDocumentParams {
+    /// A `bb-diff:` URI that `bb/openDiff` gave.
+    pub uri: String,
+}
+
+/// Result of `bb/textDocument`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextDocumentResult {
+    /// Its text; empty where the side has no such file.
+    pub text: String,
+    /// Language of the open buffer of the same file, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language_id: Option<String>,
+    /// Present, and true, when the text is larger than 4 MiB and only its start is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
+}
+
+/// Params of `bb/downloadArtifact`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DownloadArtifactParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// Path of the artifact, in the engine's words.
+    pub artifact_path: String,
+    /// A string or a number: `$/progress` is told under it while bytes come. To cancel, cancel the request.
+    pub work_done_token: Option<Value>,
+}
+
+/// Result of `bb/downloadArtifact`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DownloadArtifactResult {
+    /// As it was asked for.
+    pub artifact_path: String,
+    /// `file:` URI of the bytes; they stay until the session is deleted or the artifact is downloaded again.
+    pub uri: String,
+    /// How many.
+    pub bytes: u64,
+    /// SHA-256 of them, in hex.
+    pub sha256: String,
 }
 
 /// Where a snippet comes from.
@@ -509,9 +649,12 @@ pub struct EventsReadResult {
 /// Params of `bb/eventBody`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct EventBodyParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// Which event.
     pub seq: u64,
 }
@@ -526,9 +669,12 @@ pub struct EventBodyResult {
 /// Params of `bb/view/page`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct ViewPageParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// Which lane.
     pub lane: Lane,
     /// Id of the oldest block the client has; absent for the newest page.
@@ -550,9 +696,12 @@ pub struct ViewPageResult {
 /// Params of `bb/attachment/put`: `uri` (a file of the editor's) or `base64`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct AttachmentPutParams {
-    /// Id of the session.
-    pub session_id: String,
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
     /// Name of the file.
     pub name: String,
     /// `file:` URI.

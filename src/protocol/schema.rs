@@ -15,7 +15,7 @@ use crate::domain::event::SessionEvent;
 use crate::domain::view::{Block, Change, View};
 use crate::domain::wire::desktop::ServerMessage;
 
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Every schema file by its name below `schemas/`. A method's file describes its params at `#/properties/params` and, for
 /// a request, its result at `#/properties/result`.
@@ -32,6 +32,7 @@ pub fn files() -> BTreeMap<String, Value> {
     files.insert("RpcRes.json".to_owned(), exclusive(noun::<RpcRes>("RpcRes")));
     files.insert("RpcEvt.json".to_owned(), noun::<RpcEvt>("RpcEvt"));
     files.extend(desktop_files());
+    files.extend(super::breadboard_schema::files());
     files.insert("meta.json".to_owned(), meta(&rows));
     files
 }

@@ -29,6 +29,12 @@ pub struct InitializationOptions {
     /// How events are batched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliverySetting>,
+    /// How much is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention: Option<RetentionSetting>,
+    /// How long permissions wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalsSetting>,
 }
 
 /// The engine setting.
@@ -52,9 +58,37 @@ pub struct EngineSetting {
     /// Configuration file of the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_path: Option<String>,
+    /// PEM file with certificates of authorities that are believed for an HTTP engine, beside those of the system (on Linux:
+    /// of `SSL_CERT_FILE`, where that is set).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<String>,
     /// Name of one of `agents`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+impl EngineSetting {
+    /// This, with what it does not state taken from `weaker` where that is about the same kind: who names an address in the
+    /// environment keeps the configuration that the editor names. A certificate belongs to the address it was named with.
+    fn over(self, weaker: Self) -> Self {
+        if self.kind != weaker.kind {
+            return self;
+        }
+        Self {
+            kind: self.kind,
+            ca_file: self.ca_file.or(if self.url.is_none() || self.url == weaker.url {
+                weaker.ca_file
+            } else {
+                None
+            }),
+            url: self.url.or(weaker.url),
+            command: self.command.or(weaker.command),
+            args: self.args.or(weaker.args),
+            env: self.env.or(weaker.env),
+            config_path: self.config_path.or(weaker.config_path),
+            name: self.name.or(weaker.name),
+        }
+    }
 }
 
 /// The four engines.
@@ -95,6 +129,16 @@ pub struct AgentSetting {
     /// Extra environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
+    /// Seconds without a word in a turn after which the user hears of it. Default 60.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_seconds: Option<u64>,
+    /// Whether the agent may read and write files of the workspace through the editor; each write is asked. Default: false,
+    /// since agents that have their own file access use it anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<bool>,
+    /// Whether the agent may run commands in terminals of the server; each is asked. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminals: Option<bool>,
 }
 
 /// The model setting; also the params of `bb/models/set`.
@@ -126,6 +170,25 @@ pub struct DeliverySetting {
     pub max_bytes: Option<u64>,
 }
 
+/// How long permissions wait for an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApprovalsSetting {
+    /// Seconds after which a permission that nobody answered counts as denied; 0 means never. Default 86400, a day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expire_after_seconds: Option<u64>,
+}
+
+/// How much of earlier sessions is kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RetentionSetting {
+    /// Bytes that the journal may take; at least 1 MiB. Past it the raw events of the oldest sessions are removed, and, if that
+    /// is not enough, the oldest sessions. Default 1073741824.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
 /// What `workspace/configuration` (section `breadboard`) may change. Everything else in it is ignored, because in most
 /// editors it includes files of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,7 +214,20 @@ pub struct Settings {
     pub state_dir: Option<String>,
     /// Batching.
     pub delivery: Delivery,
+    /// Bytes that the journal may take.
+    pub journal_bytes: u64,
+    /// Milliseconds that a permission waits; `None`: for ever.
+    pub ask_expiry_ms: Option<i64>,
 }
+
+/// A gibibyte holds some million events; a disk that cannot spare it is full anyway.
+const JOURNAL_BYTES: u64 = 1 << 30;
+
+/// Over night, and not for ever: what was asked yesterday may mean something else today.
+const ASK_EXPIRY_SECONDS: u64 = 86_400;
+
+/// Below this a single answer might not fit.
+const LEAST_JOURNAL_BYTES: u64 = 1 << 20;
 
 /// Batching with its defaults filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,15 +280,28 @@ impl Settings {
             args: None,
             env: None,
             config_path: None,
+            ca_file: None,
             name: None,
         };
         Self {
-            engine: overrides.engine.clone().or(options.engine).unwrap_or(embedded),
+            engine: match (overrides.engine.clone(), options.engine) {
+                (Some(strong), Some(weak)) => strong.over(weak),
+                (strong, weak) => strong.or(weak).unwrap_or(embedded),
+            },
             agents: options.agents.unwrap_or_default(),
             model: overrides.model.clone().or(options.model),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
             delivery: Delivery::default().with(&options.delivery.unwrap_or_default()),
+            journal_bytes: options
+                .retention
+                .and_then(|retention| retention.max_bytes)
+                .map_or(JOURNAL_BYTES, |bytes| bytes.max(LEAST_JOURNAL_BYTES)),
+            ask_expiry_ms: {
+                let seconds = options.approvals.and_then(|approvals| approvals.expire_after_seconds);
+                let seconds = i64::try_from(seconds.unwrap_or(ASK_EXPIRY_SECONDS)).unwrap_or(i64::MAX);
+                (seconds > 0).then(|| seconds.saturating_mul(1_000))
+            },
         }
     }
 }
@@ -221,7 +310,43 @@ impl Settings {
 mod tests {
     use serde_json::json;
 
-    use super::{DeliverySetting, WorkspaceConfiguration};
+    use super::{
+        DeliverySetting, EngineSetting, InitializationOptions, Overrides, Settings, WorkspaceConfiguration,
+    };
+
+    #[test]
+    fn an_address_of_the_environment_keeps_what_the_editor_says_of_the_same_engine() {
+        let layered = |strong: &str, weak: &str| {
+            let setting = |text: &str| serde_json::from_str::<EngineSetting>(text).ok();
+            let options = InitializationOptions { engine: setting(weak), ..InitializationOptions::default() };
+            let overrides = Overrides { engine: setting(strong), ..Overrides::default() };
+            serde_json::to_value(Settings::layered(options, &overrides).engine).unwrap()
+        };
+        let env = r#"{ "kind": "breadboard", "url": "http://e" }"#;
+        for (strong, weak, wanted) in [
+            ("", "", json!({ "kind": "embedded" })),
+            (env, "", json!({ "kind": "breadboard", "url": "http://e" })),
+            (env, r#"{ "kind": "embedded" }"#, json!({ "kind": "breadboard", "url": "http://e" })),
+            (env, r#"{ "kind": "acp", "command": "x" }"#, json!({ "kind": "breadboard", "url": "http://e" })),
+            (
+                env,
+                r#"{ "kind": "breadboard", "url": "http://o", "configPath": "c", "caFile": "f" }"#,
+                json!({ "kind": "breadboard", "url": "http://e", "configPath": "c" }),
+            ),
+            (
+                r#"{ "kind": "breadboard" }"#,
+                r#"{ "kind": "breadboard", "url": "http://o", "caFile": "f" }"#,
+                json!({ "kind": "breadboard", "url": "http://o", "caFile": "f" }),
+            ),
+            (
+                "",
+                r#"{ "kind": "breadboard", "url": "http://o" }"#,
+                json!({ "kind": "breadboard", "url": "http://o" }),
+            ),
+        ] {
+            assert_eq!(layered(strong, weak), wanted, "{strong} over {weak}");
+        }
+    }
 
     #[test]
     fn a_repository_can_change_batching_and_nothing_else() {

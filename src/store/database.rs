@@ -15,11 +15,19 @@ use super::failure::is_damage;
 pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
 
 /// Version of the schema below.
-pub(super) const SCHEMA_VERSION: i32 = 1;
+pub(super) const SCHEMA_VERSION: i32 = 3;
 
 /// Files up to this size are checked at every start: that takes a few milliseconds. Larger ones only when there is a
 /// reason, since the time grows with the file.
 const ALWAYS_CHECKED_BYTES: u64 = 4 << 20;
+
+/// Above this a file that nobody closed is not checked either: the log undoes what a killed process left half done, and a
+/// check of a gigabyte would keep the user waiting for seconds. What a power cut spoils shows when it is read, and then
+/// the next start checks all of it.
+const UNCLEAN_CHECKED_BYTES: u64 = 32 << 20;
+
+/// Pages of the log that are copied into the file at a time, 16 MiB of them: each time costs two waits for the disk.
+const LOG_PAGES: i32 = 4_096;
 
 /// Events and blocks are clustered by what they are read by, so that a page of either is one range.
 const SCHEMA: &str = "
@@ -43,6 +51,23 @@ const SCHEMA: &str = "
     CREATE TABLE prompt (
         session_id TEXT NOT NULL, message_id TEXT NOT NULL, answer BLOB NOT NULL,
         PRIMARY KEY (session_id, message_id)) WITHOUT ROWID;
+";
+
+/// What version 2 adds: where an engine's stream stands.
+const SECOND: &str = "
+    CREATE TABLE cursor (
+        session_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, id TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// What version 3 adds: rules that hold in a workspace, its tabs and its spec. A tab is not bound to a session: it is there
+/// before it has one.
+const THIRD: &str = "
+    CREATE TABLE rule (
+        workspace TEXT NOT NULL, rule_id TEXT NOT NULL, record BLOB NOT NULL,
+        PRIMARY KEY (workspace, rule_id)) WITHOUT ROWID;
+    CREATE TABLE tab (tab_id TEXT PRIMARY KEY, workspace TEXT NOT NULL, record BLOB NOT NULL);
+    CREATE INDEX tab_by_workspace ON tab (workspace);
+    CREATE TABLE spec (workspace TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 ";
 
 /// Why a file is not used.
@@ -89,7 +114,7 @@ pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal
     if version.is_some() {
         if suspect {
             check(&connection, "PRAGMA integrity_check(1)")?;
-        } else if unclean || bytes <= ALWAYS_CHECKED_BYTES {
+        } else if bytes <= ALWAYS_CHECKED_BYTES || (unclean && bytes <= UNCLEAN_CHECKED_BYTES) {
             check(&connection, "PRAGMA quick_check(1)")?;
         }
     }
@@ -101,7 +126,8 @@ pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     // A log that once grew (a long reader, a big commit) gives its space back.
-    connection.pragma_update(None, "journal_size_limit", 8 << 20)?;
+    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     let epoch = set_up(&connection, version)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok((connection, epoch))
@@ -121,7 +147,7 @@ fn inspect(connection: &Connection) -> Result<Option<i32>, Refusal> {
     let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
         (0, 0) if objects == 0 => Ok(None),
-        (APPLICATION_ID, SCHEMA_VERSION) => Ok(Some(version)),
+        (APPLICATION_ID, 1..=SCHEMA_VERSION) => Ok(Some(version)),
         (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(Refusal::Newer(newer)),
         (APPLICATION_ID, _) => Err(Refusal::Damaged("it names a schema version that never was".to_owned())),
         _ => Err(Refusal::Damaged("it is the database of another program".to_owned())),
@@ -143,6 +169,8 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
     if version.is_none() {
         let create = connection.unchecked_transaction()?;
         create.execute_batch(SCHEMA)?;
+        create.execute_batch(SECOND)?;
+        create.execute_batch(THIRD)?;
         create.execute(
             "INSERT INTO meta (key, value) VALUES ('epoch', ?1)",
             [uuid::Uuid::new_v4().simple().to_string()],
@@ -150,6 +178,14 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
         create.pragma_update(None, "application_id", APPLICATION_ID)?;
         create.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         create.commit()?;
+    } else if let Some(older @ 1..SCHEMA_VERSION) = version {
+        let migrate = connection.unchecked_transaction()?;
+        if older < 2 {
+            migrate.execute_batch(SECOND)?;
+        }
+        migrate.execute_batch(THIRD)?;
+        migrate.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        migrate.commit()?;
     }
     match connection.query_row("SELECT value FROM meta WHERE key = 'epoch'", [], |row| row.get(0)) {
         Ok(epoch) => Ok(epoch),

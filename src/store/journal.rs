@@ -11,10 +11,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::aside::{Why, set_aside};
 use super::database::{Refusal, open_file, open_memory, suspect_marker};
 use super::failure::{Failure, is_damage, journal_error};
-use super::row::{at_most, block_row, collect, ledger_row, number, session_row};
+use super::retention;
+use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
 use super::slot::{Slot, SlotError, open_slot};
 use super::write::{delete, with_room, write};
-use crate::app::ports::{BatchRow, BlockRow, Commit, Journal, JournalError, LedgerRow, SessionRow};
+use crate::app::ports::{
+    BatchRow, BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, SessionRow, TabRow,
+};
 use crate::domain::view::Lane;
 
 /// Batches that hold `?2` or come after it. Ranges neither overlap nor have holes, so the batch that starts last at or
@@ -329,11 +332,105 @@ impl Journal for SqliteJournal {
         })
     }
 
+    fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
+        self.run(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT seq, id FROM cursor WHERE session_id = ?1")?;
+            let row = |row: &rusqlite::Row<'_>| Ok(EngineCursor { seq: number(row, 0)?, id: row.get(1)? });
+            Ok(statement.query_row([session_id], row).optional()?)
+        })
+    }
+
+    fn rules(&mut self, workspace: &str) -> Result<Vec<Vec<u8>>, JournalError> {
+        self.run(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT record FROM rule WHERE workspace = ?1 ORDER BY rule_id")?;
+            let rows = statement.query_map([workspace], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn set_rule(
+        &mut self,
+        workspace: &str,
+        rule_id: &str,
+        record: Option<&[u8]>,
+    ) -> Result<(), JournalError> {
+        self.run(|connection| {
+            match record {
+                Some(record) => connection
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO rule (workspace, rule_id, record) VALUES (?1, ?2, ?3)",
+                    )?
+                    .execute((workspace, rule_id, record))?,
+                None => connection
+                    .prepare_cached("DELETE FROM rule WHERE workspace = ?1 AND rule_id = ?2")?
+                    .execute((workspace, rule_id))?,
+            };
+            Ok(())
+        })
+    }
+
+    fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        self.run(|connection| {
+            let mut statement = connection.prepare_cached("SELECT record FROM spec WHERE workspace = ?1")?;
+            Ok(statement.query_row([workspace], |row| row.get(0)).optional()?)
+        })
+    }
+
+    fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError> {
+        self.run(|connection| {
+            match record {
+                Some(record) => connection
+                    .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
+                    .execute((workspace, record))?,
+                None => connection
+                    .prepare_cached("DELETE FROM spec WHERE workspace = ?1")?
+                    .execute([workspace])?,
+            };
+            Ok(())
+        })
+    }
+
     fn prompt(&mut self, session_id: &str, message_id: &str) -> Result<Option<Vec<u8>>, JournalError> {
         self.run(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT answer FROM prompt WHERE session_id = ?1 AND message_id = ?2")?;
             Ok(statement.query_row([session_id, message_id], |row| row.get(0)).optional()?)
         })
+    }
+
+    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError> {
+        self.run(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT tab_id, workspace, record FROM tab WHERE workspace = ?1 ORDER BY rowid",
+            )?;
+            collect(&mut statement, [workspace], tab_row)
+        })
+    }
+
+    fn used_bytes(&mut self) -> Result<u64, JournalError> {
+        self.run(|connection| retention::used_bytes(connection))
+    }
+
+    fn oldest_sessions(&mut self) -> Result<Vec<String>, JournalError> {
+        self.run(|connection| retention::oldest_sessions(connection))
+    }
+
+    fn first(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        self.run(|connection| retention::first_event(connection, session_id))
+    }
+
+    fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError> {
+        self.run(|connection| retention::remove_events(connection, session_id, up_to, max_bytes))
+    }
+
+    fn remove_session(&mut self, session_id: &str, max_bytes: usize) -> Result<bool, JournalError> {
+        self.heads.remove(session_id);
+        self.run(|connection| retention::remove_session(connection, session_id, max_bytes))
+    }
+
+    fn leaving(&mut self) -> Result<Option<String>, JournalError> {
+        self.run(|connection| retention::leaving(connection))
     }
 }

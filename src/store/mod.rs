@@ -7,6 +7,7 @@ mod aside;
 mod database;
 mod failure;
 mod journal;
+mod retention;
 mod row;
 mod slot;
 mod state_dir;

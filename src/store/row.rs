@@ -6,7 +6,7 @@ use rusqlite::types::Type;
 use rusqlite::{CachedStatement, Params, Row};
 
 use super::failure::Failure;
-use crate::app::ports::{BlockRow, LedgerRow, SessionRow};
+use crate::app::ports::{BlockRow, LedgerRow, SessionRow, TabRow};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::view::Lane;
 
@@ -33,6 +33,10 @@ pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         updated_at: row.get(2)?,
         record: row.get(3)?,
     })
+}
+
+pub(super) fn tab_row(row: &Row<'_>) -> rusqlite::Result<TabRow> {
+    Ok(TabRow { tab_id: row.get(0)?, workspace: row.get(1)?, record: Some(row.get(2)?) })
 }
 
 pub(super) fn block_row(lane: Lane, row: &Row<'_>) -> rusqlite::Result<BlockRow> {

@@ -55,6 +55,25 @@ pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), 
             )?
             .execute(params![session_id, message_id, answer])?;
     }
+    if let Some(cursor) = &commit.cursor {
+        transaction
+            .prepare_cached(
+                "INSERT INTO cursor (session_id, seq, id) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, id = excluded.id",
+            )?
+            .execute(params![session_id, stored(cursor.seq)?, cursor.id])?;
+    }
+    for tab in &commit.tabs {
+        match &tab.record {
+            Some(record) => transaction
+                .prepare_cached(
+                    "INSERT INTO tab (tab_id, workspace, record) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (tab_id) DO UPDATE SET workspace = excluded.workspace, record = excluded.record",
+                )?
+                .execute(params![tab.tab_id, tab.workspace, record])?,
+            None => transaction.prepare_cached("DELETE FROM tab WHERE tab_id = ?1")?.execute([&tab.tab_id])?,
+        };
+    }
     Ok(transaction.commit()?)
 }
 
@@ -87,7 +106,7 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
 /// Deletes everything of a session in one transaction.
 pub(super) fn delete(connection: &mut Connection, session_id: &str) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for table in ["session", "batch", "block", "view", "ask", "prompt"] {
+    for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
     }
     Ok(transaction.commit()?)

@@ -1,17 +1,16 @@
 //! `bb/attachment/put`: the bytes of a file that the user chose, kept under the state directory by their hash.
 //!
-//! A chosen file may lie anywhere, the workspace's confinement does not hold here; it must be a regular file. But a name in
-//! the workspace is the repository's, so a link there that leads out is refused. What is kept is readable by the user
+//! A chosen file is read by `chosen`; a link of the workspace that leads out is refused. What is kept is readable by the user
 //! alone. Never deletes.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use url::Url;
 
 use super::base64;
+use super::chosen::{Unchosen, leads_out, path_of, read_chosen};
 use super::media::mime_of;
 use super::root::{Roots, cause, short};
 use crate::app::ports::Attachment;
@@ -36,26 +35,19 @@ pub struct Offer {
 
 /// Refuses a file that lies in the workspace by its name and outside by its links: the user cannot have seen that.
 pub fn refuse_link_out(roots: &Roots, offer: &Offer) -> Result<(), WireError> {
-    let named =
-        offer.uri.as_deref().and_then(|uri| Url::parse(uri).ok()).and_then(|uri| uri.to_file_path().ok());
-    let Some((named, real)) = named.and_then(|named| fs::canonicalize(&named).ok().map(|real| (named, real)))
-    else {
-        // Nothing is there, or it is no file of this machine; storing it says so.
-        return Ok(());
-    };
-    let real_roots: Vec<PathBuf> = roots.paths().filter_map(|root| fs::canonicalize(root).ok()).collect();
-    let is_inside = |path: &Path| real_roots.iter().any(|root| path.starts_with(root));
-    let seems_inside = is_inside(&named) || roots.paths().any(|root| named.starts_with(root));
-    if seems_inside && !is_inside(&real) {
-        return Err(WireError::new(
-            ErrorCode::PathOutsideWorkspace,
-            format!(
-                "`{}` is a link that leads out of the workspace; choose the file itself.",
-                short(&named.to_string_lossy())
-            ),
-        ));
+    match offer.uri.as_deref() {
+        Some(uri) if leads_out(roots, uri) => {
+            let named = path_of(uri).unwrap_or_default();
+            Err(WireError::new(
+                ErrorCode::PathOutsideWorkspace,
+                format!(
+                    "`{}` is a link that leads out of the workspace; choose the file itself.",
+                    short(&named.to_string_lossy())
+                ),
+            ))
+        }
+        Some(_) | None => Ok(()),
     }
-    Ok(())
 }
 
 /// Stores what was offered under `state_dir/attachments`; the same bytes are kept once.
@@ -127,53 +119,21 @@ fn given(text: &str) -> Result<Vec<u8>, WireError> {
 }
 
 fn chosen_file(uri: &str) -> Result<Vec<u8>, WireError> {
-    let path = Url::parse(uri)
-        .ok()
-        .filter(|uri| uri.scheme() == "file")
-        .and_then(|uri| uri.to_file_path().ok())
-        .ok_or_else(|| {
-            WireError::new(
-                ErrorCode::InvalidParams,
-                format!("`{}` is not the URI of a local file; give a `file:` URI or `base64`.", short(uri)),
-            )
-        })?;
-    let unreadable = |error: io::Error| {
-        WireError::new(
+    read_chosen(uri, MAX_BYTES).map_err(|why| match why {
+        Unchosen::NotLocal => WireError::new(
+            ErrorCode::InvalidParams,
+            format!("`{}` is not the URI of a local file; give a `file:` URI or `base64`.", short(uri)),
+        ),
+        Unchosen::Unreadable(error) => WireError::new(
             ErrorCode::NotFound,
             format!("`{}` cannot be read ({}); choose another file.", short(uri), cause(&error)),
-        )
-    };
-    // Looked at before it is opened, because opening a device can already do something.
-    let regular = fs::metadata(&path).map_err(unreadable)?.is_file();
-    let file = if regular { Some(open(&path).map_err(unreadable)?) } else { None };
-    let Some((file, metadata)) = file.filter(|(_, metadata)| metadata.is_file()) else {
-        return Err(WireError::new(
+        ),
+        Unchosen::NotRegular => WireError::new(
             ErrorCode::NotFound,
             format!("`{}` is not a regular file; choose another one.", short(uri)),
-        ));
-    };
-    if metadata.len() > MAX_BYTES {
-        return Err(too_large(metadata.len()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
-}
-
-fn open(path: &Path) -> io::Result<(File, fs::Metadata)> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    }
-    let file = options.open(path)?;
-    let metadata = file.metadata()?;
-    Ok((file, metadata))
+        ),
+        Unchosen::TooLarge(bytes) => too_large(bytes),
+    })
 }
 
 fn keep(directory: &Path, digest: &str, bytes: &[u8]) -> io::Result<PathBuf> {

@@ -4,6 +4,22 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotBase64;
 
+/// The text of bytes.
+pub fn encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for digit in 0..4 {
+            // One byte makes two digits, two make three; the rest is padding.
+            let index = (bits >> (18 - 6 * digit)) & 0b11_1111;
+            text.push(if digit as usize <= group.len() { char::from(DIGITS[index as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
 /// The bytes of a text.
 pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64> {
     let text = text.as_bytes();
@@ -42,7 +58,7 @@ fn value(digit: u8) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NotBase64, decode};
+    use super::{NotBase64, decode, encode};
 
     #[test]
     fn the_vectors_of_the_rfc_are_read() {
@@ -56,8 +72,10 @@ mod tests {
             ("Zm9vYmFy", "foobar"),
         ] {
             assert_eq!(decode(given), Ok(then.as_bytes().to_vec()), "{given}");
+            assert_eq!(encode(then.as_bytes()), given);
         }
         assert_eq!(decode("+/8A"), Ok(vec![0xfb, 0xff, 0x00]));
+        assert_eq!(encode(&[0xfb, 0xff, 0x00]), "+/8A");
     }
 
     #[test]

@@ -7,16 +7,21 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, refuse_link_out, store};
+use super::diff::{diff, drop_artifacts};
 use super::list::list;
 use super::read::read;
+use super::read_text::read_text;
 use super::root::Roots;
 use super::run::{self, LIMITS};
 use super::snippet::snippet;
+use super::spec;
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
-use crate::app::ports::{FileJob, FileJobDone, Files};
+use crate::app::ports::{FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::spec::images::ImageFault;
+use crate::domain::spec::markdown::MarkdownFault;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
@@ -127,8 +132,14 @@ impl Files for WorkspaceFiles {
 
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
         let places = match &job {
-            FileJob::StoreAttachment { .. } | FileJob::Write { .. } => HEAVY,
-            FileJob::List { .. } | FileJob::Snippet { .. } | FileJob::Read { .. } | FileJob::Run { .. } => 1,
+            FileJob::StoreAttachment { .. } | FileJob::Write { .. } | FileJob::Spec(_) => HEAVY,
+            FileJob::List { .. }
+            | FileJob::Snippet { .. }
+            | FileJob::Read { .. }
+            | FileJob::ReadText { .. }
+            | FileJob::Diff(_)
+            | FileJob::DropArtifacts { .. }
+            | FileJob::Run { .. } => 1,
         };
         let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(places) else {
             refuse(job, &*self.done);
@@ -173,6 +184,31 @@ impl Files for WorkspaceFiles {
                     done(FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) });
                 });
             }
+            FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
+                if !reply.is_abandoned() {
+                    reply.settle(read_text(&roots, &overlay, &path, line, limit));
+                }
+            }),
+            FileJob::Diff(job) => self.work(waiting, move || diff(&roots, &overlay, *job)),
+            FileJob::Spec(job) => {
+                let state_dir = self.places().state_dir.clone();
+                let done = Arc::clone(&self.done);
+                self.work(waiting, move || {
+                    done(FileJobDone::Spec(match job {
+                        SpecJob::Import { uri, reply } => {
+                            SpecFilesDone::Imported { outcome: spec::markdown(&roots, &uri), reply }
+                        }
+                        SpecJob::Preview { uris, pick } => {
+                            SpecFilesDone::Previewed { outcome: spec::previews(&roots, &uris), pick }
+                        }
+                        SpecJob::Keep { uris, sending } => {
+                            let outcome = spec::keep_images(&roots, state_dir.as_deref(), &uris);
+                            SpecFilesDone::Kept { outcome, sending }
+                        }
+                    }));
+                });
+            }
+            FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
         }
     }
@@ -187,9 +223,21 @@ fn refuse(job: FileJob, done: &Done) {
         FileJob::StoreAttachment { session_id, reply, .. } => {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
+        FileJob::Diff(job) => job.reply.refuse(refused),
+        FileJob::Spec(SpecJob::Import { reply, .. }) => {
+            done(FileJobDone::Spec(SpecFilesDone::Imported { outcome: Err(MarkdownFault::Busy), reply }));
+        }
+        FileJob::Spec(SpecJob::Preview { pick, .. }) => {
+            done(FileJobDone::Spec(SpecFilesDone::Previewed { outcome: Err(ImageFault::Busy), pick }));
+        }
+        FileJob::Spec(SpecJob::Keep { sending, .. }) => sending.reply.refuse(refused),
+        FileJob::DropArtifacts { folder } => {
+            tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
+        }
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::List { reply, .. }
         | FileJob::Snippet { reply, .. }
+        | FileJob::ReadText { reply, .. }
         | FileJob::Write { reply, .. }
         | FileJob::Run { reply, .. } => reply.refuse(refused),
     }
@@ -221,8 +269,13 @@ mod tests {
     }
 
     fn listing(reply: Reply) -> FileJob {
-        let params =
-            ListFilesParams { session_id: "s".to_owned(), path: String::new(), root: None, gitignore: None };
+        let params = ListFilesParams {
+            session_id: Some("s".to_owned()),
+            tab_id: None,
+            path: String::new(),
+            root: None,
+            gitignore: None,
+        };
         FileJob::List { params, reply }
     }
 

@@ -105,8 +105,13 @@ mod tests {
     use crate::workspace::root::tests::folder;
 
     fn listed(root: &Path, path: &str, gitignore: Option<bool>) -> Result<ListFilesResult, WireError> {
-        let params =
-            ListFilesParams { session_id: "s".to_owned(), path: path.to_owned(), root: None, gitignore };
+        let params = ListFilesParams {
+            session_id: Some("s".to_owned()),
+            tab_id: None,
+            path: path.to_owned(),
+            root: None,
+            gitignore,
+        };
         list(&Roots::open(&[folder("ws", root)]), &params, || false)
     }
 

@@ -13,6 +13,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use crate::app::inbox::Folder;
 use crate::domain::policy::path::WorkspacePath;
+use crate::domain::policy::uri::push_encoded;
 use crate::protocol::{ErrorCode, WireError};
 
 /// All roots, in order.
@@ -23,6 +24,7 @@ pub struct Roots(Vec<Root>);
 #[derive(Debug)]
 pub struct Root {
     name: String,
+    uri: String,
     path: Option<PathBuf>,
     handle: Mutex<Option<Arc<Dir>>>,
 }
@@ -31,8 +33,12 @@ impl Roots {
     /// Opens the folders. One that cannot be opened now is tried again when it is asked for.
     pub fn open(folders: &[Folder]) -> Self {
         let root = |folder: &Folder| {
-            let root =
-                Root { name: folder.name.clone(), path: folder.path.clone(), handle: Mutex::new(None) };
+            let root = Root {
+                name: folder.name.clone(),
+                uri: folder.uri.clone(),
+                path: folder.path.clone(),
+                handle: Mutex::new(None),
+            };
             // A folder that is missing now says so when it is asked for.
             let _ = root.dir();
             root
@@ -43,6 +49,21 @@ impl Roots {
     /// Where the local ones are.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().filter_map(|root| root.path.as_deref())
+    }
+
+    /// The root that is this directory, whatever links lead to it.
+    pub fn at(&self, directory: &Path) -> Option<&Root> {
+        let real = directory.canonicalize().ok();
+        self.0.iter().find(|root| {
+            root.path
+                .as_deref()
+                .is_some_and(|path| path == directory || (real.is_some() && path.canonicalize().ok() == real))
+        })
+    }
+
+    /// Whether a name is needed to tell the roots apart.
+    pub fn are_several(&self) -> bool {
+        self.0.len() > 1
     }
 
     /// The root of this name; without a name the first.
@@ -62,6 +83,21 @@ impl Roots {
 }
 
 impl Root {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// URI of a path below it, in the editor's spelling of the folder.
+    pub fn uri_of(&self, path: &WorkspacePath) -> String {
+        let mut uri = self.uri.trim_end_matches('/').to_owned();
+        for part in path.components() {
+            uri.push('/');
+            push_encoded(&mut uri, part);
+        }
+        uri
+    }
+
     /// Where it is.
     pub fn path(&self) -> Result<&Path, WireError> {
         self.path.as_deref().ok_or_else(|| {
@@ -185,6 +221,37 @@ pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 /// Whether the handle refused to be left. The system's own refusals carry its number, this one does not.
 fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+impl Roots {
+    /// The root that holds an absolute path, and the path in it; of roots within each other the inner one. The path counts under
+    /// the name of the folder and under the one it really has. Nothing is looked at but the folders themselves.
+    pub fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), WireError> {
+        let inside = |root: &Root| {
+            let named = root.path.clone()?;
+            let real = named.canonicalize().ok();
+            [Some(named), real]
+                .into_iter()
+                .flatten()
+                .find_map(|base| Some((base.components().count(), path.strip_prefix(&base).ok()?.to_owned())))
+        };
+        let held = self.0.iter().filter_map(|root| inside(root).map(|(depth, rest)| (depth, root, rest)));
+        let Some((_, root, rest)) = held.max_by_key(|(depth, ..)| *depth) else {
+            return Err(WireError::new(
+                ErrorCode::PathOutsideWorkspace,
+                format!(
+                    "`{}` is not in a folder of the workspace; give the absolute path of a file in one.",
+                    short(&path.to_string_lossy())
+                ),
+            ));
+        };
+        let rest = if cfg!(windows) {
+            rest.to_string_lossy().replace('\\', "/")
+        } else {
+            rest.to_string_lossy().into_owned()
+        };
+        Ok((root, parse(&rest)?))
+    }
 }
 
 /// What a failed look at a path means for a client.

@@ -163,14 +163,14 @@ fn exit_code(status: ExitStatus) -> i32 {
 }
 
 /// The process group of a command, ended when dropped.
-struct Group {
+pub(super) struct Group {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
 
 #[cfg(unix)]
 impl Group {
-    fn of(child: &Child) -> Self {
+    pub(super) fn of(child: &Child) -> Self {
         Self { id: child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) }
     }
 
@@ -193,7 +193,7 @@ impl Group {
 /// Elsewhere only the command itself is ended, by its handle.
 #[cfg(not(unix))]
 impl Group {
-    fn of(_: &Child) -> Self {
+    pub(super) fn of(_: &Child) -> Self {
         Self {}
     }
 

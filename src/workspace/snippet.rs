@@ -11,9 +11,9 @@ use serde_json::json;
 use url::Url;
 
 use super::charset::guess;
-use super::lines::{Seen, Selection, Unit, Wanted, count_stream, select};
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
-use crate::domain::edits::overlay::Overlay;
+use crate::domain::edits::lines::{Seen, Selection, Unit, Wanted, count_stream, select};
+use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::text::{self, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
@@ -44,7 +44,8 @@ pub fn snippet(
     };
     // First of all the path is followed, so that not even an open buffer shows what lies outside.
     let place = root.locate(&path)?;
-    if let Some(buffer) = open_buffer(root, &path, place.as_deref(), overlay) {
+    if let Some((_, document)) = open_document(root, &path, place.as_deref(), overlay) {
+        let buffer = document.text.to_string();
         let selected = select(Seen::Whole(&buffer), wanted);
         return Ok(result(&path, selected, buffer.len() as u64, SnippetSource::Buffer, None));
     }
@@ -83,7 +84,12 @@ fn result(
 
 /// The open buffer of a file. URIs are compared by the path they mean, not by their spelling; the file counts under the
 /// name it was asked by and under the one it really has.
-fn open_buffer(root: &Root, path: &WorkspacePath, place: Option<&Path>, overlay: &Overlay) -> Option<String> {
+pub(super) fn open_document<'a>(
+    root: &Root,
+    path: &WorkspacePath,
+    place: Option<&Path>,
+    overlay: &'a Overlay,
+) -> Option<(&'a str, &'a OpenDocument)> {
     if path.is_root() {
         return None;
     }
@@ -96,7 +102,7 @@ fn open_buffer(root: &Root, path: &WorkspacePath, place: Option<&Path>, overlay:
     }
     overlay.iter().find_map(|(uri, document)| {
         let opened = Url::parse(uri).ok()?.to_file_path().ok()?;
-        names.iter().any(|name| same_file_name(name, &opened)).then(|| document.text.to_string())
+        names.iter().any(|name| same_file_name(name, &opened)).then_some((uri, &**document))
     })
 }
 

@@ -14,7 +14,8 @@ use crate::workspace::root::tests::folder;
 
 fn params(path: &str) -> ReadFileSnippetParams {
     ReadFileSnippetParams {
-        session_id: "s".to_owned(),
+        session_id: Some("s".to_owned()),
+        tab_id: None,
         path: path.to_owned(),
         root: None,
         max_bytes: None,

@@ -38,11 +38,11 @@ fn two() -> (tempfile::TempDir, tempfile::TempDir) {
 #[test]
 fn an_engine_that_is_not_built_in_is_said_to_be_so() {
     let (workspace, state) = two();
-    let (report, code) = report(workspace.path(), &state.path().join("s"), &["--engine", "breadboard"]);
+    let (report, code) = report(workspace.path(), &state.path().join("s"), &["--engine", "desktop"]);
     assert_eq!(code, Some(1), "{report}");
     let engine = of(&report, "engine");
     assert_eq!((engine.len(), engine[0].0.as_str()), (1, "fail"), "{report}");
-    assert!(engine[0].1.contains("has no `breadboard` engine yet"), "{report}");
+    assert!(engine[0].1.contains("has no `desktop` engine yet"), "{report}");
     assert!(engine[0].2.contains("--engine embedded"), "{report}");
 }
 

@@ -92,7 +92,7 @@ fn r000_28_a_patch_is_shown_asked_for_and_then_written_byte_for_byte() {
     assert_eq!(permission["rule"], json!({ "pattern": "write: src/a.txt", "scope": "session" }));
     let kinds: Vec<&Value> =
         permission["options"].as_array().expect("options").iter().map(|o| &o["kind"]).collect();
-    assert_eq!(kinds, ["allow_once", "allow_rule", "deny"]);
+    assert_eq!(kinds, ["allow_once", "allow_rule", "allow_rule", "deny"]);
     let shown = block(&mut server, &session, "permission");
     assert_eq!((&shown["permission"], &shown["status"]), (permission, &json!("pending")));
     let files = block(&mut server, &session, "patch")["files"].clone();

@@ -14,7 +14,7 @@ fn texts(blocks: &Value, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn r000_46_to_51_events_are_read_again_in_pages_exactly_as_they_were_sent() {
+fn r000_46_to_51_r003_55_events_are_read_again_in_pages_exactly_as_they_were_sent() {
     let model = Model::start(vec![Reply::Stream((0..100).map(|n| Step::Text(format!("{n} "))).collect())]);
     let mut server = Server::ready(model.chosen(false));
     let session = server.session();

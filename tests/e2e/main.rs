@@ -1,9 +1,23 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
+mod agent_client;
 mod ask;
+#[cfg(unix)]
+mod ask_agent;
 mod ask_terminal;
+mod breadboard_commands;
+mod breadboard_desk;
+mod breadboard_permissions;
+mod breadboard_pr40;
+mod breadboard_prompts;
+mod breadboard_resume;
+mod breadboard_secrets;
+mod breadboard_sessions;
+mod breadboard_trust;
 mod configuration;
+mod create_spec;
 mod delivery;
+mod diffs;
 mod disk;
 mod doctor;
 mod edits;
@@ -23,4 +37,5 @@ mod secrets;
 mod sessions;
 mod settings;
 mod stalled_editor;
+mod tabs;
 mod transcript;

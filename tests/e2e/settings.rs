@@ -22,13 +22,13 @@ fn r000_37_to_40_the_connection_is_said_with_its_status_and_reason() {
     assert_eq!(told, json!({ "status": "connected" }));
 
     let mut server =
-        Server::ready(Options { options: json!({ "engine": { "kind": "acp" } }), ..Options::default() });
+        Server::ready(Options { options: json!({ "engine": { "kind": "desktop" } }), ..Options::default() });
     let init = server.ask("bb/init", json!({}));
-    assert_eq!(init["engine"], json!({ "kind": "acp", "status": "error", "capabilities": [] }));
+    assert_eq!(init["engine"], json!({ "kind": "desktop", "status": "error", "capabilities": [] }));
     let told = server.wait_notification("bb/connection", |_| true)["params"].clone();
     assert_eq!(told["status"], "error");
     let why = told["lastError"].as_str().expect("a reason");
-    assert!(why.contains("`acp`") && why.contains("embedded"), "{why}");
+    assert!(why.contains("`desktop`") && why.contains("embedded"), "{why}");
     for (method, params) in [
         ("bb/createSession", json!({})),
         ("bb/models/list", json!({})),

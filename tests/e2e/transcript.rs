@@ -74,8 +74,10 @@ impl Recorder {
         let mut short = String::new();
         let mut rest = text.as_str();
         // What a run makes up: times, hashes, the ids of calls and patches.
-        while let Some((at, pattern)) =
-            ["\"ts\":", "\"updatedAt\":"].iter().filter_map(|p| Some((rest.find(p)?, *p))).min()
+        while let Some((at, pattern)) = ["\"ts\":", "\"updatedAt\":", "\"expiresAt\":"]
+            .iter()
+            .filter_map(|p| Some((rest.find(p)?, *p)))
+            .min()
         {
             let end = at + pattern.len();
             short.push_str(&rest[..end]);

@@ -12,7 +12,9 @@ use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::wire::desktop::{FinalMetadata, ServerMessage};
 use breadboard_ls::protocol::request::CredentialScope;
-use breadboard_ls::protocol::settings::{EngineKind, InitializationOptions, Overrides};
+use breadboard_ls::protocol::settings::{
+    ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, Overrides, RetentionSetting,
+};
 use breadboard_ls::protocol::{ErrorCode, Request, WireError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -44,11 +46,19 @@ impl Outbox for Paper {
 #[derive(Default)]
 pub struct Calls(pub Mutex<Vec<EngineCall>>);
 
-struct DeskEngine(Arc<Calls>);
+struct DeskEngine {
+    calls: Arc<Calls>,
+    /// Whether it plays an engine that holds sessions.
+    holds: bool,
+}
 
 impl Engine for DeskEngine {
     fn kind(&self) -> EngineKind {
-        EngineKind::Embedded
+        if self.holds { EngineKind::Breadboard } else { EngineKind::Embedded }
+    }
+
+    fn ways(&self) -> EngineWays {
+        EngineWays { holds_sessions: self.holds, streams: self.holds, needs_trust: self.holds }
     }
 
     fn capabilities(&self) -> Vec<String> {
@@ -56,19 +66,61 @@ impl Engine for DeskEngine {
     }
 
     fn call(&self, call: EngineCall) {
-        self.0.0.lock().unwrap().push(call);
+        self.calls.0.lock().unwrap().push(call);
     }
 }
 
-/// No story here needs a file; a reply that is dropped answers `internal`.
-struct DeskFiles;
+/// The agents beside the engine; their calls stand among the engine's.
+struct DeskAgents {
+    calls: Arc<Calls>,
+}
+
+impl Engine for DeskAgents {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Acp
+    }
+
+    fn ways(&self) -> EngineWays {
+        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn call(&self, call: EngineCall) {
+        // What is sent to every engine stands there once.
+        if !matches!(call, EngineCall::SetFolders(_) | EngineCall::SetTrust { .. } | EngineCall::SetModel(_))
+        {
+            self.calls.0.lock().unwrap().push(call);
+        }
+    }
+}
+
+/// Jobs of diffs, artifacts, agents and specs are remembered; no other story here needs a file, and a reply that is dropped
+/// answers `internal`.
+#[derive(Default)]
+pub struct Jobs(pub Mutex<Vec<FileJob>>);
+
+struct DeskFiles(Arc<Jobs>);
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
 
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 
-    fn submit(&self, _: FileJob, _: Arc<Overlay>) {}
+    fn submit(&self, job: FileJob, _: Arc<Overlay>) {
+        if matches!(
+            job,
+            FileJob::Diff(_)
+                | FileJob::DropArtifacts { .. }
+                | FileJob::ReadText { .. }
+                | FileJob::Write { .. }
+                | FileJob::Spec(_)
+        ) {
+            self.0.0.lock().unwrap().push(job);
+        }
+    }
 }
 
 struct DeskClock {
@@ -90,6 +142,7 @@ impl Ambient for DeskClock {
 pub struct Desk {
     pub paper: Arc<Paper>,
     pub calls: Arc<Calls>,
+    pub jobs: Arc<Jobs>,
     pub inbox: Inbox,
     pub engine: mpsc::Sender<EngineReport>,
     loop_task: tokio::task::JoinHandle<()>,
@@ -101,13 +154,33 @@ pub struct Setup {
     pub trusted: bool,
     pub abilities: EditorAbilities,
     pub first_id: i64,
+    /// Whether the engine holds the sessions.
+    pub holds: bool,
     /// Whether there is an engine; else it is refused as one that is not built in is.
     pub engine: bool,
+    /// `retention.maxBytes`.
+    pub journal_bytes: Option<u64>,
+    /// `approvals.expireAfterSeconds`.
+    pub expire_after_seconds: Option<u64>,
+    /// Uri of the one folder of the workspace.
+    pub folder: &'static str,
+    /// Address of an engine that holds sessions.
+    pub url: &'static str,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { trusted: true, abilities: EditorAbilities::default(), first_id: 1, engine: true }
+        Self {
+            trusted: true,
+            abilities: EditorAbilities::default(),
+            first_id: 1,
+            holds: false,
+            engine: true,
+            journal_bytes: None,
+            expire_after_seconds: None,
+            folder: "file:///w",
+            url: "http://127.0.0.1:9099",
+        }
     }
 }
 
@@ -120,16 +193,20 @@ impl Desk {
     pub fn with_journal(open_journal: OpenJournal, setup: Setup) -> Self {
         let paper = Arc::new(Paper { room: AtomicUsize::new(usize::MAX), ..Paper::default() });
         let calls = Arc::new(Calls::default());
+        let jobs = Arc::new(Jobs::default());
         let (overlay, _) = watch::channel(Arc::new(Overlay::new()));
-        let engine_calls = calls.clone();
+        let (engine_calls, agent_calls) = (calls.clone(), calls.clone());
         let app = App::new(Ports {
             outbox: paper.clone(),
             open_journal,
             open_engine: Box::new(move |_| match setup.engine {
-                true => Ok(Box::new(DeskEngine(engine_calls)) as Box<dyn Engine>),
+                true => {
+                    Ok(Box::new(DeskEngine { calls: engine_calls, holds: setup.holds }) as Box<dyn Engine>)
+                }
                 false => Err(WireError::new(ErrorCode::Unsupported, "There is no such engine.")),
             }),
-            files: Box::new(DeskFiles),
+            open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
+            files: Box::new(DeskFiles(jobs.clone())),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             overlay,
             redactor: Redactor::default(),
@@ -137,11 +214,26 @@ impl Desk {
         let (inbox, editor) = Inbox::new();
         let (engine, reports) = mpsc::channel(64);
         let loop_task = tokio::spawn(breadboard_ls::app::run(app, editor, reports));
-        let desk = Self { paper, calls, inbox, engine, loop_task };
+        let desk = Self { paper, calls, jobs, inbox, engine, loop_task };
         let start = StartUp {
-            options: InitializationOptions { workspace_trusted: Some(setup.trusted), ..Default::default() },
+            options: InitializationOptions {
+                workspace_trusted: Some(setup.trusted),
+                approvals: Some(ApprovalsSetting { expire_after_seconds: setup.expire_after_seconds }),
+                retention: Some(RetentionSetting { max_bytes: setup.journal_bytes }),
+                engine: setup.holds.then(|| EngineSetting {
+                    kind: EngineKind::Breadboard,
+                    url: Some(setup.url.to_owned()),
+                    command: None,
+                    args: None,
+                    env: None,
+                    config_path: None,
+                    ca_file: None,
+                    name: None,
+                }),
+                ..Default::default()
+            },
             overrides: Overrides::default(),
-            folders: vec![Folder { uri: "file:///w".into(), name: "w".into(), path: Some("/w".into()) }],
+            folders: vec![Folder { uri: setup.folder.into(), name: "w".into(), path: Some("/w".into()) }],
             editor: setup.abilities,
             ..StartUp::default()
         };
@@ -173,7 +265,10 @@ impl Desk {
 
     pub async fn say(&self, session_id: &str, message: ServerMessage) {
         let event = message.into_event(Some(1), 5_000);
-        self.engine.send(EngineReport::Said { session_id: session_id.to_owned(), event }).await.unwrap();
+        self.engine
+            .send(EngineReport::Said { session_id: session_id.to_owned(), event, cursor: None })
+            .await
+            .unwrap();
     }
 
     pub async fn token(&self, session_id: &str, token: &str) {
@@ -198,7 +293,8 @@ impl Desk {
     }
 
     pub async fn end(&self, session_id: &str, turn: u64) {
-        let ended = EngineReport::TurnEnded { session_id: session_id.to_owned(), turn, failure: None };
+        let session_id = session_id.to_owned();
+        let ended = EngineReport::TurnEnded { session_id, turn, failure: None, cancelled: false };
         self.engine.send(ended).await.unwrap();
     }
 
@@ -243,7 +339,8 @@ impl Desk {
             tokio::task::yield_now().await;
         }
         // One more turn of the loop: reports taken from the channel are handled before the next event is.
-        self.ask("bb/listSessions", json!({})).await.unwrap();
+        let nobody = self.ask("bb/queue/list", json!({"sessionId": "nobody"})).await;
+        assert_eq!(nobody.unwrap_err().code, ErrorCode::UnknownSession);
     }
 
     /// Notifications of one method, in order.
@@ -285,8 +382,15 @@ impl Desk {
                 | EngineCall::SetTrust { .. }
                 | EngineCall::SetModel(_)
                 | EngineCall::ListModels { .. } => None,
+                held => Some(format!("{held:?}")),
             })
             .collect()
+    }
+
+    /// Ends the loop as `kill -9` does: nothing more is written.
+    pub async fn kill(self) {
+        self.loop_task.abort();
+        assert!(self.loop_task.await.unwrap_err().is_cancelled());
     }
 
     /// Ends the loop as a closed editor does.

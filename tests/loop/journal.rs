@@ -12,16 +12,28 @@ use breadboard_ls::domain::view::Lane;
 pub struct Faults {
     /// Commits fail.
     pub full: AtomicBool,
+    /// The process is killed after so many more commits: those after them reach no disk. 0: never.
+    pub killed_after: AtomicUsize,
+    /// It was.
+    killed: AtomicBool,
     /// Batches cannot be read.
     pub unreadable: AtomicBool,
     /// The checkpoint of every view is nonsense.
     pub broken_view: AtomicBool,
     /// Bytes of session records that were written.
     pub record_bytes: AtomicUsize,
+    /// Ends of runs that were written before the note that nothing runs.
+    pub torn_ends: AtomicUsize,
     /// Checkpoints of views that were written.
     pub checkpoints: AtomicUsize,
     /// How often batches were read.
     pub reads: AtomicUsize,
+    /// Events that were read.
+    pub events_read: AtomicUsize,
+    /// Bytes of events that were read.
+    pub bytes_read: AtomicUsize,
+    /// Bytes of the steps that removed events, the largest.
+    pub largest_removal: AtomicUsize,
 }
 
 impl Faults {
@@ -60,12 +72,50 @@ impl Journal for Faulty {
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.inner.delete_session(session_id)
     }
+    fn rules(&mut self, workspace: &str) -> Result<Vec<Vec<u8>>, JournalError> {
+        self.inner.rules(workspace)
+    }
+    fn set_rule(
+        &mut self,
+        workspace: &str,
+        rule_id: &str,
+        record: Option<&[u8]>,
+    ) -> Result<(), JournalError> {
+        self.inner.set_rule(workspace, rule_id, record)
+    }
+    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError> {
+        self.inner.tabs(workspace)
+    }
+    fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        self.inner.spec(workspace)
+    }
+    fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError> {
+        if self.faults.full.load(Ordering::SeqCst) {
+            return Err(JournalError::Full);
+        }
+        self.inner.set_spec(workspace, record)
+    }
+    fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
+        self.inner.cursor(session_id)
+    }
     fn commit(&mut self, commit: &Commit) -> Result<(), JournalError> {
         if self.faults.full.load(Ordering::SeqCst) {
             return Err(JournalError::Full);
         }
+        if self.faults.killed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        if self.faults.killed_after.load(Ordering::SeqCst) > 0 {
+            let last = self.faults.killed_after.fetch_sub(1, Ordering::SeqCst) == 1;
+            self.faults.killed.store(last, Ordering::SeqCst);
+        }
         let record = commit.session.as_ref().map_or(0, |session| session.record.len());
         self.faults.record_bytes.fetch_add(record, Ordering::SeqCst);
+        let holds = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
+        let ends =
+            commit.batch.as_ref().is_some_and(|batch| holds(&batch.events, r#""type":"run_finished""#));
+        let noted = commit.session.as_ref().is_some_and(|row| holds(&row.record, r#""open_turn":null"#));
+        self.faults.torn_ends.fetch_add(usize::from(ends && !noted), Ordering::SeqCst);
         self.faults.checkpoints.fetch_add(usize::from(commit.view.is_some()), Ordering::SeqCst);
         self.inner.commit(commit)
     }
@@ -77,7 +127,32 @@ impl Journal for Faulty {
         if self.faults.unreadable.load(Ordering::SeqCst) {
             return Err(JournalError::Failed("a bad sector".to_owned()));
         }
-        self.inner.batches(id, from, max)
+        let rows = self.inner.batches(id, from, max)?;
+        let events: u64 = rows.iter().map(|row| row.to_seq + 1 - row.from_seq).sum();
+        self.faults.events_read.fetch_add(events as usize, Ordering::SeqCst);
+        let bytes = rows.iter().map(|row| row.events.len()).sum();
+        self.faults.bytes_read.fetch_add(bytes, Ordering::SeqCst);
+        Ok(rows)
+    }
+    fn used_bytes(&mut self) -> Result<u64, JournalError> {
+        self.inner.used_bytes()
+    }
+    fn oldest_sessions(&mut self) -> Result<Vec<String>, JournalError> {
+        self.inner.oldest_sessions()
+    }
+    fn first(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        self.inner.first(session_id)
+    }
+    fn remove_events(&mut self, session_id: &str, up_to: u64, max: usize) -> Result<u64, JournalError> {
+        let removed = self.inner.remove_events(session_id, up_to, max)?;
+        self.faults.largest_removal.fetch_max(removed as usize, Ordering::SeqCst);
+        Ok(removed)
+    }
+    fn remove_session(&mut self, session_id: &str, max: usize) -> Result<bool, JournalError> {
+        self.inner.remove_session(session_id, max)
+    }
+    fn leaving(&mut self) -> Result<Option<String>, JournalError> {
+        self.inner.leaving()
     }
     fn blocks(
         &mut self,

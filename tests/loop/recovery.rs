@@ -147,3 +147,33 @@ async fn without_an_engine_a_queue_stays_as_it_is() {
     let queue = desk.ask("bb/queue/list", json!({"sessionId": session})).await.unwrap();
     assert_eq!(queue, json!({"items": [{"messageId": "two", "text": "two"}], "paused": true}));
 }
+
+#[tokio::test]
+async fn a_killed_loop_reduces_little_more_than_a_mebibyte_again_however_long_the_session_is() {
+    // Many small events, and few large ones: both once within a turn that was never ended.
+    for (count, size) in [(30_000, 8), (400, 20_000)] {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = Desk::at(dir.path(), Setup::default());
+        let session = desk.session().await;
+        desk.prompt(&session, "one").await;
+        for _ in 0..count {
+            desk.token(&session, &"x".repeat(size)).await;
+        }
+        desk.caught_up().await;
+        desk.kill().await;
+        let written = std::fs::metadata(dir.path().join("slot-0.sqlite3")).unwrap().len();
+        assert!(written > 5 << 20, "{written}");
+        let (open, faults) = Faults::over(dir.path());
+        let desk = Desk::with_journal(open, Setup { first_id: 1_000, ..Setup::default() });
+        let view = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
+        // What came after the checkpoint, and the last events once more, to look for the end of the turn.
+        let bytes = faults.bytes_read.load(Ordering::SeqCst);
+        assert!(
+            bytes < (1 << 20) + (1 << 20) / 2 + 128 * size,
+            "{count} events: {bytes} bytes were read again"
+        );
+        let text = view["view"]["lanes"]["chat"]["blocks"][1]["text"].as_str().unwrap();
+        assert!(text.len() > 5_000 && text.bytes().all(|byte| byte == b'x'));
+        desk.close().await;
+    }
+}

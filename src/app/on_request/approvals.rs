@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use crate::app::inbox::Reply;
 use crate::app::ports::EngineCall;
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope,
+    ALLOW_IN_WORKSPACE, Decision, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
+    PermissionStatus, RuleScope, narrowed,
 };
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::protocol::request::*;
@@ -14,41 +16,60 @@ use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Checked in this order: params, session, request, trust (allowing only), digest.
-    pub(in crate::app) fn approve_permission(
-        &mut self,
-        params: ApprovePermissionParams,
-    ) -> Result<ApprovePermissionResult, WireError> {
-        let session_id = match (params.session_id, params.tab_id) {
-            (Some(session_id), _) => session_id,
-            (None, Some(_)) => {
-                return Err(WireError::new(
-                    ErrorCode::UnknownTab,
-                    "There is no such tab; answer with the `sessionId`.",
-                ));
-            }
-            (None, None) => {
-                return Err(WireError::new(
-                    ErrorCode::InvalidParams,
-                    "The params of `bb/approvePermission` need a `sessionId` or a `tabId`.",
-                ));
-            }
+    pub(in crate::app) fn approve_permission(&mut self, params: ApprovePermissionParams, reply: Reply) {
+        let chosen = match self.chosen(params) {
+            Ok(chosen) => chosen,
+            Err(error) => return reply.refuse(error),
         };
+        let (session_id, request_id) = (chosen.session_id, chosen.request_id);
+        let (option, rule, content) = match chosen.answer {
+            Answer::New(option, rule, content) => (option, rule, content),
+            Answer::Given(result) => return reply.answer(&result),
+        };
+        if self.ways_of(&session_id).streams {
+            return self.decide(&session_id, &request_id, &option, rule, reply);
+        }
+        // First: an answer that promises a rule which is not there would be a lie.
+        if let Some(Err(error)) = rule.map(|rule| self.save_rule(&session_id, rule)) {
+            return reply.refuse(error);
+        }
+        let status = status_of(&option);
+        self.settle_with(&session_id, &request_id, status, &option.option_id, content, Settler::User);
+        self.flush(&session_id);
+        reply.answer(&ApprovePermissionResult {
+            request_id,
+            outcome: ApprovalOutcome::Recorded,
+            resolution: Some(status),
+            resolved_by: Some("user".to_owned()),
+        });
+    }
+
+    fn chosen(&mut self, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
+        if params.session_id.is_none() {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The params of `bb/approvePermission` need a `sessionId` or a `tabId`.",
+            ));
+        }
+        let session_id = params.session().to_owned();
         self.load(&session_id)?;
-        let Some(ask) =
-            self.live_mut(&session_id).and_then(|live| live.asks.get(&params.request_id).cloned())
+        let request_id = params.request_id;
+        let Some(ask) = self.live_mut(&session_id).and_then(|live| live.asks.get(&request_id).cloned())
         else {
-            return self.settled_before(&session_id, &params.request_id);
+            let given = self.settled_before(&session_id, &request_id)?;
+            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
         };
-        let Some(option) =
-            PermissionAsk::choose(&ask.permission.options, params.option_id.as_deref(), params.decision)
-        else {
+        let option =
+            PermissionAsk::choose(&ask.permission.options, params.option_id.as_deref(), params.decision);
+        let denies = params.decision == Decision::Deny && params.option_id.is_none();
+        let no = || (denies && self.keeps_rules(&session_id)).then(no_to_all);
+        let Some(option) = option.or_else(no) else {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
                 "This request has no such option; answer with one of its `options`.",
             ));
         };
-        let allowed = option.kind != PermissionOptionKind::Deny;
-        if allowed && !self.trusted {
+        if option.kind != PermissionOptionKind::Deny && !self.trusted {
             return Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so nothing may be written or run in it; trust it first, or deny.",
@@ -60,19 +81,45 @@ impl App {
                 "What is asked is not what was shown; look at the request again and answer that.",
             ));
         }
-        if option.kind == PermissionOptionKind::AllowRule {
-            let rule = narrowed(ask.permission.rule.as_ref(), params.rule_update)?;
-            self.record_mut(&session_id)?.rules.push(rule);
+        if ask.answered.is_some() && ask.sent {
+            // It is on its way; the engine confirms it by an event.
+            let given = ApprovePermissionResult {
+                request_id: request_id.clone(),
+                outcome: ApprovalOutcome::AlreadyResolved,
+                resolution: ask.answered,
+                resolved_by: Some(match ask.answered {
+                    Some(PermissionStatus::Expired) => Settler::Expiry.as_str().to_owned(),
+                    _ => Settler::User.as_str().to_owned(),
+                }),
+            };
+            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
         }
-        let status = if allowed { PermissionStatus::Allowed } else { PermissionStatus::Denied };
-        self.settle_ask(&session_id, &params.request_id, status, &option.option_id, Settler::User);
-        self.flush(&session_id);
-        Ok(ApprovePermissionResult {
-            request_id: params.request_id,
-            outcome: ApprovalOutcome::Recorded,
-            resolution: Some(status),
-            resolved_by: Some("user".to_owned()),
-        })
+        let rule = match option.kind {
+            // An agent keeps its own rules: what "always" covers is its word, shown as it wrote it.
+            PermissionOptionKind::AllowRule
+                if ask.permission.rule.is_none() && self.keeps_rules(&session_id) =>
+            {
+                None
+            }
+            PermissionOptionKind::AllowRule => {
+                let update = params.rule_update.unwrap_or_default();
+                let globs = self.ways_of(&session_id).streams;
+                let shown = ask.permission.rule.clone().map(|rule| match option.option_id.as_str() {
+                    ALLOW_IN_WORKSPACE => PermissionRule { scope: RuleScope::Workspace, ..rule },
+                    _ => rule,
+                });
+                Some(narrowed(shown.as_ref(), update.pattern, update.scope, globs)?)
+            }
+            PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => None,
+        };
+        let content = params.content.filter(|_| ask.permission.input.is_some()).map(Value::Object);
+        Ok(Chosen { session_id, request_id, answer: Answer::New(option, rule, content) })
+    }
+
+    /// Whether the engine of a session saves "always" answers itself, by the id of the option alone.
+    fn keeps_rules(&self, session_id: &str) -> bool {
+        let ways = self.ways_of(session_id);
+        ways.holds_sessions && !ways.streams
     }
 
     fn settled_before(
@@ -111,7 +158,7 @@ impl App {
         })
     }
 
-    /// Settles one ask: engine, ledger, event.
+    /// Settles one ask that nobody filled anything in for.
     pub(in crate::app) fn settle_ask(
         &mut self,
         session_id: &str,
@@ -120,10 +167,24 @@ impl App {
         option_id: &str,
         by: Settler,
     ) {
+        self.settle_with(session_id, request_id, status, option_id, None, by);
+    }
+
+    /// Settles one ask: engine, ledger, event. What was filled in goes to the engine and nowhere else: it may be private.
+    fn settle_with(
+        &mut self,
+        session_id: &str,
+        request_id: &str,
+        status: PermissionStatus,
+        option_id: &str,
+        content: Option<Value>,
+        by: Settler,
+    ) {
         let now = self.ambient.now_ms();
-        let Some(mut ask) = self.live_mut(session_id).and_then(|live| live.asks.remove(request_id)) else {
-            return;
-        };
+        let Some(live) = self.live_mut(session_id) else { return };
+        let Some(mut ask) = live.asks.remove(request_id) else { return };
+        // Its time does not count any more, and must not be kept for a day.
+        live.expiries.retain(|(_, id)| id != request_id);
         ask.status = status;
         ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
@@ -141,13 +202,15 @@ impl App {
         );
         self.state_changed = true;
         // After a restart nobody waits for the answer any more.
-        if let (Ok(engine), true) = (&self.engine, by != Settler::Restart) {
-            engine.call(EngineCall::Answer {
+        if by != Settler::Restart && by != Settler::Exit && !self.ways_of(session_id).streams {
+            let call = EngineCall::Answer {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
                 option_id: option_id.to_owned(),
                 allowed: status == PermissionStatus::Allowed,
-            });
+                content,
+            };
+            self.call_engine(session_id, call);
         }
     }
 
@@ -161,23 +224,29 @@ impl App {
     }
 }
 
-/// The rule to save: what was shown, or narrower, never wider. Patterns are compared whole, so the only narrower pattern
-/// is the same one; a session is narrower than a workspace.
-fn narrowed(shown: Option<&PermissionRule>, update: Option<RuleUpdate>) -> Result<PermissionRule, WireError> {
-    let Some(shown) = shown else {
-        return Err(WireError::new(
-            ErrorCode::InvalidParams,
-            "This request offers no rule; allow it once or deny it.",
-        ));
-    };
-    let update = update.unwrap_or_default();
-    let pattern = update.pattern.unwrap_or_else(|| shown.pattern.clone());
-    let scope = update.scope.unwrap_or(shown.scope);
-    if pattern != shown.pattern || (scope == RuleScope::Workspace && shown.scope == RuleScope::Session) {
-        return Err(WireError::new(
-            ErrorCode::InvalidParams,
-            "The rule would be wider than what was shown; save it as shown, or narrower.",
-        ));
+/// What an answer came to.
+struct Chosen {
+    session_id: String,
+    request_id: String,
+    answer: Answer,
+}
+
+enum Answer {
+    /// This option, and the rule to save with it.
+    New(PermissionOption, Option<PermissionRule>, Option<Value>),
+    /// It was answered before.
+    Given(ApprovePermissionResult),
+}
+
+/// No, where an agent offers nothing that says so: it hears that its request was cancelled.
+fn no_to_all() -> PermissionOption {
+    PermissionOption { option_id: String::new(), label: String::new(), kind: PermissionOptionKind::Deny }
+}
+
+/// How an ask stands once this option was chosen.
+pub(super) fn status_of(option: &PermissionOption) -> PermissionStatus {
+    match option.kind {
+        PermissionOptionKind::Deny => PermissionStatus::Denied,
+        PermissionOptionKind::AllowOnce | PermissionOptionKind::AllowRule => PermissionStatus::Allowed,
     }
-    Ok(PermissionRule { pattern, scope })
 }

@@ -1,7 +1,7 @@
 //! `bb/listFiles`, `bb/readFileSnippet`, `bb/attachment/put`: checked here, done by the workspace edge.
 
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, FileJob};
+use crate::app::ports::{Attachment, EngineCall, FileJob};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -9,40 +9,79 @@ use crate::protocol::{ErrorCode, WireError};
 /// Attachments of one session. Each is at most 10 MiB, so this bounds what a session may keep on disk.
 const ATTACHMENTS: usize = 256;
 
+/// Who reads the files of a session.
+enum FilePlace {
+    /// The workspace edge, in the root of this name; the first without one.
+    Here(Option<String>),
+    /// The engine, in the folder where it works.
+    AtEngine,
+}
+
 impl App {
-    pub(in crate::app) fn list_files(&mut self, params: ListFilesParams, reply: Reply) {
-        match self.known(&params.session_id) {
-            Ok(_) => self.files.submit(FileJob::List { params, reply }, self.overlay.clone()),
+    pub(in crate::app) fn list_files(&mut self, mut params: ListFilesParams, reply: Reply) {
+        match self.place_of(params.session(), params.root.as_deref()) {
+            Ok(FilePlace::Here(root)) => {
+                params.root = root;
+                self.files.submit(FileJob::List { params, reply }, self.overlay.clone());
+            }
+            Ok(FilePlace::AtEngine) => {
+                let session_id = params.session().to_owned();
+                self.call_engine(&session_id, EngineCall::ListFiles { params, reply });
+            }
             Err(error) => reply.refuse(error),
         }
     }
 
-    pub(in crate::app) fn read_file_snippet(&mut self, params: ReadFileSnippetParams, reply: Reply) {
-        match self.known(&params.session_id) {
-            Ok(_) => self.files.submit(FileJob::Snippet { params, reply }, self.overlay.clone()),
+    pub(in crate::app) fn read_file_snippet(&mut self, mut params: ReadFileSnippetParams, reply: Reply) {
+        match self.place_of(params.session(), params.root.as_deref()) {
+            Ok(FilePlace::Here(root)) => {
+                params.root = root;
+                self.files.submit(FileJob::Snippet { params, reply }, self.overlay.clone());
+            }
+            Ok(FilePlace::AtEngine) => {
+                let session_id = params.session().to_owned();
+                self.call_engine(&session_id, EngineCall::ReadFile { params, reply });
+            }
             Err(error) => reply.refuse(error),
+        }
+    }
+
+    /// Where the files of a session are. What is named wins; a session of an engine has its own folder, which is one of
+    /// ours or is read through the engine, and never the first one that happens to be open.
+    fn place_of(&self, session_id: &str, named: Option<&str>) -> Result<FilePlace, WireError> {
+        let record = &self.known(session_id)?.record;
+        let (Some(held), None) = (&record.held, named) else {
+            return Ok(FilePlace::Here(named.map(str::to_owned)));
+        };
+        let folder = held
+            .workspace
+            .as_ref()
+            .and_then(|workspace| self.folders.iter().find(|folder| folder.path.as_ref() == Some(workspace)));
+        match folder {
+            Some(folder) => Ok(FilePlace::Here(Some(folder.name.clone()))),
+            None if self.streams(record) => Ok(FilePlace::AtEngine),
+            None => Err(WireError::new(
+                ErrorCode::NotFound,
+                "The folder of this session is not open and its engine no longer has it; open the folder, or name a `root`.",
+            )),
         }
     }
 
     pub(in crate::app) fn attachment_put(&mut self, params: AttachmentPutParams, reply: Reply) {
-        let session = match self.known(&params.session_id) {
-            Ok(session) => session,
-            Err(error) => return reply.refuse(error),
-        };
+        if let Err(error) = self.known(params.session()) {
+            return reply.refuse(error);
+        }
         if params.uri.is_some() == params.base64.is_some() {
             return reply.refuse(WireError::new(
                 ErrorCode::InvalidParams,
                 "An attachment needs either a `uri` or `base64`, not both and not neither.",
             ));
         }
-        if session.record.attachments.len() >= ATTACHMENTS {
-            return reply.refuse(WireError::new(
-                ErrorCode::Overloaded,
-                format!("This session holds {ATTACHMENTS} attachments already; begin a new one."),
-            ));
+        if let Err(error) = self.has_room_for_attachment(params.session()) {
+            return reply.refuse(error);
         }
         let job = FileJob::StoreAttachment {
-            session_id: params.session_id,
+            session_id: params.session().to_owned(),
             name: params.name,
             mime: params.mime,
             uri: params.uri,
@@ -50,6 +89,17 @@ impl App {
             reply,
         };
         self.files.submit(job, self.overlay.clone());
+    }
+
+    /// Whether a session may hold one more attachment.
+    pub(in crate::app) fn has_room_for_attachment(&self, session_id: &str) -> Result<(), WireError> {
+        if self.known(session_id)?.record.attachments.len() < ATTACHMENTS {
+            return Ok(());
+        }
+        Err(WireError::new(
+            ErrorCode::Overloaded,
+            format!("This session holds {ATTACHMENTS} attachments already; begin a new one."),
+        ))
     }
 
     pub(in crate::app) fn attachment_stored(

@@ -26,7 +26,7 @@ pub(in crate::app) struct EventsPage {
 /// `EventBodyResult` with the event as it stands in the journal.
 #[derive(Serialize)]
 pub(in crate::app) struct EventBody {
-    event: Box<RawValue>,
+    pub(in crate::app) event: Box<RawValue>,
 }
 
 impl App {
@@ -35,6 +35,7 @@ impl App {
         self.flush(&params.session_id);
         let limit = usize::try_from(params.limit.unwrap_or(500).clamp(1, 5_000)).unwrap_or(500);
         let from = params.from_seq.max(1);
+        self.still_kept(&params.session_id, from)?;
         let head = self.live_mut(&params.session_id).map_or(0, |live| live.flushed);
         let mut events: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
@@ -52,9 +53,10 @@ impl App {
     }
 
     pub(in crate::app) fn event_body(&mut self, params: &EventBodyParams) -> Result<EventBody, WireError> {
-        self.load(&params.session_id)?;
-        self.flush(&params.session_id);
-        let row = self.stored_batches(&params.session_id, params.seq, 1).into_iter().next();
+        self.load(params.session())?;
+        self.flush(params.session());
+        self.still_kept(params.session(), params.seq.max(1))?;
+        let row = self.stored_batches(params.session(), params.seq, 1).into_iter().next();
         let event = row
             .filter(|row| row.from_seq <= params.seq && params.seq <= row.to_seq)
             .and_then(|row| split(&from_seq_on(row, params.seq)).into_iter().next());
@@ -68,10 +70,12 @@ impl App {
     }
 
     pub(in crate::app) fn view_page(&mut self, params: &ViewPageParams) -> Result<ViewPageResult, WireError> {
-        self.load(&params.session_id)?;
+        self.load(params.session())?;
+        // A page shows the head, so what it holds must not follow as a change.
+        self.flush(params.session());
         let limit = usize::try_from(params.limit.unwrap_or(50).clamp(1, 500)).unwrap_or(50);
         let (blocks, has_more) =
-            self.lane_page(&params.session_id, params.lane, params.before.as_deref(), limit)?;
+            self.lane_page(params.session(), params.lane, params.before.as_deref(), limit)?;
         Ok(ViewPageResult { blocks, has_more })
     }
 

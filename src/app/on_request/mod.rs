@@ -3,12 +3,19 @@
 //! Owns the checks in the order that wire.md names. Never waits: what takes time goes to a port, which answers the reply.
 
 mod approvals;
+mod commands;
+mod create_spec;
+mod decisions;
+mod diffs;
+mod downloads;
 mod files;
 mod history;
 mod models;
+mod permissions;
 mod prompts;
 mod queue;
 mod sessions;
 
 pub(in crate::app) use prompts::turn_end;
+pub(in crate::app) use queue::shown as shown_queue;
 pub(in crate::app) use sessions::journal_failed;

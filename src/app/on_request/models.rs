@@ -5,7 +5,7 @@ use crate::app::ports::{EngineCall, Secret};
 use crate::app::state::App;
 use crate::domain::policy::provider::provider_of;
 use crate::protocol::request::*;
-use crate::protocol::settings::ModelSetting;
+use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
 
 const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
@@ -30,7 +30,9 @@ impl App {
         if setting.name.trim().is_empty() {
             return Err(WireError::new(ErrorCode::InvalidParams, "The model needs a `name`."));
         }
+        // An engine that runs the turns itself has its own providers, and its list of models names them.
         if let Some(provider) = &setting.provider
+            && self.names_models_by_provider()
             && !PROVIDERS.contains(&provider.as_str())
         {
             return Err(WireError::new(
@@ -59,14 +61,23 @@ impl App {
             self.redactor.add(&token.0);
             self.outbox.hide(token);
         }
+        if let Some(agents) = &self.agents {
+            agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });
+        }
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
         engine.call(EngineCall::SetToken { scope: params.scope, token });
         Ok(Empty {})
     }
 
-    /// `provider/name` of the model in use.
+    /// Whether we call the models; a BreadBoard engine knows its own by one id.
+    fn names_models_by_provider(&self) -> bool {
+        self.settings.engine.kind != EngineKind::Breadboard
+    }
+
+    /// `provider/name` of the model in use, or the id that the engine has for it.
     pub(in crate::app) fn current_model(&self) -> Option<String> {
         self.settings.model.as_ref().map(|model| match &model.provider {
+            _ if !self.names_models_by_provider() => model.name.clone(),
             Some(provider) => format!("{provider}/{}", model.name),
             None => format!("{}/{}", provider_of(&model.name, model.url.is_some()), model.name),
         })

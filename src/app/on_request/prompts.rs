@@ -10,9 +10,10 @@ use crate::app::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
+use crate::domain::policy::engine_prompt::sendable;
 use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
-use crate::protocol::settings::ModelSetting;
+use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of one prompt. Larger things are attachments.
@@ -43,14 +44,13 @@ impl App {
         }
         fits_a_prompt(&text)?;
         self.load(&session_id)?;
-        if let Err(error) = &self.engine {
-            return Err(error.clone());
-        }
+        self.goes_on(&session_id)?;
         if let Some(id) = &message_id
             && let Some(answer) = self.answered_before(&session_id, id)
         {
             return Ok(answer);
         }
+        self.may_prompt(self.known(&session_id)?.record.engine, &text)?;
         let message_id = message_id.unwrap_or_else(|| self.ambient.fresh_id());
         let prompt = QueuedPrompt {
             message_id: message_id.clone(),
@@ -84,8 +84,57 @@ impl App {
         Ok(result)
     }
 
+    /// Whether this text may be given to the engine at all.
+    pub(in crate::app) fn may_prompt(&self, engine: EngineKind, text: &str) -> Result<(), WireError> {
+        fits_a_prompt(text)?;
+        is_taken_as_typed(engine, text)?;
+        self.may_run(engine)
+    }
+
+    /// Whether the engine may be set to work in this workspace.
+    pub(in crate::app) fn may_run(&self, engine: EngineKind) -> Result<(), WireError> {
+        if !self.ways_for(engine).needs_trust {
+            return Ok(());
+        }
+        // Such an engine writes and runs on its own.
+        if !self.trusted {
+            return Err(WireError::new(
+                ErrorCode::UntrustedWorkspace,
+                "This workspace is not trusted, and this engine can write and run in it; trust it first.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the engine of this session may be set to work.
+    pub(in crate::app) fn may_work_on(&self, session_id: &str) -> Result<(), WireError> {
+        self.may_run(self.known(session_id)?.record.engine)
+    }
+
+    /// Whether a session still takes prompts.
+    pub(super) fn goes_on(&self, session_id: &str) -> Result<(), WireError> {
+        let record = &self.known(session_id)?.record;
+        self.engine_for(record.engine)?;
+        let over = record.held.as_ref().and_then(|held| held.over.as_deref());
+        match over {
+            Some(over) => Err(WireError::new(
+                ErrorCode::EngineRejected,
+                format!("This session takes no more prompts ({over}); create a new one to go on."),
+            )),
+            None if record.held.is_some() && !self.lives_at_engine(record) => Err(WireError::new(
+                ErrorCode::Unsupported,
+                "This session lives at another engine than the one in use; choose that engine, or create a new session.",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// The answer that this message id got before, in memory or in the journal.
-    fn answered_before(&mut self, session_id: &str, message_id: &str) -> Option<SendMessageResult> {
+    pub(super) fn answered_before(
+        &mut self,
+        session_id: &str,
+        message_id: &str,
+    ) -> Option<SendMessageResult> {
         let waiting = self.live_mut(session_id)?.prompts.iter().find(|(id, _)| id == message_id).cloned();
         let unwritten = || {
             self.unwritten
@@ -131,10 +180,18 @@ impl App {
         if record.title.is_none() {
             record.title = Some(title_of(&prompt.text));
         }
+        if let Some(held) = record.held.as_mut() {
+            held.begun = false;
+        }
         let (turn, model) = (record.turn, record.model.clone());
         if let Some(live) = self.live_mut(session_id) {
             live.turn_finished = false;
+            live.stop_reason = None;
+            live.stop_asked = false;
+            live.sent = true;
+            live.end_unknown = false;
         }
+        self.tab_turn_begins(session_id, turn, &prompt.message_id);
         let mut payload = Map::new();
         payload.insert("messageId".to_owned(), prompt.message_id.clone().into());
         payload.insert("text".to_owned(), prompt.text.clone().into());
@@ -153,8 +210,13 @@ impl App {
                 url: None,
             })
         });
-        let Ok(engine) = &self.engine else { return };
+        // The stream first, so that nothing of the turn is missed.
+        self.follow(session_id);
+        let Ok(engine) = self.engine_of(session_id) else { return };
         engine.call(EngineCall::SetModel(session_model.or_else(|| self.settings.model.clone())));
+        if let Some(session) = self.agent_session(session_id) {
+            engine.call(EngineCall::Remember(session));
+        }
         engine.call(EngineCall::StartTurn {
             session_id: session_id.to_owned(),
             turn,
@@ -232,6 +294,9 @@ impl App {
         let stopping = self.known(session_id)?.record.open_turn.is_some();
         self.record_mut(session_id)?.queue.pause();
         if stopping {
+            if let Some(live) = self.live_mut(session_id) {
+                live.stop_asked = true;
+            }
             self.stop_turn(session_id, "the user stopped it");
         }
         self.flush(session_id);
@@ -241,30 +306,56 @@ impl App {
     /// Tells the engine to stop; what waits for an answer is settled first, so that the stop cannot hang on it.
     pub(in crate::app) fn stop_turn(&mut self, session_id: &str, why: &str) {
         tracing::info!(why, "stopping a turn");
-        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
-        if let Ok(engine) = &self.engine {
-            engine.call(EngineCall::Stop { session_id: session_id.to_owned() });
+        if self.ways_of(session_id).streams {
+            self.deny_and_stop(session_id);
+        } else {
+            self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
         }
+        self.call_engine(session_id, EngineCall::Stop { session_id: session_id.to_owned() });
     }
 
     /// A turn is over: its last event, the progress, the next prompt.
     pub(in crate::app) fn turn_ended(&mut self, session_id: &str, turn: u64, failure: Option<String>) {
+        self.turn_over(session_id, turn, failure, false);
+    }
+
+    /// The same, and whether it was cancelled, which is said where the engine does not say it.
+    pub(in crate::app) fn turn_over(
+        &mut self,
+        session_id: &str,
+        turn: u64,
+        failure: Option<String>,
+        cancelled: bool,
+    ) {
         let now = self.ambient.now_ms();
         if self.known(session_id).ok().and_then(|session| session.record.open_turn) != Some(turn) {
             return;
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
         let finished = self.live_mut(session_id).is_some_and(|live| live.turn_finished);
-        if failure.is_some() || !finished {
-            let reason = if failure.is_some() { "failed" } else { "no_end" };
-            let message =
-                failure.unwrap_or_else(|| "The engine ended the turn without a final message.".to_owned());
+        if failure.is_some() && self.ways_of(session_id).holds_sessions {
+            // What made this prompt fail would make the next ones fail too.
+            if let Ok(record) = self.record_mut(session_id) {
+                record.queue.pause();
+            }
+        }
+        let hidden = cancelled
+            && self.live_mut(session_id).is_some_and(|live| live.stop_reason.as_deref() != Some("cancelled"));
+        if failure.is_some() || !finished || hidden {
+            let (reason, otherwise) = match (cancelled, &failure) {
+                (true, _) => ("cancelled", "The turn was stopped."),
+                (false, Some(_)) => ("failed", ""),
+                (false, None) => ("no_end", "The engine ended the turn without a final message."),
+            };
+            let message = failure.unwrap_or_else(|| otherwise.to_owned());
             self.record_event(session_id, turn_end(turn, now, reason, &message));
         }
         if let Ok(record) = self.record_mut(session_id) {
             record.open_turn = None;
         }
+        let over = self.tab_turn_ends(session_id, turn);
         self.flush(session_id);
+        self.tab_turn_over(over);
         self.cancel_abandoned();
         self.end_progress(session_id);
         self.state_changed = true;
@@ -275,15 +366,33 @@ impl App {
     pub(in crate::app) fn next_prompt(&mut self, session_id: &str) {
         // Without an engine the prompt stays where it is: taken out, it would begin a turn that nobody ends.
         if self.closing
-            || self.engine.is_err()
+            || self.engine_of(session_id).is_err()
             || self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some())
         {
+            return;
+        }
+        if self.goes_on(session_id).is_err() || self.may_work_on(session_id).is_err() {
+            // The user resumes it once that has changed; what waits is not lost.
+            if let Ok(record) = self.record_mut(session_id) {
+                record.queue.pause();
+            }
             return;
         }
         let next = self.record_mut(session_id).ok().and_then(|record| record.queue.pop());
         if let Some(prompt) = next {
             self.start_turn(session_id, prompt);
         }
+    }
+}
+
+/// Whether an engine of this kind would take this text for what it is, whatever came before it. What depends on earlier
+/// prompts is seen to when the prompt goes out.
+pub(super) fn is_taken_as_typed(engine: EngineKind, text: &str) -> Result<(), WireError> {
+    match (engine, sendable(text, 0, std::iter::empty())) {
+        (EngineKind::Breadboard, Err(refused)) => {
+            Err(WireError::new(ErrorCode::InvalidParams, refused.reason()))
+        }
+        (EngineKind::Embedded | EngineKind::Breadboard | EngineKind::Desktop | EngineKind::Acp, _) => Ok(()),
     }
 }
 

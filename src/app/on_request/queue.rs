@@ -1,6 +1,7 @@
 //! `bb/queue/*`: the prompts that wait, which the user can see and change.
 
 use super::prompts::fits_a_prompt;
+use super::prompts::is_taken_as_typed;
 use crate::app::state::App;
 use crate::domain::delivery::queue::{PromptQueue, QueueRefusal};
 use crate::protocol::request::*;
@@ -8,38 +9,37 @@ use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     pub(in crate::app) fn queue_list(&self, params: &QueueParams) -> Result<QueueResult, WireError> {
-        Ok(shown(&self.known(&params.session_id)?.record.queue))
+        Ok(shown(&self.known(params.session())?.record.queue))
     }
 
     pub(in crate::app) fn queue_edit(&mut self, params: QueueParams) -> Result<QueueResult, WireError> {
-        let id = message_id(&params)?.to_owned();
+        let (session_id, id) = (params.session().to_owned(), message_id(&params)?.to_owned());
         let text = params.text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
             WireError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
         })?;
         fits_a_prompt(&text)?;
-        self.change_queue(&params.session_id, |queue| queue.edit(&id, text))
+        is_taken_as_typed(self.known(&session_id)?.record.engine, &text)?;
+        self.change_queue(&session_id, |queue| queue.edit(&id, text))
     }
 
     pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
         let id = message_id(params)?;
-        self.change_queue(&params.session_id, |queue| queue.move_before(id, params.before.as_deref()))
+        self.change_queue(params.session(), |queue| queue.move_before(id, params.before.as_deref()))
     }
 
     pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
         let id = message_id(params)?;
-        self.change_queue(&params.session_id, |queue| queue.remove(id).map(drop))
+        self.change_queue(params.session(), |queue| queue.remove(id).map(drop))
     }
 
     pub(in crate::app) fn queue_resume(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
-        self.known(&params.session_id)?;
-        if let Err(error) = &self.engine {
-            return Err(error.clone());
-        }
-        let result = self.change_queue(&params.session_id, |queue| {
+        self.goes_on(params.session())?;
+        self.may_work_on(params.session())?;
+        let result = self.change_queue(params.session(), |queue| {
             queue.resume();
             Ok(())
         })?;
-        self.next_prompt(&params.session_id);
+        self.next_prompt(params.session());
         self.queue_list(params).or(Ok(result))
     }
 
@@ -75,7 +75,8 @@ fn message_id(params: &QueueParams) -> Result<&str, WireError> {
     })
 }
 
-fn shown(queue: &PromptQueue) -> QueueResult {
+/// A queue as clients see it.
+pub(in crate::app) fn shown(queue: &PromptQueue) -> QueueResult {
     QueueResult {
         items: queue
             .items()

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::prompts::fits_a_prompt;
+use crate::app::inbox::Reply;
 use crate::app::live::Flow;
-use crate::app::ports::EngineCall;
+use crate::app::ports::{EngineCall, Reach, SessionWish};
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
+use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
 
 impl App {
@@ -18,6 +19,12 @@ impl App {
         let subscribe = params.subscribe.unwrap_or_default();
         self.hears.events = subscribe.events.unwrap_or(true);
         self.hears.view = subscribe.view.unwrap_or(true);
+        self.hears.tabs = subscribe.tabs.unwrap_or(true);
+        if self.hears.tabs {
+            self.pump_all();
+        } else {
+            self.forget_messages();
+        }
         if let Some(ms) = subscribe.max_latency_ms {
             self.latency_wish = Some(ms);
             self.batch_by(self.delivery);
@@ -29,9 +36,19 @@ impl App {
                 resume.insert(session_id, verdict);
             }
         }
-        let (status, last_error) = match &self.engine {
-            Ok(_) => (ConnectionStatus::Connected, None),
-            Err(error) => (ConnectionStatus::Error, Some(error.message.clone())),
+        let (status, last_error) = match (&self.engine, &self.reach) {
+            (Err(error), _) | (Ok(_), Some(Reach::Failed { error, .. })) => {
+                (ConnectionStatus::Error, Some(error.message.clone()))
+            }
+            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.ways().streams => {
+                (ConnectionStatus::Connecting, None)
+            }
+            (Ok(_), _) => (ConnectionStatus::Connected, None),
+        };
+        let capabilities = match (&self.engine, &self.reach) {
+            (Ok(_), Some(Reach::Connected { capabilities })) => capabilities.clone(),
+            (Ok(engine), _) => engine.capabilities(),
+            (Err(_), _) => Vec::new(),
         };
         self.connection(ConnectionParams {
             status,
@@ -48,10 +65,7 @@ impl App {
             engine: EngineStatus {
                 kind: self.settings.engine.kind,
                 status,
-                capabilities: self
-                    .engine
-                    .as_ref()
-                    .map_or_else(|_| Vec::new(), |engine| engine.capabilities()),
+                capabilities,
                 model: self.current_model(),
             },
             sessions: self.summaries(),
@@ -83,6 +97,13 @@ impl App {
             return lost("the journal ends before the number seen; select the session for its view");
         }
         live.attached = true;
+        live.muted = false;
+        if seq + 1 < self.first_kept(session_id) {
+            self.follow(session_id);
+            return lost("the events after the number seen were removed; select the session for its view");
+        }
+        self.follow(session_id);
+        let Some(live) = self.live_mut(session_id) else { return lost("the session could not be read") };
         if seq == head {
             return Resume {
                 verdict: ResumeVerdict::Complete,
@@ -104,21 +125,47 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn create_session(
-        &mut self,
-        params: CreateSessionParams,
-    ) -> Result<SessionResult, WireError> {
-        if let Err(error) = &self.engine {
-            return Err(error.clone());
-        }
+    pub(in crate::app) fn create_session(&mut self, params: CreateSessionParams, reply: Reply) {
         let task = params.task.filter(|task| !task.trim().is_empty());
-        if let Some(task) = &task {
-            // Before anything is made: a refusal leaves nothing behind.
-            fits_a_prompt(task)?;
+        // Before anything is made: a refusal leaves nothing behind.
+        let kind = if params.agent.is_some() { EngineKind::Acp } else { self.settings.engine.kind };
+        let fits = task.as_deref().map_or(Ok(()), |task| self.may_prompt(kind, task));
+        let engine = match self.engine_for(kind).and_then(|engine| fits.map(|()| engine)) {
+            Ok(engine) => engine,
+            Err(error) => return reply.refuse(error),
+        };
+        if kind == EngineKind::Acp
+            && let Err(error) = self.may_run(kind)
+        {
+            // An agent is a program: it is started for its first session.
+            return reply.refuse(error);
         }
+        if engine.ways().holds_sessions {
+            let wish = SessionWish {
+                config_path: params.config_path.filter(|path| !path.trim().is_empty()),
+                model: params.model,
+                permission_mode: params.permission_mode,
+                task,
+                workspace: self.folders.first().and_then(|folder| folder.path.clone()),
+                agent: params.agent,
+                tab: None,
+                spec: None,
+            };
+            let session_id = self.ambient.fresh_id();
+            return engine.call(EngineCall::MakeSession { session_id, wish, reply });
+        }
+        let made = self.create_session_here(params.model, task);
+        reply.settle(made);
+    }
+
+    pub(super) fn create_session_here(
+        &mut self,
+        model: Option<String>,
+        task: Option<String>,
+    ) -> Result<SessionResult, WireError> {
         let session_id = self.ambient.fresh_id();
         let now = self.ambient.now_ms();
-        let record = Record::new(session_id.clone(), now, params.model);
+        let record = Record::new(session_id.clone(), now, model, self.settings.engine.kind);
         self.sessions.insert(session_id.clone(), Session { record, live: None });
         self.load(&session_id)?;
         self.attach(&session_id);
@@ -137,18 +184,37 @@ impl App {
         Ok(SessionResult { session_id })
     }
 
+    /// `bb/listSessions`: an engine that holds sessions is asked first.
+    pub(in crate::app) fn answer_list(&mut self, reply: Reply) {
+        match &self.engine {
+            Ok(engine) if engine.ways().holds_sessions => {
+                engine.call(EngineCall::ListSessions { reply: Some(reply) });
+            }
+            Ok(_) | Err(_) => reply.answer(&self.list_sessions()),
+        }
+    }
+
     pub(in crate::app) fn list_sessions(&self) -> ListSessionsResult {
         ListSessionsResult { sessions: self.summaries() }
     }
 
-    pub(in crate::app) fn select_session(
-        &mut self,
-        session_id: &str,
-    ) -> Result<SelectSessionResult, WireError> {
-        self.load(session_id)?;
+    pub(in crate::app) fn select_session(&mut self, session_id: &str, reply: Reply) {
+        if let Err(error) = self.load(session_id) {
+            return reply.refuse(error);
+        }
+        // From now on the client hears what comes, also while the answer waits for the engine.
+        self.attach(session_id);
+        if self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+            return self.select_held(session_id, reply);
+        }
+        let answer = self.selected(session_id);
+        reply.settle(answer);
+    }
+
+    /// The answer of `bb/selectSession` as things stand.
+    pub(in crate::app) fn selected(&mut self, session_id: &str) -> Result<SelectSessionResult, WireError> {
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
-        self.attach(session_id);
         let head = match self.live_mut(session_id) {
             Some(live) => {
                 // Its flow stays: a client that is behind still gets every event it has not been sent.
@@ -158,31 +224,45 @@ impl App {
             None => 0,
         };
         let view = self.snapshot(session_id)?;
-        let resume = Resume {
-            verdict: ResumeVerdict::Complete,
-            events: None,
-            from: None,
-            to: Some(head),
-            reason: None,
-        };
+        let resume = self.worth(session_id, head);
         Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: head, view, resume })
     }
 
-    pub(in crate::app) fn delete_session(
-        &mut self,
-        session_id: &str,
-    ) -> Result<DeleteSessionResult, WireError> {
+    pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply) {
+        let session = match self.known(&session_id) {
+            Ok(session) => session,
+            Err(error) => return reply.refuse(error),
+        };
+        if self.lives_at_engine(&session.record) {
+            let asks = session
+                .live
+                .as_ref()
+                .map(|live| live.asks.values().map(|ask| ask.engine_request_id.clone()).collect());
+            let asks = asks.unwrap_or_default();
+            let call = EngineCall::DeleteSession { session_id: session_id.clone(), asks, reply };
+            return self.call_engine(&session_id, call);
+        }
+        reply.settle(self.delete_here(&session_id));
+    }
+
+    /// Takes a session out of the journal and the list.
+    pub(in crate::app) fn delete_here(&mut self, session_id: &str) -> Result<DeleteSessionResult, WireError> {
         self.known(session_id)?;
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Delete);
         self.end_progress(session_id);
-        if let Ok(engine) = &self.engine {
-            engine.call(EngineCall::Forget { session_id: session_id.to_owned() });
-        }
+        self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         self.flush(session_id);
         self.journal()?.delete_session(session_id).map_err(|error| journal_failed(&error))?;
         self.drop_unwritten(session_id);
+        self.drop_artifacts(session_id);
+        if let Some(live) = self.live_mut(session_id) {
+            for reply in std::mem::take(&mut live.selecting) {
+                reply.refuse(WireError::unknown_session(session_id));
+            }
+        }
         self.sessions.remove(session_id);
         self.loaded.remove(session_id);
+        self.tab_session_gone(session_id);
         if self.active.as_deref() == Some(session_id) {
             self.active = None;
         }
@@ -195,6 +275,7 @@ impl App {
         if let Some(live) = self.live_mut(session_id) {
             live.attached = true;
         }
+        self.unmute(session_id);
         self.active = Some(session_id.to_owned());
         self.state_changed = true;
     }
@@ -212,10 +293,13 @@ impl App {
             .into_iter()
             .map(|session| {
                 let asks = session.live.as_ref().map_or(0, |live| live.asks.len() as u64);
-                let status = match (session.record.open_turn, asks) {
-                    (None, _) => "idle",
-                    (Some(_), 0) => "running",
-                    (Some(_), _) => "waiting",
+                let held = session.record.held.as_ref();
+                let over = held.filter(|held| held.over.is_some()).and_then(|held| held.status.as_deref());
+                let status = match (over, session.record.open_turn, asks) {
+                    (Some(over), ..) => over,
+                    (None, None, 0) => "idle",
+                    (None, Some(_), 0) => "running",
+                    (None, _, _) => "waiting",
                 };
                 SessionSummary {
                     session_id: session.record.session_id.clone(),
@@ -223,6 +307,7 @@ impl App {
                     status: Some(status.to_owned()),
                     updated_at: Some(session.record.updated_at),
                     seq: session.live.as_ref().map(|live| live.head),
+                    agent: held.and_then(|held| held.agent.clone()),
                     pending_permission_count: (asks > 0).then_some(asks),
                 }
             })

@@ -20,6 +20,8 @@ pub struct PermissionAsk {
     pub options: Vec<PermissionOption>,
     /// The rule that "allow_rule" would save, shown before it is saved.
     pub rule: Option<PermissionRule>,
+    /// What the user is asked to fill in.
+    pub input: Option<InputForm>,
     /// Everything the answer covers (command, patch, directory …); its digest is what was shown.
     pub subject: Value,
 }
@@ -39,10 +41,30 @@ pub struct Permission {
     /// The rule that "allow_rule" would save.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<PermissionRule>,
+    /// What the user is asked to fill in; an allowing answer carries it as `content`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputForm>,
     /// Milliseconds since the Unix epoch after which the ask counts as denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
 }
+
+/// A form, or a page to visit, that an engine asks for (ACP elicitation).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InputForm {
+    /// What the engine says about it.
+    pub message: String,
+    /// JSON Schema of a flat object, for a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// Address to visit, for a page; it is never opened unasked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// The option of our own engine that saves its rule for the workspace, not for the session only.
+pub const ALLOW_IN_WORKSPACE: &str = "allow_rule_workspace";
 
 /// One answer that can be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,10 +4,12 @@
 //! itself: the loop does, once.
 
 mod ask;
+mod narrow;
 mod rule;
 
 pub use ask::{
-    Decision, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
-    PermissionStatus, RuleScope, digest_of,
+    ALLOW_IN_WORKSPACE, Decision, InputForm, Permission, PermissionAsk, PermissionOption,
+    PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope, digest_of,
 };
+pub use narrow::{RuleRefusal, narrowed};
 pub use rule::rule_allows;

@@ -6,6 +6,9 @@ use super::ask::PermissionRule;
 
 /// True when one of the saved rules covers an ask whose own rule would be `asked`. Patterns are compared whole: a
 /// saved `cargo test` does not cover `cargo test && rm -r x`, because that ask's pattern is the longer text.
+///
+/// Only for engines whose patterns begin with the tool's name. An engine that holds its sessions has categories beside the
+/// patterns, which a rule of ours does not keep; it applies its own rules, and the loop does not come here for it.
 pub fn rule_allows(saved: &[PermissionRule], asked: Option<&PermissionRule>) -> bool {
     asked.is_some_and(|asked| saved.iter().any(|rule| rule.pattern == asked.pattern))
 }

@@ -1,9 +1,11 @@
-//! What leaves and when: batches of events for an editor, prompts for an engine.
+//! What leaves and when: batches of events for an editor, prompts for an engine; and whether what came is whole.
 //!
 //! Never reads a clock: every call is told the time. Tests: beside each file.
 
 pub mod batch;
+pub mod continuity;
 pub mod queue;
 
 pub use batch::{Batch, Batcher, Verdict};
+pub use continuity::{Continuity, ResumedLink, Resumption, Step};
 pub use queue::{PromptQueue, QueueRefusal, QueuedPrompt};

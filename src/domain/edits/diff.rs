@@ -6,8 +6,9 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use imara_diff::InternedInput;
 
+use super::changes::{Change, changes};
 use crate::domain::wire::desktop::PatchHunk;
 
 /// Lines of context around a change.
@@ -28,20 +29,30 @@ pub struct TextDiff {
 /// Compares two texts of the file `path`. `old` is `None` for a file that does not exist yet.
 pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
     let input = InternedInput::new(old.unwrap_or(""), new);
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_lines(&input);
+    let hunks = hunks(&input, &changes(&input).changes);
+    let mut unified = String::new();
+    if !hunks.is_empty() {
+        file_header(&mut unified, path, old.is_some(), true);
+        for hunk in &hunks {
+            write_hunk(&mut unified, hunk);
+        }
+    }
+    TextDiff { unified, hunks }
+}
 
+/// The hunks of these changes: each with its context, and near ones together.
+pub(super) fn hunks(input: &InternedInput<&str>, changes: &[Change]) -> Vec<PatchHunk> {
     let (before_len, after_len) = (input.before.len() as u32, input.after.len() as u32);
     let mut hunks = Vec::new();
-    let mut group: Vec<(Range<u32>, Range<u32>)> = Vec::new();
+    let mut group: Vec<Change> = Vec::new();
     let mut groups = Vec::new();
-    for hunk in diff.hunks() {
+    for (before, after) in changes {
         if let Some((last, _)) = group.last()
-            && hunk.before.start - last.end > 2 * CONTEXT
+            && before.start - last.end > 2 * CONTEXT
         {
             groups.push(std::mem::take(&mut group));
         }
-        group.push((hunk.before, hunk.after));
+        group.push((before.clone(), after.clone()));
     }
     groups.extend((!group.is_empty()).then_some(group));
 
@@ -80,25 +91,27 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
             content,
         });
     }
+    hunks
+}
 
-    let mut unified = String::new();
-    if !hunks.is_empty() {
-        match old {
-            Some(_) => header(&mut unified, "---", "a/", path),
-            None => unified.push_str("--- /dev/null\n"),
-        }
-        header(&mut unified, "+++", "b/", path);
-        for hunk in &hunks {
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                unified,
-                "@@ -{},{} +{},{} @@",
-                hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
-            );
-            unified.push_str(&hunk.content);
+/// The two lines that name the file, each side `/dev/null` where there is none.
+pub(super) fn file_header(into: &mut String, path: &str, is_before: bool, is_after: bool) {
+    for (mark, side, is_there) in [("---", "a/", is_before), ("+++", "b/", is_after)] {
+        if is_there {
+            header(into, mark, side, path);
+        } else {
+            into.push_str(mark);
+            into.push_str(" /dev/null\n");
         }
     }
-    TextDiff { unified, hunks }
+}
+
+/// One hunk with its `@@` line.
+pub(super) fn write_hunk(into: &mut String, hunk: &PatchHunk) {
+    // Writing to a String cannot fail.
+    let _ =
+        writeln!(into, "@@ -{},{} +{},{} @@", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines);
+    into.push_str(&hunk.content);
 }
 
 /// An empty range is named by the line before it, as every diff tool does.

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::approval::{
-    PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
+    ALLOW_IN_WORKSPACE, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
 };
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
@@ -126,6 +126,11 @@ fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     let mut options = vec![option("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
     if pattern.is_some() {
         options.push(option("allow_rule", "Allow for this session", PermissionOptionKind::AllowRule));
+        options.push(option(
+            ALLOW_IN_WORKSPACE,
+            "Always allow in this workspace",
+            PermissionOptionKind::AllowRule,
+        ));
     }
     options.push(option("deny", "Deny", PermissionOptionKind::Deny));
     PermissionAsk {
@@ -133,6 +138,7 @@ fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
         title,
         options,
         rule: pattern.map(|pattern| PermissionRule { pattern, scope: RuleScope::Session }),
+        input: None,
         subject: Value::Object(payload.clone()),
     }
 }
@@ -184,7 +190,7 @@ mod tests {
             kind: kind.to_owned(),
             turn: Some(3),
             ts: Some(1_000),
-            payload: payload.as_object().cloned().unwrap_or_default(),
+            payload: payload.as_object().cloned().unwrap_or_default().into(),
             repaired: true,
         }
     }
@@ -287,7 +293,7 @@ mod tests {
             let out = normalized(kind, payload.clone());
             assert_eq!(out.event.class, EventClass::UnknownEvent, "{kind}");
             assert_eq!(out.event.pane, [Pane::Debug]);
-            assert_eq!(Value::Object(out.event.payload), payload);
+            assert_eq!(Value::Object(out.event.payload.into()), payload);
             assert_eq!(out.ask, None);
         }
     }
@@ -305,12 +311,18 @@ mod tests {
                 options: vec![
                     option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
                     option("allow_rule", "Allow for this session", PermissionOptionKind::AllowRule),
+                    option(
+                        ALLOW_IN_WORKSPACE,
+                        "Always allow in this workspace",
+                        PermissionOptionKind::AllowRule
+                    ),
                     option("deny", "Deny", PermissionOptionKind::Deny),
                 ],
                 rule: Some(PermissionRule {
                     pattern: "run: cargo test && rm x (in core)".into(),
                     scope: RuleScope::Session
                 }),
+                input: None,
                 subject: payload,
             }
         );

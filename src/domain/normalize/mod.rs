@@ -3,6 +3,10 @@
 //! Owns class, panes and, where an engine asks, what is asked. Never changes an id, the order or a payload: what it has
 //! no word for stays whole as `unknown_event`. Tests: beside each table.
 
+mod acp;
+mod acp_asks;
+mod breadboard;
+mod breadboard_asks;
 mod desktop;
 
 use crate::domain::approval::PermissionAsk;
@@ -13,6 +17,10 @@ use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent, Origin, Pan
 pub enum Dialect {
     /// Seed 002: the embedded engine and every desktop host.
     Desktop,
+    /// Seed 003: the BreadBoard engine.
+    Breadboard,
+    /// Agent Client Protocol, version 1: `type` is the `sessionUpdate`, or the method.
+    Acp,
 }
 
 /// One event with its class, and what it asks.
@@ -24,12 +32,24 @@ pub struct Normalized {
     pub ask: Option<PermissionAsk>,
 }
 
+/// The class and the panes of a type of the BreadBoard engine, in any of its spellings.
+pub fn breadboard_row(kind: &str) -> (EventClass, &'static [Pane]) {
+    breadboard::row(kind)
+}
+
 /// Gives an event its class and panes. Total: an event without a word becomes `unknown_event` in `debug`.
 pub fn normalize(dialect: Dialect, event: EngineEvent) -> Normalized {
     let (class, panes, ask) = match dialect {
         Dialect::Desktop => desktop::classify(&event),
+        Dialect::Breadboard => breadboard::classify(&event),
+        Dialect::Acp => acp::classify(&event),
     };
-    Normalized { event: classed(event, class, panes), ask }
+    let mut event = classed(event, class, panes);
+    if dialect == Dialect::Acp {
+        // The protocol has no resume token; an ask has taken what stood here.
+        event.id.clear();
+    }
+    Normalized { event, ask }
 }
 
 fn classed(event: EngineEvent, class: EventClass, panes: &[Pane]) -> NormalizedEvent {

@@ -3,6 +3,8 @@
 //!
 //! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
+pub mod command;
+pub mod engine_prompt;
 pub mod environment;
 pub mod path;
 pub mod provider;

@@ -58,6 +58,11 @@ impl Redactor {
         self.spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.finder.needle().len()));
     }
 
+    /// Whether there is anything to hide.
+    pub fn knows_any(&self) -> bool {
+        !self.spellings.is_empty()
+    }
+
     /// The bytes with `[redacted]` for every secret. Secrets that overlap are hidden together, so that no end of one
     /// stays behind.
     pub fn scrub<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
@@ -105,8 +110,21 @@ impl Redactor {
     }
 }
 
-/// Raw; in a JSON string; the same with `/` escaped, as some writers do; the same with ASCII only.
+/// Every spelling, and each once more inside of a JSON string: the arguments of a tool are JSON as text. Most secrets need no
+/// escapes, and then there is one spelling.
 fn spellings(secret: &str) -> Vec<String> {
+    let mut all = written(secret);
+    let nested: Vec<String> = all.iter().flat_map(|text| written(text)).collect();
+    for text in nested {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
+}
+
+/// Raw; in a JSON string; the same with `/` escaped, as some writers do; the same with ASCII only.
+fn written(secret: &str) -> Vec<String> {
     let quoted = serde_json::Value::String(secret.to_owned()).to_string();
     let json = quoted[1..quoted.len() - 1].to_owned();
     let slashes = json.replace('/', "\\/");
@@ -152,6 +170,14 @@ mod tests {
         assert_eq!(scrubbed(&[secret], r#""a\"b\\c\/dé""#), "\"[redacted]\"");
         assert_eq!(scrubbed(&[secret], r#""a\"b\\c/d\u00e9""#), "\"[redacted]\"");
         assert_eq!(scrubbed(&[secret], secret), "[redacted]");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_in_json_inside_of_json() {
+        let secret = "a\"b\\c/dé";
+        let inner = serde_json::to_string(&[secret]).unwrap();
+        let outer = serde_json::to_string(&[inner]).unwrap();
+        assert_eq!(scrubbed(&[secret], &outer), r#"["[\"[redacted]\"]"]"#);
     }
 
     #[test]

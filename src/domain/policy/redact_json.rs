@@ -50,6 +50,13 @@ impl Redactor {
         }
     }
 
+    /// The name of a type: like a string, unless it is made of letters and dots only.
+    pub fn scrub_name(&self, name: &mut String) {
+        if !name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')) {
+            self.scrub_text(name);
+        }
+    }
+
     /// The same for the fields of an object.
     pub fn scrub_map(&self, map: &mut Map<String, Value>) {
         let spoiled = map.keys().any(|key| self.spoils(key));

@@ -171,6 +171,9 @@ pub enum BlockBody {
         /// `seq` of the event with the whole result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result_seq: Option<u64>,
+        /// Path of the file with the whole result, for `bb/downloadArtifact`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        artifact: Option<String>,
     },
     /// An approval card.
     Permission {

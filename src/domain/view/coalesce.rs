@@ -3,22 +3,31 @@
 //! Never drops a change that a client could see the lack of: applying the result gives the same view, whatever blocks the
 //! view held before. Proved for random changes in `tests/reducers.rs`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::block::{Change, ChangeOp, Lane};
 
 /// The same effect in fewer changes. Blocks keep the places that their first `put` gave them.
 pub fn coalesce(changes: Vec<Change>) -> Vec<Change> {
     let mut kept: Vec<Option<Change>> = Vec::with_capacity(changes.len());
-    let mut last: HashMap<(Lane, String), usize> = HashMap::new();
+    // Where the last change of each block stands in `kept`.
+    let mut last: BTreeMap<Lane, HashMap<String, usize>> = BTreeMap::new();
     for change in changes {
-        let key = (change.lane, change.id.clone());
-        let before = last.get(&key).copied();
-        if let Some(earlier) = before.and_then(|at| kept[at].as_mut())
-            && merge(earlier, &change)
-        {
-            continue;
-        }
+        // A text that streams changes one block again and again: most changes are about the block of the one before.
+        let newest = kept.last().and_then(Option::as_ref);
+        let again = newest.is_some_and(|newest| newest.lane == change.lane && newest.id == change.id);
+        let before = if again {
+            Some(kept.len() - 1)
+        } else {
+            last.get(&change.lane).and_then(|last| last.get(&change.id)).copied()
+        };
+        let change = match before.and_then(|at| kept[at].as_mut()) {
+            Some(earlier) => match merge(earlier, change) {
+                Some(change) => change,
+                None => continue,
+            },
+            None => change,
+        };
         // A put or a remove makes an append before it pointless; a remove also a put.
         let replaces = match (before.and_then(|at| kept[at].as_ref()).map(|earlier| earlier.op), change.op) {
             (Some(ChangeOp::Append), ChangeOp::Put | ChangeOp::Remove) => true,
@@ -29,33 +38,33 @@ pub fn coalesce(changes: Vec<Change>) -> Vec<Change> {
         if replaces && let Some(at) = before {
             kept[at] = None;
         }
-        last.insert(key, kept.len());
+        last.entry(change.lane).or_default().insert(change.id.clone(), kept.len());
         kept.push(Some(change));
     }
     kept.into_iter().flatten().collect()
 }
 
-/// Takes `later` into `earlier`, where that means the same. `false`: it does not.
-fn merge(earlier: &mut Change, later: &Change) -> bool {
+/// Takes `later` into `earlier` and gives nothing back; gives `later` back where that would mean something else.
+fn merge(earlier: &mut Change, later: Change) -> Option<Change> {
     match (earlier.op, later.op) {
         (ChangeOp::Append, ChangeOp::Append) => {
             let more = later.text.as_deref().unwrap_or_default();
             earlier.text.get_or_insert_default().push_str(more);
-            true
+            None
         }
         (ChangeOp::Put, ChangeOp::Append) => {
             if let Some(block) = &mut earlier.block {
                 block.append_text(later.text.as_deref().unwrap_or_default());
             }
-            true
+            None
         }
         (ChangeOp::Put, ChangeOp::Put) => {
-            earlier.block.clone_from(&later.block);
-            true
+            earlier.block = later.block;
+            None
         }
         (ChangeOp::Append | ChangeOp::Put, ChangeOp::Remove)
         | (ChangeOp::Append, ChangeOp::Put)
-        | (ChangeOp::Remove, ChangeOp::Put | ChangeOp::Append | ChangeOp::Remove) => false,
+        | (ChangeOp::Remove, ChangeOp::Put | ChangeOp::Append | ChangeOp::Remove) => Some(later),
     }
 }
 

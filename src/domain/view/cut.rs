@@ -13,6 +13,13 @@ pub(super) fn start_of(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
+/// The longest end of `text` that has at most `max` bytes and begins between two characters.
+pub(super) fn end_of(text: &str, max: usize) -> &str {
+    let from = text.len().saturating_sub(max);
+    let from = (from..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    &text[from..]
+}
+
 /// `text`, or its start and `…`.
 pub(super) fn line(text: &str, max: usize) -> String {
     let start = start_of(text, max);
@@ -36,6 +43,7 @@ mod tests {
         assert_eq!(start_of("aé", 3), "aé");
         assert_eq!(line("ééé", 3), "é…");
         assert_eq!(start_of("é", 0), "");
+        assert_eq!((end_of("éa", 2), end_of("éa", 3), end_of("é", 0)), ("a", "éa", ""));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Length and hash of text that came in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Fingerprint {
+pub struct Fingerprint {
     /// Bytes so far.
     pub(super) bytes: u64,
     hash: u64,
@@ -21,14 +21,14 @@ impl Default for Fingerprint {
 
 impl Fingerprint {
     /// Of a whole text.
-    pub(super) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         let mut print = Self::default();
         print.feed(text);
         print
     }
 
     /// Adds a piece.
-    pub(super) fn feed(&mut self, piece: &str) {
+    pub fn feed(&mut self, piece: &str) {
         self.bytes += piece.len() as u64;
         for byte in piece.bytes() {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -36,7 +36,7 @@ impl Fingerprint {
     }
 
     /// What follows this text in `whole`, when `whole` starts with it.
-    pub(super) fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
+    pub fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
         let (start, rest) = whole.split_at_checked(usize::try_from(self.bytes).ok()?)?;
         (Self::of(start) == *self).then_some(rest)
     }

@@ -3,16 +3,28 @@
 //! Owns the reducers, live and on replay alike. Never reads a clock or the journal. Tests: beside each file, and the
 //! laws in `tests/fixtures/reducers` and `tests/fixtures/client`.
 
+mod agent_lane;
+mod agent_texts;
+mod agent_tools;
 mod block;
 mod change;
+mod checkpoints;
 mod coalesce;
 mod cut;
 mod debug_lane;
+mod facts;
 mod fingerprint;
+mod messages;
+mod open_text;
 mod pages;
 mod patch_block;
+mod plans;
+mod prompts;
 mod reducer;
 mod run_lane;
+mod run_notices;
+mod run_summary;
+mod tasks_lane;
 mod tool_blocks;
 mod transcript;
 
@@ -22,5 +34,7 @@ pub use block::{
 };
 pub use change::apply_changes;
 pub use coalesce::coalesce;
+pub use fingerprint::Fingerprint;
 pub use pages::{DirtyBlocks, Stored};
+pub use patch_block::patch_block_id;
 pub use reducer::ViewState;

@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{Block, Change, ChangeOp, Lane};
+use super::block::{Block, BlockBody, Change, ChangeOp, Lane};
+
+/// About what the names, the numbers and the punctuation of a block come to in JSON.
+const NAMES: usize = 160;
 
 /// Gives a block of an earlier checkpoint with its place.
 pub type Stored<'a> = dyn FnMut(Lane, &str) -> Option<(u64, Block)> + 'a;
@@ -20,7 +23,7 @@ pub struct DirtyBlocks {
     #[serde(skip)]
     blocks: BTreeMap<(Lane, u64), Dirty>,
     #[serde(skip)]
-    places: HashMap<Lane, HashMap<String, u64>>,
+    places: BTreeMap<Lane, HashMap<String, u64>>,
     #[serde(skip)]
     bytes: usize,
 }
@@ -32,6 +35,11 @@ struct Dirty {
 }
 
 impl DirtyBlocks {
+    /// Nothing changed yet; the next block of each lane takes the place given here.
+    pub fn after(next_ord: BTreeMap<Lane, u64>) -> Self {
+        Self { next_ord, ..Self::default() }
+    }
+
     /// Takes in changes as a client does. `stored` gives a block of an earlier checkpoint with its place; it is asked once a
     /// block and checkpoint.
     pub fn absorb(&mut self, changes: &[Change], stored: &mut Stored<'_>) {
@@ -54,14 +62,15 @@ impl DirtyBlocks {
                 }
                 ChangeOp::Append => {
                     let text = change.text.as_deref().unwrap_or_default();
-                    if known.is_none()
-                        && let Some((ord, block)) = stored(change.lane, &change.id)
-                    {
-                        self.set(change.lane, ord, &change.id, Some(block));
-                    }
-                    let dirty = self
-                        .place(change.lane, &change.id)
-                        .and_then(|ord| self.blocks.get_mut(&(change.lane, ord)));
+                    let ord = match known {
+                        Some(ord) => ord,
+                        None => {
+                            let Some((ord, block)) = stored(change.lane, &change.id) else { continue };
+                            self.set(change.lane, ord, &change.id, Some(block));
+                            ord
+                        }
+                    };
+                    let dirty = self.blocks.get_mut(&(change.lane, ord));
                     if let Some(block) = dirty.and_then(|dirty| dirty.block.as_mut())
                         && block.append_text(text)
                     {
@@ -151,7 +160,7 @@ impl DirtyBlocks {
         self.blocks.is_empty()
     }
 
-    /// Bytes of text and JSON that went into the changed blocks; an upper bound, for deciding on a checkpoint.
+    /// About the bytes that went into the changed blocks, those that were replaced included; for deciding on a checkpoint.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -175,15 +184,64 @@ impl DirtyBlocks {
     }
 
     fn set(&mut self, lane: Lane, ord: u64, id: &str, block: Option<Block>) {
-        if let Some(old) = self.place(lane, id).filter(|old| *old != ord) {
+        self.bytes += block.as_ref().map_or(64, weight);
+        let old = self.place(lane, id);
+        // In its place again, as nearly always: its id and its place are known.
+        if old == Some(ord)
+            && let Some(dirty) = self.blocks.get_mut(&(lane, ord))
+        {
+            dirty.block = block;
+            return;
+        }
+        if let Some(old) = old {
             self.blocks.remove(&(lane, old));
         }
-        self.bytes += block.as_ref().map_or(64, weight);
         self.blocks.insert((lane, ord), Dirty { id: id.to_owned(), block });
         self.places.entry(lane).or_default().insert(id.to_owned(), ord);
     }
 }
 
+/// About the bytes of a block's JSON. Of what comes with nearly every event only the texts are counted: to make JSON of it
+/// would cost more than everything else that is done with it.
 fn weight(block: &Block) -> usize {
-    serde_json::to_vec(block).map_or(0, |json| json.len())
+    let texts = match &block.body {
+        BlockBody::Assistant { text, .. } | BlockBody::Reasoning { text, .. } => text.len(),
+        BlockBody::Unknown { kind, preview } => kind.len() + preview.len(),
+        BlockBody::Tool { name, title, input, preview, artifact, .. } => {
+            let texts = [Some(name), title.as_ref(), preview.as_ref(), artifact.as_ref()];
+            texts.into_iter().flatten().map(String::len).sum::<usize>() + input.as_ref().map_or(0, json_bytes)
+        }
+        BlockBody::User { .. }
+        | BlockBody::Permission { .. }
+        | BlockBody::Plan { .. }
+        | BlockBody::Patch { .. }
+        | BlockBody::Command { .. }
+        | BlockBody::Task { .. }
+        | BlockBody::Checkpoint { .. }
+        | BlockBody::Link { .. }
+        | BlockBody::Summary { .. }
+        | BlockBody::Notice { .. } => return json_bytes(block),
+    };
+    NAMES + block.id.len() + texts
+}
+
+fn json_bytes(value: &impl Serialize) -> usize {
+    let mut counted = Counted(0);
+    // Counting takes everything.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
+
+/// Counts the bytes of a text that nobody keeps.
+struct Counted(usize);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -6,11 +6,17 @@ use serde_json::{Map, Value};
 
 use super::block::{BlockBody, PatchFileSummary};
 use super::cut;
+use super::fingerprint::key;
 
 /// A diff longer than this is read in the diff view, not in a transcript.
 const DIFF: usize = 16 * 1024;
 const RATIONALE: usize = 4 * 1024;
 const PATH: usize = 4 * 1024;
+
+/// Id of the block of a patch, in the lane of the chat.
+pub fn patch_block_id(patch_id: &str) -> String {
+    format!("patch-{}", key(patch_id))
+}
 
 /// The body of the block of one `patch.proposed` message.
 pub(super) fn body(payload: &Map<String, Value>) -> BlockBody {

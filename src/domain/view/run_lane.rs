@@ -1,6 +1,7 @@
-//! The run lane: how turns end, what failed, how a search goes.
+//! The run lane: how turns end, what failed, how a search goes, where logs are.
 //!
-//! Never holds state: what it replaces it names by turn.
+//! Never holds state: what it replaces it names by turn or by its own name. The end of a run that takes several events:
+//! `run_summary`.
 
 use serde_json::{Map, Value};
 
@@ -9,11 +10,15 @@ use super::cut;
 use super::fingerprint::key;
 use super::reducer::TurnName;
 use crate::domain::event::{LocalKind, Origin, SessionEvent};
+use crate::domain::wire::breadboard_words::is;
 
 /// One sentence; what is longer belongs in a log.
 const SENTENCE: usize = 4 * 1024;
 /// JSON of the engine's counts; more than that is not counts.
 const DETAILS: usize = 4 * 1024;
+/// A link that is longer leads nowhere.
+const LINK: usize = 2 * 1024;
+const LABEL: usize = 200;
 
 /// The summary of a turn. A second end of the same turn replaces it.
 pub(super) fn summary(event: &SessionEvent, turn: TurnName) -> Block {
@@ -56,9 +61,54 @@ pub(super) fn retrieval(event: &SessionEvent, turn: TurnName) -> Block {
     }
 }
 
+/// A link to a log or an artifact (R003-50): one row a target.
+pub(super) fn link(event: &SessionEvent) -> Option<Block> {
+    let url =
+        text(&event.payload, "url").or_else(|| text(&event.payload, "uri")).filter(|url| !url.is_empty())?;
+    let uri = target(url);
+    let label = ["label", "title", "name"].into_iter().find_map(|name| text(&event.payload, name));
+    let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
+    let label = label.map_or_else(|| format!("Log {last}"), str::to_owned);
+    Some(Block {
+        id: format!("link-{}", key(url)),
+        turn: event.turn,
+        seq: event.seq,
+        body: BlockBody::Link { uri: cut::line(uri, LINK), label: cut::line(&label, LABEL) },
+    })
+}
+
+/// Where a URL of the engine leads. Its file URLs put the first directory of a relative path where a host belongs; such a
+/// one is said as the path it is, so that nobody opens a place that it does not mean.
+fn target(url: &str) -> &str {
+    match url.strip_prefix("file://") {
+        Some(path) if path.starts_with('/') || path.starts_with("localhost/") => url,
+        Some(path) => path,
+        None => url,
+    }
+}
+
+/// Whether this end of a turn is ours and says that the turn failed.
+pub(super) fn is_failure(event: &SessionEvent) -> bool {
+    event.kind == LocalKind::TurnEnd.as_str() && text(&event.payload, "reason") == Some("failed")
+}
+
+/// Whether events are missing here; that says nothing of the turn.
+pub(super) fn is_gap(event: &SessionEvent) -> bool {
+    event.kind == LocalKind::Gap.as_str() || is(&event.kind, "stream_gap")
+}
+
 /// What failed or is missing.
 pub(super) fn failure(event: &SessionEvent) -> Block {
     let payload = &event.payload;
+    if is(&event.kind, "stream_gap") {
+        let text = match text(payload, "reason").or_else(|| text(payload, "message")) {
+            Some(reason) => {
+                format!("Some events are missing here: {reason}. Rebuild the session to read them again.")
+            }
+            None => "Some events are missing here. Rebuild the session to read them again.".to_owned(),
+        };
+        return notice_block(event, NoticeLevel::Warning, &text);
+    }
     let said = payload
         .get("error")
         .and_then(Value::as_object)
@@ -83,8 +133,12 @@ pub(super) fn failure(event: &SessionEvent) -> Block {
     notice_block(event, NoticeLevel::Error, &sentence)
 }
 
-/// A sentence of the server.
+/// A sentence of the server, or a warning of the engine.
 pub(super) fn notice(event: &SessionEvent) -> Block {
+    if is(&event.kind, "warning") {
+        let said = text(&event.payload, "message").unwrap_or("The engine warns without saying of what.");
+        return notice_block(event, NoticeLevel::Warning, said);
+    }
     let level = match text(&event.payload, "level") {
         Some("error") => NoticeLevel::Error,
         Some("warning") => NoticeLevel::Warning,

@@ -1,35 +1,34 @@
 //! The transcript: prompts, answers, reasoning, plans, approval cards.
 //!
-//! Owns the open text blocks and the asks that wait. Never prints a text twice: the final message is compared with what
+//! Owns the one answer of a turn, the reasoning beside it, and the asks that wait. Never prints a text twice: the final message is compared with what
 //! was streamed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::block::{Block, BlockBody, Change, Lane, PlanStepView};
+use super::block::{Block, BlockBody, Change, Lane};
 use super::cut;
+use super::facts::{self, Plan, Speech};
 use super::fingerprint::Fingerprint;
+use super::messages::Messages;
+use super::open_text::{OpenText, Streaming, Voice};
+use super::plans::Plans;
+use super::prompts::{Echo, Prompts};
 use super::reducer::TurnName;
 use crate::domain::approval::{Permission, PermissionStatus};
-use crate::domain::event::SessionEvent;
+use crate::domain::event::{EventClass, Origin, SessionEvent};
 
-/// One answer of half a mebibyte is a book; past that a client pages the events.
-const ANSWER: usize = 512 * 1024;
-const REASONING: usize = 64 * 1024;
-const PROMPT: usize = 512 * 1024;
 /// Asks that wait at one time. When one more comes the oldest is forgotten here: its card then keeps saying "pending"; the
 /// ledger still knows it.
 const PENDING: usize = 64;
 /// JSON of one ask that is kept to show it settled. Of a longer one the settled card shows the start of its title; the card
 /// that waits always shows it whole.
 const ASK: usize = 16 * 1024;
-const PLAN_STEPS: usize = 200;
-const PLAN_FILES: usize = 50;
-const PLAN_TEXT: usize = 1024;
 const PHASE: usize = 40;
 
 /// What is open in the transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Transcript {
     /// Assistant blocks so far, in the whole session, because engines restart turn numbers.
     answers: u64,
@@ -45,18 +44,11 @@ pub(super) struct Transcript {
     closed: Fingerprint,
     /// The last closed block alone.
     last: Fingerprint,
-    /// Id and `seq` of this turn's plan.
-    plan: Option<(String, u64)>,
+    /// Messages of an engine that sends them by id, or each of them whole.
+    messages: Messages,
+    prompts: Prompts,
+    plans: Plans,
     pending: Vec<Pending>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct OpenText {
-    id: String,
-    turn: Option<u64>,
-    seq: u64,
-    text: String,
-    full: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,32 +56,51 @@ struct Pending {
     turn: Option<u64>,
     seq: u64,
     permission: Permission,
+    /// A task of the session asks, not its own run.
+    #[serde(default)]
+    nested: bool,
 }
 
 impl Transcript {
-    /// A prompt of the user.
+    /// A prompt of ours.
     pub(super) fn prompt(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        let ids = event.payload.get("attachmentIds").and_then(Value::as_array);
-        changes.push(Change::put(
-            Lane::Chat,
-            Block {
-                id: format!("u-{}", event.seq),
-                turn: event.turn,
-                seq: event.seq,
-                body: BlockBody::User {
-                    text: cut::line(text(&event.payload, "text").unwrap_or_default(), PROMPT),
-                    message_id: text(&event.payload, "messageId").map(str::to_owned),
-                    attachment_ids: ids
-                        .map(|ids| ids.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-                        .unwrap_or_default(),
-                },
-            },
-        ));
+        self.prompts.sent(event, changes);
+    }
+
+    /// Whose prompt the engine echoes.
+    pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
+        self.prompts.echo(said)
+    }
+
+    /// Whether these are the words of a prompt of ours that the engine has not echoed.
+    pub(super) fn waits_for(&self, said: &str) -> bool {
+        self.prompts.waits_for(said)
+    }
+
+    /// What the assistant says or thinks.
+    pub(super) fn speech(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
+        let reasons = event.class == EventClass::ReasoningStream;
+        let voice = if reasons { Voice::Reasoning } else { Voice::Answer };
+        match facts::speech(event) {
+            Speech::Token(piece) => self.token(event, turn, piece, changes),
+            Speech::Thinking { phase, message } => self.thinking(event, turn, (phase, message), changes),
+            Speech::Start { id } => self.messages.start(voice, id.as_deref(), changes),
+            Speech::Piece { id, text } => {
+                self.messages.piece(voice, id.as_deref(), &text, (event, turn), changes);
+            }
+            Speech::End { id } => self.messages.end(voice, id.as_deref(), changes),
+            Speech::Whole { id, text, .. } if reasons => {
+                self.messages.piece(voice, id.as_deref(), &text, (event, turn), changes);
+            }
+            Speech::Whole { id, text, again } => {
+                self.messages.whole(id.as_deref(), &text, again, (event, turn), changes);
+            }
+            Speech::Nothing => {}
+        }
     }
 
     /// A piece of the answer.
-    pub(super) fn token(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
-        let piece = text(&event.payload, "token").unwrap_or_default();
+    fn token(&mut self, event: &SessionEvent, turn: TurnName, piece: &str, changes: &mut Vec<Change>) {
         if piece.is_empty() {
             return;
         }
@@ -97,31 +108,16 @@ impl Transcript {
         self.streamed.feed(piece);
         match &mut self.answer {
             None => self.open_answer(event, turn, piece, changes),
-            Some(open) if open.full => {}
-            Some(open) => {
-                let fits = cut::start_of(piece, ANSWER - open.text.len());
-                open.text.push_str(fits);
-                if fits.len() == piece.len() {
-                    changes.push(Change::append(Lane::Chat, &open.id, piece));
-                } else {
-                    open.full = true;
-                    changes.push(Change::put(Lane::Chat, open.answer(Streaming::More)));
-                }
-            }
+            Some(open) => open.add_answer(piece, changes),
         }
     }
 
     fn open_answer(&mut self, event: &SessionEvent, turn: TurnName, whole: &str, changes: &mut Vec<Change>) {
-        let fits = cut::start_of(whole, ANSWER);
-        let open = OpenText {
-            id: format!("a-{}-{}", turn.label, self.answers),
-            turn: event.turn,
-            seq: event.seq,
-            text: fits.to_owned(),
-            full: fits.len() < whole.len(),
-        };
+        let id = format!("a-{}-{}", turn.label, self.answers);
+        let mut open = OpenText { id, turn: event.turn, seq: event.seq, text: String::new(), full: false };
+        open.set(whole);
         self.answers += 1;
-        changes.push(Change::put(Lane::Chat, open.answer(Streaming::More)));
+        changes.push(Change::put(Lane::Chat, open.block(Voice::Answer, Streaming::More)));
         self.answer = Some(open);
     }
 
@@ -143,11 +139,7 @@ impl Transcript {
                 changes.push(Change::remove(Lane::Chat, &open.id));
                 self.answer = None;
             }
-            Some(open) => {
-                let fits = cut::start_of(rest, ANSWER);
-                open.full = fits.len() < rest.len();
-                open.text = fits.to_owned();
-            }
+            Some(open) => open.set(rest),
             None if rest.is_empty() => {}
             None => self.open_answer(event, turn, rest, changes),
         }
@@ -156,58 +148,51 @@ impl Transcript {
 
     /// A piece of reasoning, or a line about what the agent is busy with. Reasoning text comes in pieces under the phase
     /// `planning`; every other message is a line of its own.
-    pub(super) fn thinking(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
-        let message = text(&event.payload, "message").unwrap_or_default();
+    fn thinking(
+        &mut self,
+        event: &SessionEvent,
+        turn: TurnName,
+        (phase, message): (&str, &str),
+        changes: &mut Vec<Change>,
+    ) {
         if message.is_empty() {
             return;
         }
-        let phase = text(&event.payload, "phase").unwrap_or_default();
         let on_own_line = phase != "planning" || self.phase != phase;
         self.phase = cut::line(phase, PHASE);
         let Some(open) = &mut self.reasoning else {
-            let fits = cut::line(message, REASONING);
-            let open = OpenText {
-                id: format!("r-{}-{}", turn.label, self.reasonings),
-                turn: event.turn,
-                seq: event.seq,
-                full: message.len() > REASONING,
-                text: fits,
-            };
+            let id = format!("r-{}-{}", turn.label, self.reasonings);
+            let mut open =
+                OpenText { id, turn: event.turn, seq: event.seq, text: String::new(), full: false };
+            open.set_reasoning(message);
             self.reasonings += 1;
-            changes.push(Change::put(Lane::Chat, open.reasoning(Streaming::More)));
+            changes.push(Change::put(Lane::Chat, open.block(Voice::Reasoning, Streaming::More)));
             self.reasoning = Some(open);
             return;
         };
-        if open.full {
-            return;
-        }
         let mut piece = if on_own_line && !open.text.ends_with('\n') { "\n" } else { "" }.to_owned();
         piece.push_str(message);
-        let room = REASONING.saturating_sub(open.text.len());
-        open.full = piece.len() > room;
-        let piece = cut::line(&piece, room);
-        open.text.push_str(&piece);
-        changes.push(Change::append(Lane::Chat, &open.id, piece));
+        open.add_reasoning(&piece, changes);
     }
 
-    /// A plan; a later one of the same turn replaces it.
-    pub(super) fn plan(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
-        let (id, seq) = self
-            .plan
-            .get_or_insert_with(|| (format!("plan-{}-{}", turn.label, turn.index), event.seq))
-            .clone();
-        let steps = event.payload.get("steps").and_then(Value::as_array);
-        let steps = steps.map(|steps| steps.iter().take(PLAN_STEPS).map(step).collect()).unwrap_or_default();
-        changes.push(Change::put(
-            Lane::Chat,
-            Block { id, turn: event.turn, seq, body: BlockBody::Plan { steps } },
-        ));
+    /// A plan or todo list.
+    pub(super) fn plan(
+        &mut self,
+        event: &SessionEvent,
+        turn: TurnName,
+        plan: Option<Plan>,
+        changes: &mut Vec<Change>,
+    ) {
+        if let Some(plan) = plan {
+            self.plans.show(event, turn, plan, changes);
+        }
     }
 
     /// The engine asks; the loop gave the ask its id.
     pub(super) fn ask(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
         let Some(permission) = &event.permission else { return };
-        let pending = Pending { turn: event.turn, seq: event.seq, permission: permission.clone() };
+        let nested = event.class == EventClass::TaskEvent;
+        let pending = Pending { turn: event.turn, seq: event.seq, permission: permission.clone(), nested };
         changes.push(Change::put(Lane::Chat, pending.card(PermissionStatus::Pending)));
         self.pending.retain(|other| other.permission.request_id != permission.request_id);
         if self.pending.len() >= PENDING {
@@ -216,34 +201,40 @@ impl Transcript {
         self.pending.push(Pending { permission: bounded(pending.permission), ..pending });
     }
 
-    /// An ask was settled.
-    pub(super) fn settled(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        let Some(id) = text(&event.payload, "requestId") else { return };
-        let Some(at) = self.pending.iter().position(|ask| ask.permission.request_id == id) else { return };
+    /// An ask was settled. `true`: the run may not do what it asked for.
+    pub(super) fn settled(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) -> bool {
+        // The engine's own word of it repeats its ids; the loop says which ask it meant.
+        let local = event.origin == Origin::Local;
+        let Some(id) = text(&event.payload, "requestId").filter(|_| local) else { return false };
+        let Some(at) = self.pending.iter().position(|ask| ask.permission.request_id == id) else {
+            return false;
+        };
         let status = event.payload.get("status").cloned().unwrap_or_default();
-        let Ok(status) = serde_json::from_value::<PermissionStatus>(status) else { return };
+        let Ok(status) = serde_json::from_value::<PermissionStatus>(status) else { return false };
         let pending = if status == PermissionStatus::Pending {
             self.pending[at].clone()
         } else {
             self.pending.remove(at)
         };
         changes.push(Change::put(Lane::Chat, pending.card(status)));
+        status == PermissionStatus::Denied && !pending.nested
     }
 
     /// What comes next stands below: the text that streams is closed, and more text opens a new block.
     pub(super) fn close_text(&mut self, changes: &mut Vec<Change>) {
         self.close_reasoning(changes);
+        self.messages.pause_all(changes);
         if let Some(open) = self.answer.take() {
             self.closed = self.streamed;
             self.last = Fingerprint::of(&open.text);
-            changes.push(Change::put(Lane::Chat, open.answer(Streaming::Done)));
+            changes.push(Change::put(Lane::Chat, open.block(Voice::Answer, Streaming::Done)));
         }
     }
 
     fn close_reasoning(&mut self, changes: &mut Vec<Change>) {
         if let Some(open) = self.reasoning.take() {
             self.phase.clear();
-            changes.push(Change::put(Lane::Chat, open.reasoning(Streaming::Done)));
+            changes.push(Change::put(Lane::Chat, open.block(Voice::Reasoning, Streaming::Done)));
         }
     }
 
@@ -252,31 +243,18 @@ impl Transcript {
         self.streamed = Fingerprint::default();
         self.closed = Fingerprint::default();
         self.last = Fingerprint::default();
-        self.plan = None;
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Streaming {
-    More,
-    Done,
-}
-
-impl OpenText {
-    fn answer(&self, streaming: Streaming) -> Block {
-        self.block(BlockBody::Assistant {
-            text: self.text.clone(),
-            streaming: streaming == Streaming::More,
-            truncated: self.full,
-        })
+        self.messages.forget();
     }
 
-    fn reasoning(&self, streaming: Streaming) -> Block {
-        self.block(BlockBody::Reasoning { text: self.text.clone(), streaming: streaming == Streaming::More })
+    /// A step of a run begins: its text stands in blocks of its own.
+    pub(super) fn begin_step(&mut self, changes: &mut Vec<Change>) {
+        self.close_text(changes);
+        self.messages.close_all(changes);
     }
 
-    fn block(&self, body: BlockBody) -> Block {
-        Block { id: self.id.clone(), turn: self.turn, seq: self.seq, body }
+    /// A turn ended.
+    pub(super) fn end_turn(&mut self) {
+        self.prompts.run_ended();
     }
 }
 
@@ -299,21 +277,6 @@ fn bounded(mut permission: Permission) -> Permission {
         permission.options.clear();
     }
     permission
-}
-
-fn step(step: &Value) -> PlanStepView {
-    let files = step.get("files_involved").and_then(Value::as_array);
-    let said = step.as_str().or_else(|| step.get("description").and_then(Value::as_str)).unwrap_or_default();
-    PlanStepView {
-        text: cut::line(said, PLAN_TEXT),
-        status: step.get("status").and_then(Value::as_str).map(|status| cut::line(status, PLAN_TEXT)),
-        files: files
-            .map(|files| {
-                let files = files.iter().take(PLAN_FILES).filter_map(Value::as_str);
-                files.map(|file| cut::line(file, PLAN_TEXT)).collect()
-            })
-            .unwrap_or_default(),
-    }
 }
 
 fn text<'a>(payload: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

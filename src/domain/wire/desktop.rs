@@ -317,6 +317,6 @@ impl ServerMessage {
             Some(Value::String(kind)) => kind,
             Some(_) | None => "unknown".to_owned(),
         };
-        EngineEvent { id: String::new(), kind, turn, ts: Some(ts), payload, repaired: false }
+        EngineEvent { id: String::new(), kind, turn, ts: Some(ts), payload: payload.into(), repaired: false }
     }
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
-use crate::app::ports::{Engine, EngineCall, EngineReport, Prompt};
+use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, Prompt};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::wire::desktop::{ModelInfo, ServerInfo, ServerMessage};
 use crate::host::models::{
@@ -140,6 +140,10 @@ impl Engine for EmbeddedEngine {
         capabilities()
     }
 
+    fn ways(&self) -> EngineWays {
+        EngineWays::default()
+    }
+
     fn call(&self, call: EngineCall) {
         let shared = &self.shared;
         match call {
@@ -178,6 +182,22 @@ impl Engine for EmbeddedEngine {
                 shared.state().sessions.remove(&session_id);
             }
             EngineCall::ListModels { reply } => shared.list_models(reply),
+            EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
+            call @ (EngineCall::MakeSession { .. }
+            | EngineCall::ListSessions { .. }
+            | EngineCall::DeleteSession { .. }
+            | EngineCall::Attach { .. }
+            | EngineCall::Decide { .. }
+            | EngineCall::Command { .. }
+            | EngineCall::ListFiles { .. }
+            | EngineCall::ReadFile { .. }
+            | EngineCall::Download { .. }
+            | EngineCall::RestartAgent { .. }
+            | EngineCall::SessionInfo { .. }
+            | EngineCall::Rebuild { .. }) => call.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "The embedded engine cannot do this; choose the `breadboard` engine for it.",
+            )),
         }
     }
 }
@@ -279,7 +299,8 @@ impl Shared {
 
     async fn ended(&self, session_id: String, turn: u64, failure: Option<String>) {
         // A closed channel means that the loop is gone, and nobody is left to hear.
-        let _ = self.reports.send(EngineReport::TurnEnded { session_id, turn, failure }).await;
+        let _ =
+            self.reports.send(EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }).await;
     }
 
     async fn request(

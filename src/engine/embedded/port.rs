@@ -61,7 +61,7 @@ impl TurnPort for SessionPort {
         }
         Box::pin(async move {
             let event = message.into_event(Some(self.turn), (self.shared.now_ms)());
-            let report = EngineReport::Said { session_id: self.session_id.clone(), event };
+            let report = EngineReport::Said { session_id: self.session_id.clone(), event, cursor: None };
             // A closed channel means that the loop is gone, and nobody is left to hear.
             let _ = self.shared.reports.send(report).await;
         })

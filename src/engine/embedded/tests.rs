@@ -69,6 +69,7 @@ impl Bench {
             engine_request_id: request.payload["request_id"].as_str().unwrap().to_owned(),
             option_id: "any".to_owned(),
             allowed,
+            content: None,
         });
     }
 
@@ -76,7 +77,7 @@ impl Bench {
     async fn event(&mut self, kind: &str) -> EngineEvent {
         loop {
             match self.reports.recv().await.unwrap() {
-                EngineReport::Said { session_id, event } if event.kind == kind => {
+                EngineReport::Said { session_id, event, .. } if event.kind == kind => {
                     assert_eq!(session_id, "s");
                     return event;
                 }
@@ -92,11 +93,11 @@ impl Bench {
         loop {
             match self.reports.recv().await.unwrap() {
                 EngineReport::Said { event, .. } => events.push(event),
-                EngineReport::TurnEnded { session_id, turn, failure } => {
+                EngineReport::TurnEnded { session_id, turn, failure, cancelled: false } => {
                     assert_eq!(session_id, "s");
                     return (events, turn, failure);
                 }
-                EngineReport::Wants { want, .. } => panic!("not asked for: {want:?}"),
+                other => panic!("not asked for: {other:?}"),
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::aside::beside;
-use super::super::database::{APPLICATION_ID, suspect_marker};
+use super::super::database::{APPLICATION_ID, SCHEMA_VERSION, suspect_marker};
 use super::{batch, events, journal};
 use crate::app::ports::{BatchRow, Commit, Journal, JournalError};
 
@@ -161,7 +161,7 @@ fn a_file_of_a_newer_version_is_set_aside_with_its_log() {
     let directory = tempfile::tempdir().unwrap();
     let (file, epoch) = closed(directory.path(), 3);
     let newer = rusqlite::Connection::open(&file).unwrap();
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     newer.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
     drop(newer);
     let bytes = std::fs::read(&file).unwrap();

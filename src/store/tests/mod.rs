@@ -3,7 +3,9 @@
 mod damage;
 mod kill;
 mod limit;
+mod migration;
 mod model;
+mod retention;
 mod round_trip;
 mod slots;
 

@@ -2,7 +2,7 @@
 
 use super::super::journal::{BATCHES, BLOCKS};
 use super::{batch, block_row, events, journal, session_row};
-use crate::app::ports::{BlockRow, Commit, Journal, JournalError, LedgerRow};
+use crate::app::ports::{BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, TabRow};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::view::Lane;
 
@@ -44,6 +44,8 @@ fn one_commit_writes_all_of_it_and_a_reopened_file_still_has_it() {
         view: Some((3, b"state".to_vec())),
         ledger: vec![ask("p", PermissionStatus::Pending), ask("d", PermissionStatus::Denied)],
         prompts: vec![("m".into(), b"{}".to_vec())],
+        cursor: Some(EngineCursor { seq: 9, id: "nine".into() }),
+        tabs: vec![tab("t", Some("one")), tab("u", Some("two"))],
     };
     first.commit(&commit).unwrap();
     let epoch = first.epoch().to_owned();
@@ -61,8 +63,24 @@ fn one_commit_writes_all_of_it_and_a_reopened_file_still_has_it() {
     assert_eq!(again.ask("s", "d"), Ok(Some(ask("d", PermissionStatus::Denied))));
     assert_eq!(again.pending_asks("s"), Ok(vec![ask("p", PermissionStatus::Pending)]));
     assert_eq!(again.prompt("s", "m"), Ok(Some(b"{}".to_vec())));
+    assert_eq!(again.cursor("s"), Ok(Some(EngineCursor { seq: 9, id: "nine".into() })));
     again.commit(&events(4, 4)).unwrap();
     assert_eq!(again.head("s"), Ok(4));
+    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("one")), tab("u", Some("two"))]));
+    assert_eq!(again.tabs("another"), Ok(vec![]));
+    let changed = vec![tab("t", Some("three")), tab("u", None)];
+    again.commit(&Commit { tabs: changed, ..Commit::default() }).unwrap();
+    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("three"))]));
+    again.delete_session("s").unwrap();
+    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("three"))]));
+}
+
+fn tab(tab_id: &str, record: Option<&str>) -> TabRow {
+    TabRow {
+        tab_id: tab_id.into(),
+        workspace: "w".into(),
+        record: record.map(|record| record.as_bytes().to_vec()),
+    }
 }
 
 #[test]
@@ -236,12 +254,14 @@ fn deleting_a_session_takes_all_of_it_and_nothing_else() {
             view: Some((2, vec![1])),
             ledger: vec![ask("p", PermissionStatus::Pending)],
             prompts: vec![("m".into(), vec![2])],
+            cursor: Some(EngineCursor { seq: 2, id: "2".into() }),
+            tabs: Vec::new(),
         };
         journal.commit(&commit).unwrap();
     }
     journal.delete_session("s").unwrap();
     journal.delete_session("never was").unwrap();
-    for table in ["session", "batch", "block", "view", "ask", "prompt"] {
+    for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
         let left: Vec<String> = journal
             .connection()
             .prepare(&format!("SELECT session_id FROM {table}"))

@@ -52,7 +52,7 @@ test('the story of a session', async (t) => {
     for (const name of ['bb/init', 'bb/createSession', 'bb/sendMessage', 'bb/selectSession', 'bb/rpc']) {
       assert.ok(methods.includes(name), `${name} is announced`);
     }
-    assert.deepEqual(new Set(notifications), new Set(['bb/connection', 'bb/state', 'bb/events', 'bb/view']));
+    assert.deepEqual(new Set(notifications), new Set(['bb/connection', 'bb/state', 'bb/events', 'bb/view', 'bb/tab']));
     await server.notify('initialized', {});
   });
 

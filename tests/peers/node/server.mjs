@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { createProtocolConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-languageserver-protocol/node';
 
 /** Longest wait for anything the server owes us, in milliseconds. Generous: test machines are busy. */
-const PATIENCE = 20_000;
+const PATIENCE = Number(process.env.BB_PATIENCE_MS ?? 20_000);
 
 /** Keeps every message as it came off the wire, before the library looks at it. */
 class RecordingReader extends StreamMessageReader {

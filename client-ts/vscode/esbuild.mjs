@@ -1,0 +1,45 @@
+// Bundles the host (CommonJS, for the editor's Node) and the pages (one script each, for a browser), and copies what
+// they load.
+import { cp, mkdir, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { build, context } from "esbuild";
+
+const production = process.argv.includes("--production");
+const watch = process.argv.includes("--watch");
+const shared = {
+  bundle: true,
+  minify: production,
+  sourcemap: production ? false : "linked",
+  legalComments: production ? "linked" : "none",
+  logLevel: "warning",
+};
+
+const host = {
+  ...shared,
+  entryPoints: { extension: "src/extension.ts" },
+  outdir: "dist",
+  outExtension: { ".js": ".cjs" },
+  platform: "node",
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+};
+const page = {
+  ...shared,
+  entryPoints: { main: "src/webview/main.tsx", create_spec: "src/webview/create_spec/main.tsx" },
+  outdir: "dist/webview",
+  platform: "browser",
+  target: "es2022",
+  format: "iife",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  define: { "process.env.NODE_ENV": '"production"' },
+};
+
+await rm("dist", { recursive: true, force: true });
+await mkdir("dist/webview", { recursive: true });
+const icons = path.dirname(createRequire(import.meta.url).resolve("@vscode/codicons/dist/codicon.css"));
+for (const file of ["codicon.css", "codicon.ttf"]) await cp(path.join(icons, file), path.join("dist/webview", file));
+if (watch) for (const options of [host, page]) await (await context(options)).watch();
+else await Promise.all([build(host), build(page)]);

@@ -1,0 +1,271 @@
+/**
+ * The extension: wiring, and the commands of the editor.
+ *
+ * Owns which part gets which other one. Decides nothing that a part could decide.
+ */
+import type { Requests, ServerNotifications } from "@breadboard-ls/sdk";
+import { paramsFault } from "@breadboard-ls/sdk";
+import * as vscode from "vscode";
+import { AgentTerminal } from "./host/agent_terminal";
+import { type Told, type Topic } from "./host/batch";
+import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
+import { Credentials, type Scope } from "./host/credentials";
+import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
+import { Remembered } from "./host/remembered";
+import { ServerConnection } from "./host/server_connection";
+import { Sidebar, VIEW_ID } from "./host/sidebar";
+import { StatusBar } from "./host/status_bar";
+import type { HostStatus } from "./shared/page_methods";
+
+let connection: ServerConnection | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("BreadBoard", { log: true });
+  const credentials = new Credentials(context.secrets);
+  const terminal = new AgentTerminal();
+  const statusBar = new StatusBar();
+  let state: ServerNotifications["bb/state"] | undefined;
+  let engine: ServerNotifications["bb/connection"] | undefined;
+
+  const server = new ServerConnection({ extensionPath: context.extensionPath, log, credentials, terminal, heard });
+  connection = server;
+  const ask = server.request.bind(server);
+
+  const status = (): HostStatus & Record<string, unknown> => ({
+    ...server.status(),
+    trusted: vscode.workspace.isTrusted,
+    roots: (vscode.workspace.workspaceFolders ?? []).map(({ name }) => name),
+    sendWithModifier: vscode.workspace.getConfiguration("breadboard").get("sendWithModifier") === true,
+  });
+  const sidebar = new Sidebar({
+    extensionUri: context.extensionUri,
+    log,
+    ask,
+    status,
+    announced: (method) => server.announced(method),
+    restart: () => server.restart(),
+    remembered: new Remembered(
+      vscode.Uri.joinPath(context.storageUri ?? context.globalStorageUri, "page.json").fsPath,
+      (sentence) => log.warn(sentence),
+    ),
+    showLog: () => log.show(true),
+  });
+
+  const specs = new CreateSpecPanel({
+    extensionUri: context.extensionUri,
+    log,
+    ask,
+    server: () => {
+      const { server: now, sentence } = server.status();
+      return { running: now === "running", ...(sentence === undefined ? {} : { sentence }) };
+    },
+    announced: (method) => server.announced(method),
+    showSession: (sessionId) => void sidebar.ask("page.showSession", { sessionId }),
+  });
+
+  function heard(method: string, params: unknown): void {
+    if (method !== "bb/tab" && paramsFault(method, params) === undefined) {
+      if (method === "bb/state") state = params as typeof state;
+      if (method === "bb/connection" && (params as { sessionId?: string }).sessionId === undefined)
+        engine = params as typeof engine;
+    }
+    // The gate checks it, and says what does not fit.
+    sidebar.tell({ topic: method as Topic, payload: params } as Told);
+    if (method === "bb/state" || method === "bb/connection") draw();
+  }
+
+  function draw(): void {
+    const host = status();
+    statusBar.show({
+      host,
+      ...(state === undefined ? {} : { state }),
+      ...(engine === undefined ? {} : { connection: engine }),
+    });
+    const running =
+      host.server === "running" &&
+      (state?.running === true || (state?.sessions ?? []).some((session) => session.status === "running"));
+    void vscode.commands.executeCommand("setContext", "breadboard.running", running);
+  }
+
+  let seenGeneration = 0;
+  context.subscriptions.push(
+    log,
+    terminal,
+    statusBar,
+    sidebar,
+    specs,
+    server.onDidChange(() => {
+      const { server: now, generation } = server.status();
+      if (now !== "running") state = engine = undefined;
+      draw();
+      sidebar.tellStatus();
+      specs.serverChanged();
+      if (now === "running" && generation !== seenGeneration) {
+        seenGeneration = generation;
+        void firstState();
+      }
+    }),
+    vscode.window.registerWebviewViewProvider(VIEW_ID, sidebar),
+    vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, specs),
+    vscode.workspace.registerTextDocumentContentProvider(DIFF_SCHEME, new DiffDocuments(ask)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      void server.notify("bb/workspaceTrust", { trusted: true });
+      draw();
+      sidebar.tellStatus();
+    }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => sidebar.tellStatus()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("breadboard.sendWithModifier")) sidebar.tellStatus();
+      // What a workspace says of these changes nothing, and is no reason to ask.
+      if (change.affectsConfiguration("breadboard") && server.settingsChanged()) void offerRestart();
+    }),
+  );
+
+  /** For the status bar, before any page asks; a page that is there asks anew itself. */
+  async function firstState(): Promise<void> {
+    try {
+      // Not `bb/init`: it would choose what the page hears.
+      const { sessions } = (await ask("bb/listSessions", {})) as Requests["bb/listSessions"]["result"];
+      state ??= { sessions };
+      draw();
+      sidebar.tellStatus();
+    } catch (error) {
+      log.error(`The first request failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async function offerRestart(): Promise<void> {
+    const restart = "Restart";
+    if (
+      (await vscode.window.showInformationMessage(
+        "The settings of the server changed; they count after a restart of it.",
+        restart,
+      )) === restart
+    )
+      await server.restart();
+  }
+
+  async function setToken(scope: Scope): Promise<void> {
+    const place = server.place(scope);
+    const token = await vscode.window.showInputBox({
+      title: scope === "engine" ? "Token of the Engine" : "Token of the Model",
+      prompt: `For ${place}. It is kept in the editor's secret storage and given to the server only.`,
+      password: true,
+      ignoreFocusOut: true,
+    });
+    if (token === undefined || token.trim() === "") return;
+    await told(credentials.set(scope, token.trim(), place, server.sendToken), "The token is stored.");
+  }
+
+  async function told(work: Promise<unknown>, done: string): Promise<void> {
+    try {
+      await work;
+      void vscode.window.showInformationMessage(done);
+    } catch (error) {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** What is marked in the editor, as a mention with its text. */
+  function selection(): string {
+    const editor = vscode.window.activeTextEditor;
+    if (editor === undefined) return "";
+    const where = vscode.workspace.asRelativePath(editor.document.uri, false);
+    const { start, end, isEmpty } = editor.selection;
+    if (isEmpty) return `@${where} `;
+    const text = editor.document.getText(editor.selection);
+    const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+    return `@${where}:${start.line + 1}-${end.line + 1}\n${fence}${editor.document.languageId}\n${text}\n${fence}\n`;
+  }
+
+  async function stop(): Promise<void> {
+    const sessions = (state?.sessions ?? []).filter(
+      (session) => session.status === "running" || session.status === "waiting",
+    );
+    const active = sessions.find(({ sessionId }) => sessionId === state?.activeSessionId) ?? sessions[0];
+    if (active === undefined) void vscode.window.showInformationMessage("No turn is running.");
+    else await ask("bb/stop", { sessionId: active.sessionId });
+  }
+
+  async function diffWithHead(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const folder = editor && vscode.workspace.getWorkspaceFolder(editor.document.uri);
+    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    if (!editor || !folder) throw new Error("Open a file of the workspace first.");
+    if (sessionId === undefined) throw new Error("Start a session first; a diff belongs to one.");
+    const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+    await showDiff(ask, {
+      sessionId,
+      filePath: vscode.workspace.asRelativePath(editor.document.uri, false),
+      ...(several ? { root: folder.name } : {}),
+    });
+  }
+
+  async function menu(): Promise<void> {
+    const host = status();
+    const entries: (vscode.QuickPickItem & { command: string })[] = [
+      { label: "$(comment-discussion) Open the agent view", command: "breadboard.open" },
+      { label: "$(add) New session", command: "breadboard.newSession" },
+      { label: "$(notebook-template) Create a spec", command: "breadboard.createSpec" },
+      { label: "$(debug-stop) Stop the running turn", command: "breadboard.stop" },
+      ...(host.trusted
+        ? []
+        : [
+            {
+              label: "$(workspace-trusted) Manage workspace trust",
+              description: "the folder is not trusted",
+              command: "breadboard.manageTrust",
+            },
+          ]),
+      { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
+      { label: "$(key) Set model token", command: "breadboard.setModelToken" },
+      {
+        label: "$(refresh) Restart the server",
+        ...(host.sentence ? { detail: host.sentence } : {}),
+        command: "breadboard.restart",
+      },
+      { label: "$(output) Show the log", command: "breadboard.showLog" },
+    ];
+    const picked = await vscode.window.showQuickPick(entries, {
+      title: "BreadBoard",
+      placeHolder: host.server === "running" ? "The server runs." : (host.sentence ?? `The server is ${host.server}.`),
+    });
+    if (picked !== undefined) await vscode.commands.executeCommand(picked.command);
+  }
+
+  const commands: Record<string, () => unknown> = {
+    "breadboard.open": () => sidebar.ask("page.focus"),
+    "breadboard.newSession": () => sidebar.ask("page.newSession"),
+    "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
+    "breadboard.createSpec": () => specs.show(),
+    "breadboard.stop": stop,
+    "breadboard.menu": menu,
+    "breadboard.diffWithHead": diffWithHead,
+    "breadboard.setEngineToken": () => setToken("engine"),
+    "breadboard.setModelToken": () => setToken("model"),
+    "breadboard.clearEngineToken": () => told(credentials.clear("engine", server.sendToken), "The token is forgotten."),
+    "breadboard.clearModelToken": () => told(credentials.clear("model", server.sendToken), "The token is forgotten."),
+    "breadboard.restart": () => server.restart(),
+    "breadboard.showLog": () => log.show(),
+    "breadboard.manageTrust": () => vscode.commands.executeCommand("workbench.trust.manage"),
+  };
+  for (const [name, run] of Object.entries(commands)) {
+    context.subscriptions.push(
+      vscode.commands.registerCommand(name, async () => {
+        try {
+          await run();
+        } catch (error) {
+          void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+        }
+      }),
+    );
+  }
+
+  draw();
+  await server.restart();
+}
+
+export async function deactivate(): Promise<void> {
+  await connection?.dispose();
+  connection = undefined;
+}

@@ -1,0 +1,46 @@
+/**
+ * Diffs in the editor's own diff view.
+ *
+ * Owns the documents of scheme `bb-diff:`: each is read from the server when the editor asks. Writes nothing.
+ */
+import { paramsFault, type Requests, resultFault } from "@breadboard-ls/sdk";
+import * as vscode from "vscode";
+
+export const DIFF_SCHEME = "bb-diff";
+
+/** Sends a request to the server. */
+export type Ask = (method: string, params: unknown, token?: vscode.CancellationToken) => Promise<unknown>;
+
+export class DiffDocuments implements vscode.TextDocumentContentProvider {
+  constructor(private readonly ask: Ask) {}
+
+  async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
+    const result = await this.ask("bb/textDocument", { uri: uri.toString() }, token);
+    const fault = resultFault("bb/textDocument", result);
+    if (fault !== undefined) throw new Error(`The server's answer for this side of the diff does not fit: ${fault}.`);
+    const side = result as Requests["bb/textDocument"]["result"];
+    return side.truncated ? `${side.text}\n[The file is larger than 4 MiB; this is its start.]\n` : side.text;
+  }
+}
+
+/** Compares two states of a file and shows them side by side. */
+export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params"]): Promise<void> {
+  const fault = paramsFault("bb/openDiff", params);
+  if (fault !== undefined)
+    throw Object.assign(new Error(`The diff cannot be asked for: ${fault}.`), { code: "invalid_params" });
+  const result = await ask("bb/openDiff", params);
+  const wrong = resultFault("bb/openDiff", result);
+  if (wrong !== undefined) throw new Error(`The server's answer to bb/openDiff does not fit: ${wrong}.`);
+  const { left, right, title: named } = result as Requests["bb/openDiff"]["result"];
+  // The id of a patch tells a person nothing.
+  const title = params.afterRef?.startsWith("patch:") === true ? `${params.filePath} (now ↔ proposed)` : named;
+  await vscode.commands.executeCommand("vscode.diff", side(left.uri), side(right.uri), title, { preview: true });
+}
+
+/** Only what the contract names: a document of the editor or one of ours. */
+function side(uri: string): vscode.Uri {
+  const parsed = vscode.Uri.parse(uri, true);
+  if (parsed.scheme !== "file" && parsed.scheme !== DIFF_SCHEME)
+    throw new Error(`The server named a side of a diff that is neither a file nor a \`${DIFF_SCHEME}:\` document.`);
+  return parsed;
+}

@@ -1,0 +1,178 @@
+/**
+ * What a page may have done in the editor (`editor.*`).
+ *
+ * Owns what is allowed: files inside the workspace, links of the web after the editor asked, documents that are not
+ * saved. Params were checked by the gate. Gives no secret out.
+ */
+import * as path from "node:path";
+import { realpathSync } from "node:fs";
+import { type Requests, resultFault } from "@breadboard-ls/sdk";
+import * as vscode from "vscode";
+import type { EditorMethod } from "../shared/page_methods";
+import { type Ask, showDiff } from "./diffs";
+import type { EnvelopeError } from "./gate";
+import type { Remembered } from "./remembered";
+
+/** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
+const MOST_OPENED = 20 * 1024 * 1024;
+/** Most files in one go: each is read by the server. */
+const MOST_ATTACHED = 20;
+
+/** What the actions need. */
+export interface ActionPorts {
+  readonly ask: Ask;
+  status(): Record<string, unknown>;
+  readonly remembered: Remembered;
+  restart(): Promise<void>;
+  showLog(): void;
+}
+
+type Params = Record<string, unknown>;
+
+/** Does one of them. */
+export async function act(ports: ActionPorts, method: EditorMethod, params: Params): Promise<unknown> {
+  switch (method) {
+    case "editor.status": {
+      const remembered = await ports.remembered.read();
+      return { ...ports.status(), ...(remembered === undefined ? {} : { remembered }) };
+    }
+    case "editor.remember":
+      return ports.remembered.write(params["state"] as string);
+    case "editor.copy":
+      return void (await vscode.env.clipboard.writeText(params["text"] as string));
+    case "editor.insert":
+      return insert(params["text"] as string);
+    case "editor.openText":
+      return openText(params["title"] as string, params["text"] as string, params["language"] as string | undefined);
+    case "editor.openFile":
+      return openFile(
+        params["path"] as string,
+        params["root"] as string | undefined,
+        params["line"] as number | undefined,
+      );
+    case "editor.openLink":
+      return openLink(params["uri"] as string);
+    case "editor.showDiff":
+      return showDiff(ports.ask, params as Requests["bb/openDiff"]["params"]);
+    case "editor.openArtifact":
+      return openArtifact(ports.ask, params);
+    case "editor.pickAttachments":
+      return pickAttachments(ports.ask, params["sessionId"] as string);
+    case "editor.manageTrust":
+      return void (await vscode.commands.executeCommand("workbench.trust.manage"));
+    case "editor.restart":
+      return ports.restart();
+    case "editor.showLog":
+      return ports.showLog();
+    case "editor.openSettings":
+      return void (await vscode.commands.executeCommand("workbench.action.openSettings", "breadboard"));
+  }
+}
+
+async function insert(text: string): Promise<void> {
+  const editor =
+    vscode.window.activeTextEditor ??
+    vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "file");
+  if (editor === undefined)
+    throw refusal("unsupported", "No editor is open to insert into; open a file and try again.");
+  // Not a snippet: what an agent wrote may hold `$` and `}`.
+  const done = await editor.edit((edit) => editor.selections.forEach((selection) => edit.replace(selection, text)));
+  if (!done) throw refusal("conflict", "The editor did not take the text; it may be read-only.");
+}
+
+async function openText(title: string, text: string, language: string | undefined): Promise<void> {
+  if (text.length > MOST_OPENED)
+    throw refusal("too_large", `${title} is larger than 20 MiB; save it as an artifact instead.`);
+  const document = await vscode.workspace
+    .openTextDocument({ content: text, ...(language === undefined ? {} : { language }) })
+    .then(
+      (opened) => opened,
+      // A language that the editor does not know.
+      () => vscode.workspace.openTextDocument({ content: text }),
+    );
+  await vscode.window.showTextDocument(document, { preview: true });
+}
+
+async function openFile(relative: string, root: string | undefined, line: number | undefined): Promise<void> {
+  const uri = insideWorkspace(relative, root, vscode.workspace.workspaceFolders ?? []);
+  const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
+  await vscode.window.showTextDocument(uri, {
+    preview: true,
+    ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }),
+  });
+}
+
+async function openLink(uri: string): Promise<void> {
+  const parsed = vscode.Uri.parse(uri, true);
+  if (parsed.scheme === "http" || parsed.scheme === "https" || parsed.scheme === "mailto") {
+    await vscode.env.openExternal(parsed);
+    return;
+  }
+  if (parsed.scheme === "file") {
+    await vscode.window.showTextDocument(
+      insideWorkspace(parsed.fsPath, undefined, vscode.workspace.workspaceFolders ?? []),
+    );
+    return;
+  }
+  throw refusal("unsupported", `Links of the kind \`${parsed.scheme}:\` are not opened.`);
+}
+
+async function openArtifact(ask: Ask, params: Params): Promise<void> {
+  const result = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: "Fetching the artifact", cancellable: true },
+    (_progress, token) => ask("bb/downloadArtifact", params, token),
+  );
+  const fault = resultFault("bb/downloadArtifact", result);
+  if (fault !== undefined) throw new Error(`The server's answer to bb/downloadArtifact does not fit: ${fault}.`);
+  const uri = vscode.Uri.parse((result as Requests["bb/downloadArtifact"]["result"]).uri, true);
+  if (uri.scheme !== "file") throw new Error("The server stored the artifact somewhere that is not a file.");
+  await vscode.commands.executeCommand("vscode.open", uri);
+}
+
+async function pickAttachments(ask: Ask, sessionId: string): Promise<unknown> {
+  const picked = await vscode.window.showOpenDialog({
+    canSelectMany: true,
+    openLabel: "Attach",
+    title: "Attach files to the next prompt",
+  });
+  const attachments: { attachmentId: string; name: string; bytes: number }[] = [];
+  for (const uri of (picked ?? []).slice(0, MOST_ATTACHED)) {
+    const name = path.basename(uri.fsPath);
+    const result = await ask("bb/attachment/put", { sessionId, name, uri: uri.toString() });
+    const fault = resultFault("bb/attachment/put", result);
+    if (fault !== undefined) throw new Error(`The server's answer to bb/attachment/put does not fit: ${fault}.`);
+    const { attachmentId, bytes } = result as Requests["bb/attachment/put"]["result"];
+    attachments.push({ attachmentId, name, bytes });
+  }
+  return { attachments, leftOut: Math.max(0, (picked?.length ?? 0) - MOST_ATTACHED) };
+}
+
+/** A file of the workspace, by a path of the server; also after links are followed. */
+export function insideWorkspace(
+  relative: string,
+  root: string | undefined,
+  folders: readonly vscode.WorkspaceFolder[],
+): vscode.Uri {
+  const named = root === undefined ? folders : folders.filter(({ name }) => name === root);
+  for (const folder of named) {
+    const wanted = path.resolve(folder.uri.fsPath, relative);
+    if (within(real(wanted), real(folder.uri.fsPath))) return vscode.Uri.file(wanted);
+  }
+  throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
+}
+
+function within(file: string, folder: string): boolean {
+  return file === folder || file.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep);
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function refusal(code: string, message: string): Error & EnvelopeError {
+  return Object.assign(new Error(message), { code });
+}

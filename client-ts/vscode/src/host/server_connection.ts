@@ -1,0 +1,318 @@
+/**
+ * The server process and the language client on it.
+ *
+ * Owns starting, stopping, starting again, and what is said of it. Forwards requests and notifications; knows nothing
+ * of pages. Never reads what a workspace says about programs: `settings` and `server_binary` decide that.
+ */
+import { accessSync, constants, statSync } from "node:fs";
+import { type Announcement, BreadboardError } from "@breadboard-ls/sdk";
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  type InitializeParams,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  State,
+  TransportKind,
+} from "vscode-languageclient/node";
+import type { HostStatus, ServerState } from "../shared/page_methods";
+import { type AgentTerminal, NotRun, type TerminalRun } from "./agent_terminal";
+import { fitServer } from "./compatibility";
+import { type Credentials, placeOf, type Scope } from "./credentials";
+import { RestartPolicy } from "./restart_policy";
+import { findServer } from "./server_binary";
+import { initializationOptions, readHarmless, readUserSettings, type UserSettings } from "./settings";
+
+/** How long a server may take to say goodbye before it is ended. */
+const GOODBYE_MS = 2_000;
+
+/** What the connection needs. */
+export interface ServerPorts {
+  readonly extensionPath: string;
+  readonly log: vscode.LogOutputChannel;
+  readonly credentials: Credentials;
+  readonly terminal: AgentTerminal;
+  /** Hears every `bb/*` notification. */
+  heard(method: string, params: unknown): void;
+}
+
+/** The language client, announcing what this extension does for the server. */
+class Client extends LanguageClient {
+  protected override fillInitializeParams(params: InitializeParams): void {
+    super.fillInitializeParams(params);
+    const workspace = params.capabilities.workspace as Record<string, unknown> | undefined;
+    // Sides of diffs are read by `diffs` with `bb/textDocument`; two providers for one scheme would be one too many.
+    if (workspace !== undefined) delete workspace["textDocumentContent"];
+    params.capabilities.experimental = {
+      ...(params.capabilities.experimental as object | undefined),
+      breadboard: { terminalRun: true, showDiff: true },
+    };
+  }
+}
+
+export class ServerConnection implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  /** State, sentence or announcement changed. */
+  readonly onDidChange = this.changed.event;
+
+  private readonly policy = new RestartPolicy();
+  private client: Client | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private announcement: Announcement | undefined;
+  private state: ServerState = "stopped";
+  private sentence: string | undefined;
+  private generation = 0;
+  private startedWith: string | undefined;
+  private disposed = false;
+  private working: Promise<void> = Promise.resolve();
+
+  constructor(private readonly ports: ServerPorts) {}
+
+  /** What a page or the status bar shows. */
+  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods"> {
+    return {
+      server: this.state,
+      ...(this.sentence === undefined ? {} : { sentence: this.sentence }),
+      generation: this.generation,
+      methods: this.announcement?.methods ?? [],
+    };
+  }
+
+  announced(method: string): boolean {
+    return this.announcement?.methods.includes(method) ?? false;
+  }
+
+  /** Starts, or starts anew; what the user asked for counts no earlier ends. */
+  restart(): Promise<void> {
+    this.policy.forget();
+    return this.serially(async () => {
+      await this.stop();
+      await this.start();
+    });
+  }
+
+  async request(method: string, params: unknown, token?: vscode.CancellationToken): Promise<unknown> {
+    const { client } = this;
+    if (client === undefined || this.state !== "running") {
+      throw new BreadboardError("disconnected", this.sentence ?? "The server does not run; restart it.");
+    }
+    try {
+      // A token that is absent must not be an argument: it would be sent as a second positional parameter.
+      return await (token === undefined
+        ? client.sendRequest<unknown>(method, params)
+        : client.sendRequest<unknown>(method, params, token));
+    } catch (error) {
+      throw BreadboardError.from(error);
+    }
+  }
+
+  async notify(method: string, params: unknown): Promise<void> {
+    if (this.client !== undefined && this.state === "running") await this.client.sendNotification(method, params);
+  }
+
+  /**
+   * Sends one token; `null` forgets it. With no server there is nothing to send it to: it is handed over at the next
+   * start.
+   */
+  readonly sendToken = async (scope: Scope, token: string | null): Promise<void> => {
+    if (this.state === "running") await this.request("bb/setCredentials", { scope, token });
+  };
+
+  /** Where a token given now would go. */
+  place(scope: Scope): string {
+    return placeOf(scope, this.settings(), process.env);
+  }
+
+  async dispose(): Promise<void> {
+    this.disposed = true;
+    await this.serially(() => this.stop());
+    this.changed.dispose();
+  }
+
+  private serially(work: () => Promise<void>): Promise<void> {
+    this.working = this.working.then(work, work);
+    return this.working;
+  }
+
+  /** Whether the user's settings are others than those that the server was started with. */
+  settingsChanged(): boolean {
+    return this.startedWith !== undefined && this.startedWith !== JSON.stringify(this.settings());
+  }
+
+  private settings(): UserSettings {
+    return readUserSettings(vscode.workspace.getConfiguration("breadboard"));
+  }
+
+  private async start(): Promise<void> {
+    if (this.disposed) return;
+    const settings = this.settings();
+    this.startedWith = JSON.stringify(settings);
+    const found = findServer({
+      setting: settings.serverPath,
+      extensionPath: this.ports.extensionPath,
+      env: process.env,
+      platform: process.platform,
+      isProgram,
+    });
+    if (found.kind === "missing") {
+      this.become("failed", found.sentence);
+      return;
+    }
+    this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
+    this.become("starting");
+    const client = new Client(
+      "breadboard",
+      "BreadBoard",
+      { command: found.command, args: ["--stdio"], transport: TransportKind.stdio },
+      this.options(settings),
+    );
+    this.client = client;
+    let ended: (() => void) | undefined;
+    client.onDidChangeState(({ newState }) => {
+      if (newState === State.Stopped && this.client === client) ended?.();
+    });
+    this.listen(client);
+    try {
+      await client.start();
+    } catch (error) {
+      if (this.client !== client) return;
+      this.client = undefined;
+      this.ports.log.error(`The server did not start: ${String(error)}`);
+      this.again(`The server \`${found.command}\` did not start (${message(error)}); the log has more.`);
+      return;
+    }
+    const fit = fitServer(client.initializeResult, found.command);
+    if ("sentence" in fit) {
+      this.client = undefined;
+      await client.stop(GOODBYE_MS).catch(() => undefined);
+      this.become("failed", fit.sentence);
+      return;
+    }
+    ended = () => {
+      this.client = undefined;
+      this.again("The server ended unexpectedly; the log has more.");
+    };
+    if (!client.isRunning()) return ended();
+    this.announcement = fit;
+    this.policy.started(Date.now());
+    this.generation += 1;
+    // Before anybody else may ask something that needs it.
+    this.state = "running";
+    await this.handTokens(settings);
+    this.become("running");
+  }
+
+  private async handTokens(settings: UserSettings): Promise<void> {
+    for (const scope of ["engine", "model"] as const) {
+      try {
+        const handed = await this.ports.credentials.handOver(
+          scope,
+          placeOf(scope, settings, process.env),
+          this.sendToken,
+        );
+        if (handed === "other_place") {
+          this.ports.log.warn(
+            `The stored ${scope} token was given for another address and was not sent; ` +
+              `set it again with "BreadBoard: Set ${scope === "engine" ? "Engine" : "Model"} Token".`,
+          );
+        }
+      } catch (error) {
+        this.ports.log.error(`The ${scope} token was not taken: ${message(error)}`);
+      }
+    }
+  }
+
+  private again(sentence: string): void {
+    this.announcement = undefined;
+    if (this.disposed) return;
+    const verdict = this.policy.ended(Date.now());
+    if (verdict.kind === "give_up") {
+      this.become(
+        "failed",
+        `The server ended ${verdict.ends} times in a row; read the log, ` +
+          `then restart it with "BreadBoard: Restart the Server".`,
+      );
+      return;
+    }
+    this.become("waiting", `${sentence} Trying again (${verdict.attempt}).`);
+    this.timer = setTimeout(() => void this.serially(() => this.start()), verdict.afterMs);
+  }
+
+  private async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    const { client } = this;
+    this.client = undefined;
+    this.announcement = undefined;
+    if (client !== undefined) {
+      try {
+        await client.stop(GOODBYE_MS);
+      } catch (error) {
+        this.ports.log.warn(`The server did not end as it should: ${message(error)}`);
+      }
+    }
+    this.become("stopped");
+  }
+
+  private become(state: ServerState, sentence?: string): void {
+    this.state = state;
+    this.sentence = sentence;
+    if (sentence !== undefined) this.ports.log[state === "failed" ? "error" : "warn"](sentence);
+    if (!this.disposed) this.changed.fire();
+  }
+
+  private options(settings: UserSettings): LanguageClientOptions {
+    const harmless = () => readHarmless(vscode.workspace.getConfiguration("breadboard"));
+    return {
+      documentSelector: [{ scheme: "file" }],
+      outputChannel: this.ports.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: initializationOptions(settings, harmless(), vscode.workspace.isTrusted),
+      synchronize: { configurationSection: "breadboard.delivery" },
+      middleware: {
+        workspace: {
+          // What a workspace may say goes to the server, and nothing else: no address, no program, no environment.
+          configuration: (params) => params.items.map((item) => (item.section === "breadboard" ? harmless() : null)),
+          didChangeConfiguration: async () => {
+            await this.notify("workspace/didChangeConfiguration", { settings: { breadboard: harmless() } });
+          },
+        },
+      },
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        // When it is started again is the policy's to say.
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      },
+    };
+  }
+
+  private listen(client: Client): void {
+    for (const method of ["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"]) {
+      client.onNotification(method, (params: unknown) => this.ports.heard(method, params));
+    }
+    client.onRequest("bb/terminal/run", async (params: TerminalRun, token: vscode.CancellationToken) => {
+      try {
+        return await this.ports.terminal.run(params, token);
+      } catch (error) {
+        if (error instanceof NotRun) throw new BreadboardError("unsupported", error.message);
+        throw error;
+      }
+    });
+  }
+}
+
+function isProgram(file: string): boolean {
+  try {
+    if (!statSync(file).isFile()) return false;
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

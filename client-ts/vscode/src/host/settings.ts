@@ -1,0 +1,89 @@
+/**
+ * The settings, as the server wants them.
+ *
+ * Owns which setting may come from where: what chooses a program, an engine, an agent, a model or a folder is read from
+ * the user's own settings only, whatever a workspace says. Holds no token: those are in `credentials`.
+ */
+import type { ConfigurationTarget, WorkspaceConfiguration } from "vscode";
+
+/** The engine setting, as far as the extension itself looks at it. */
+export interface EngineSetting {
+  readonly kind: string;
+  readonly url?: string;
+  readonly [more: string]: unknown;
+}
+
+/** The model setting. */
+export interface ModelSetting {
+  readonly name: string;
+  readonly provider?: string;
+  readonly url?: string;
+}
+
+/** What only the user may set. */
+export interface UserSettings {
+  readonly serverPath: string;
+  readonly engine: EngineSetting | undefined;
+  readonly agents: Record<string, unknown> | undefined;
+  readonly model: ModelSetting | undefined;
+  readonly stateDir: string | undefined;
+}
+
+/** The part of `WorkspaceConfiguration` that is needed. */
+export type Configuration = Pick<WorkspaceConfiguration, "inspect" | "get">;
+
+export type { ConfigurationTarget };
+
+/** Reads what only the user may set: the value of the user or the machine, never the one of a workspace or folder. */
+export function readUserSettings(configuration: Configuration): UserSettings {
+  const own = (key: string): unknown => {
+    const all = configuration.inspect(key);
+    return all?.globalValue ?? all?.defaultValue;
+  };
+  const serverPath = own("server.path");
+  const stateDir = own("stateDir");
+  const engine = object(own("engine"));
+  const model = object(own("model"));
+  return {
+    serverPath: typeof serverPath === "string" ? serverPath : "",
+    engine: engine !== undefined && typeof engine["kind"] === "string" ? (engine as EngineSetting) : undefined,
+    agents: object(own("agents")),
+    model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
+    stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
+  };
+}
+
+/** What `workspace/configuration` is answered with: harmless keys only. */
+export function readHarmless(configuration: Configuration): Record<string, unknown> {
+  const maxLatencyMs = configuration.get("delivery.maxLatencyMs");
+  return typeof maxLatencyMs === "number" ? { delivery: { maxLatencyMs } } : {};
+}
+
+/** `initialize.initializationOptions`. */
+export function initializationOptions(
+  settings: UserSettings,
+  harmless: Record<string, unknown>,
+  trusted: boolean,
+): Record<string, unknown> {
+  const { engine, agents, model, stateDir } = settings;
+  // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
+  const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
+  return {
+    ...(chosen === undefined ? {} : { engine: chosen }),
+    ...(agents === undefined || Object.keys(agents).length === 0 ? {} : { agents }),
+    ...(model === undefined ? {} : { model }),
+    ...(stateDir === undefined ? {} : { stateDir }),
+    ...harmless,
+    workspaceTrusted: trusted,
+  };
+}
+
+function isPlainEmbedded(engine: EngineSetting): boolean {
+  return engine.kind === "embedded" && Object.keys(engine).length === 1;
+}
+
+function object(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * What the page asks of the editor, and the editor of the page, beside the `bb.*` methods of the server.
+ *
+ * Owns names, shapes and their run-time checks; both sides import it, so neither can declare a message of its own. All
+ * of it travels in the v1 envelope.
+ */
+
+/** State of the server process, as the page shows it. */
+export type ServerState = "starting" | "running" | "waiting" | "stopped" | "failed";
+
+/** What the page knows of its host. Holds no address and no token. */
+export interface HostStatus {
+  readonly server: ServerState;
+  /** What happened and what to do, where there is something to say. */
+  readonly sentence?: string;
+  /** Counts the servers that were started: a new number means that everything must be asked anew. */
+  readonly generation: number;
+  readonly trusted: boolean;
+  /** Names of the workspace folders. */
+  readonly roots: readonly string[];
+  /** Methods that the server announces. */
+  readonly methods: readonly string[];
+  readonly sendWithModifier: boolean;
+  /** What an earlier page left with `editor.remember`; in the answer to `editor.status` only. */
+  readonly remembered?: string;
+}
+
+type Check = (value: unknown) => string | undefined;
+
+const text: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
+const word: Check = (value) =>
+  typeof value === "string" && value !== "" ? undefined : "must be a string that is not empty";
+const flag: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
+const whole: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be a whole number";
+const texts: Check = (value) =>
+  Array.isArray(value) && value.every((one) => typeof one === "string") ? undefined : "must be a list of strings";
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || value === null ? undefined : check(value);
+
+/** Fields of the params, each with its check. */
+type Shape = Readonly<Record<string, Check>>;
+
+/** Page to editor. */
+export const EDITOR_METHODS = {
+  "editor.status": {},
+  "editor.remember": { state: text },
+  "editor.copy": { text },
+  "editor.insert": { text },
+  "editor.openText": { title: word, text, language: optional(text) },
+  "editor.openFile": { path: word, root: optional(text), line: optional(whole) },
+  "editor.openLink": { uri: word },
+  "editor.showDiff": {
+    sessionId: word,
+    filePath: word,
+    root: optional(text),
+    beforeRef: optional(text),
+    afterRef: optional(text),
+  },
+  "editor.openArtifact": { sessionId: word, artifactPath: word },
+  "editor.pickAttachments": { sessionId: word },
+  "editor.manageTrust": {},
+  "editor.restart": {},
+  "editor.showLog": {},
+  "editor.openSettings": {},
+} as const satisfies Record<string, Shape>;
+
+/** Editor to page. */
+export const PAGE_METHODS = {
+  "page.status": {
+    server: word,
+    generation: whole,
+    trusted: flag,
+    roots: texts,
+    methods: texts,
+    sendWithModifier: flag,
+    sentence: optional(text),
+  },
+  "page.compose": { text },
+  "page.newSession": {},
+  "page.showSession": { sessionId: word },
+  "page.focus": {},
+} as const satisfies Record<string, Shape>;
+
+export type EditorMethod = keyof typeof EDITOR_METHODS;
+export type PageMethod = keyof typeof PAGE_METHODS;
+
+export function isEditorMethod(method: string): method is EditorMethod {
+  return Object.hasOwn(EDITOR_METHODS, method);
+}
+
+export function isPageMethod(method: string): method is PageMethod {
+  return Object.hasOwn(PAGE_METHODS, method);
+}
+
+/** What is wrong with the params of one of these methods, or `undefined`. Further fields are accepted. */
+export function pageParamsFault(method: EditorMethod | PageMethod, params: unknown): string | undefined {
+  const shape: Shape = isEditorMethod(method) ? EDITOR_METHODS[method] : PAGE_METHODS[method];
+  const given = params ?? {};
+  if (typeof given !== "object" || Array.isArray(given)) return "must be an object";
+  for (const [name, check] of Object.entries(shape)) {
+    const fault = check((given as Record<string, unknown>)[name]);
+    if (fault !== undefined) return `\`${name}\` ${fault}`;
+  }
+  return undefined;
+}

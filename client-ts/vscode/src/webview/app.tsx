@@ -1,0 +1,93 @@
+/** The page: strip, panes, banners, the pane in front. */
+import { Banners } from "./panes/banners";
+import { DebugPane } from "./panes/debug";
+import { FilesPane } from "./panes/files";
+import { RunPane } from "./panes/run";
+import { moveFocus, SessionStrip } from "./panes/strip";
+import { TasksPane } from "./panes/tasks";
+import { Composer } from "./composer/composer";
+import { QueueList } from "./composer/queue_list";
+import { useModel } from "./model/context";
+import type { OpenSession } from "./model/open_session";
+import { PANES, type PaneName } from "./model/saved_state";
+import { Transcript } from "./transcript/transcript";
+
+const LABEL: Readonly<Record<PaneName, string>> = {
+  chat: "Chat",
+  tasks: "Tasks",
+  files: "Files",
+  run: "Run",
+  debug: "Debug",
+};
+
+export function App() {
+  const model = useModel();
+  const active = model.active.value;
+  const pane = model.pane.value;
+  return (
+    <div class="app">
+      <SessionStrip />
+      <div class="panes" role="tablist" aria-label="Panes" onKeyDown={moveFocus}>
+        {PANES.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`pane-tab-${name}`}
+            aria-selected={name === pane}
+            aria-controls="pane"
+            tabindex={name === pane ? 0 : -1}
+            class={name === pane ? "active" : ""}
+            onClick={() => void model.showPane(name)}
+          >
+            {LABEL[name]}
+            <Badge name={name} active={active} />
+          </button>
+        ))}
+      </div>
+      {model.running.value && <vscode-progress-bar class="progress" aria-label="A turn is running" />}
+      <Banners />
+      <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>
+        <PaneBody pane={pane} active={active} />
+      </div>
+      {pane === "chat" && (
+        <footer>
+          {active !== undefined && <QueueList session={active} />}
+          <Composer />
+        </footer>
+      )}
+      <div class="visually-hidden" role="status" aria-live="polite">
+        {model.spoken.value}
+      </div>
+    </div>
+  );
+}
+
+function Badge({ name, active }: { name: PaneName; active: OpenSession | undefined }) {
+  if (active === undefined) return null;
+  const count =
+    name === "chat"
+      ? active.pending().length
+      : name === "tasks"
+        ? active.blocks("tasks").filter((block) => block.kind === "task" && block.status === "running").length
+        : 0;
+  return count === 0 ? null : <vscode-badge variant="counter">{count}</vscode-badge>;
+}
+
+function PaneBody({ pane, active }: { pane: PaneName; active: OpenSession | undefined }) {
+  if (active === undefined) return <p class="empty">No session is open. Type a prompt to begin one.</p>;
+  // A session of its own draws anew: rows that were measured and texts that were typed are not another's.
+  const key = active.sessionId;
+  switch (pane) {
+    case "chat":
+      return <Transcript key={key} session={active} />;
+    case "tasks":
+      return <TasksPane key={key} session={active} />;
+    case "files":
+      return <FilesPane key={key} session={active} />;
+    case "run":
+      return <RunPane key={key} session={active} />;
+    case "debug":
+      return <DebugPane key={key} session={active} />;
+  }
+}

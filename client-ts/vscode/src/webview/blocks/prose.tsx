@@ -1,0 +1,61 @@
+/** Markdown on the page, and what its links and buttons do. */
+import { useMemo } from "preact/hooks";
+import { pieces, toHtml, toHtmlOnce } from "../markdown";
+import { useModel } from "../model/context";
+
+export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
+  const model = useModel();
+  const parts = useMemo(() => (streaming ? pieces(text) : [text]), [text, streaming]);
+  const onClick = (event: MouseEvent): void => {
+    const target = event.target as Element;
+    const button = target.closest<HTMLElement>("[data-action]");
+    const link = target.closest("a");
+    if (button !== null) {
+      const box = button.closest<HTMLElement>(".code");
+      const code = box?.querySelector("code")?.textContent ?? "";
+      const action = button.dataset["action"];
+      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.say("Copied."));
+      if (action === "insert") void model.editor("editor.insert", { text: code });
+      if (action === "open")
+        void model.editor("editor.openText", {
+          title: "Code of an answer",
+          text: code,
+          language: box?.dataset["language"] || undefined,
+        });
+    } else if (link !== null) {
+      event.preventDefault();
+      followLink(link.getAttribute("href") ?? "", model);
+    }
+  };
+  return (
+    // The buttons and links inside take the keyboard themselves; this only hears what bubbles.
+    <div class="prose" onClick={onClick}>
+      {parts.map((part, at) => (
+        <div
+          key={at}
+          dangerouslySetInnerHTML={{ __html: streaming && at === parts.length - 1 ? toHtmlOnce(part) : toHtml(part) }}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** A link of an answer: an address, or a file of the workspace with a line. */
+export function followLink(href: string, model: Pick<ReturnType<typeof useModel>, "editor">): void {
+  if (/^(?:https?|mailto|file):/i.test(href)) {
+    void model.editor("editor.openLink", { uri: href });
+    return;
+  }
+  const [, path, line] = /^([^#]*?)(?::(\d+)(?::\d+)?|#L(\d+).*)?$/.exec(href) ?? [];
+  const at = line ?? /#L(\d+)/.exec(href)?.[1];
+  if (path !== undefined && path !== "")
+    void model.editor("editor.openFile", { path: decode(path), ...(at === undefined ? {} : { line: Number(at) }) });
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

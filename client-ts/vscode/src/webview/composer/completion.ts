@@ -1,0 +1,121 @@
+/**
+ * What is being completed at the cursor of the prompt: `@` a file, `/` a command of the engine.
+ *
+ * Pure but for the listing that comes in. Owns the words that are found and the text that is put in.
+ */
+import type { EngineStatus, Requests } from "@breadboard-ls/sdk";
+
+type Entry = Requests["bb/listFiles"]["result"]["entries"][number];
+
+/** What stands before the cursor. */
+export interface Trigger {
+  readonly kind: "file" | "command";
+  /** Where the word begins, its sign included. */
+  readonly from: number;
+  /** The word without its sign. */
+  readonly word: string;
+}
+
+/** One thing that can be put in. */
+export interface Choice {
+  readonly label: string;
+  readonly detail?: string;
+  readonly icon: string;
+  /** Replaces the word and its sign. */
+  readonly insert: string;
+  /** The completion goes on (a folder was chosen). */
+  readonly more?: boolean;
+}
+
+/** Most choices in the list: what fits on the page. */
+export const MOST_CHOICES = 50;
+
+export function triggerAt(text: string, cursor: number): Trigger | undefined {
+  const before = text.slice(0, cursor);
+  const file = /(?:^|\s)@([^\s@]*)$/.exec(before);
+  if (file?.[1] !== undefined) return { kind: "file", from: cursor - file[1].length - 1, word: file[1] };
+  const command = /^\/(\S*)$/.exec(before);
+  if (command?.[1] !== undefined) return { kind: "command", from: 0, word: command[1] };
+  return undefined;
+}
+
+/** The folder that is to be listed, the part of a name that is typed, and the workspace folder. */
+export function whereToLook(
+  word: string,
+  roots: readonly string[],
+): { root?: string; folder: string; part: string } | { roots: string } {
+  let rest = word;
+  let root: string | undefined;
+  if (roots.length > 1) {
+    root = roots.find((name) => word.startsWith(`${name}/`));
+    if (root === undefined) return { roots: word };
+    rest = word.slice(root.length + 1);
+  }
+  const slash = rest.lastIndexOf("/");
+  return {
+    ...(root === undefined ? {} : { root }),
+    folder: rest.slice(0, Math.max(0, slash)),
+    part: rest.slice(slash + 1),
+  };
+}
+
+export function rootChoices(part: string, roots: readonly string[]): Choice[] {
+  return roots
+    .filter((name) => matches(name, part))
+    .map((name) => ({ label: `${name}/`, icon: "root-folder", insert: `@${name}/`, more: true }));
+}
+
+export function fileChoices(entries: readonly Entry[], part: string, root: string | undefined): Choice[] {
+  const prefix = root === undefined ? "" : `${root}/`;
+  return entries
+    .filter(({ name }) => matches(name, part) && (part.startsWith(".") || !name.startsWith(".")))
+    .slice(0, MOST_CHOICES)
+    .map(({ name, path, type }) =>
+      type === "directory"
+        ? { label: `${name}/`, icon: "folder", insert: `@${prefix}${path}/`, more: true }
+        : { label: name, icon: "file", insert: `@${prefix}${path} `, ...(path === name ? {} : { detail: path }) },
+    );
+}
+
+/** A command of the engine that can be given from the prompt. */
+export interface EngineCommand {
+  readonly name: string;
+  readonly detail: string;
+  readonly command: string;
+  /** Name of its one argument. */
+  readonly argument?: string;
+}
+
+/** Those of the engine's table that need at most one word. */
+const BREADBOARD: readonly EngineCommand[] = [
+  { name: "checkpoints", detail: "list the checkpoints in the Run pane", command: "list_checkpoints" },
+  { name: "model", detail: "choose the model of the next run", command: "set_model", argument: "model" },
+  { name: "mode", detail: "choose the mode of the engine", command: "set_mode", argument: "mode" },
+];
+
+/** The commands that the engine offers. */
+export function commandsOf(engine: EngineStatus | undefined): readonly EngineCommand[] {
+  return engine?.kind === "breadboard" && engine.capabilities.includes("commands") ? BREADBOARD : [];
+}
+
+export function commandChoices(commands: readonly EngineCommand[], part: string): Choice[] {
+  return commands
+    .filter(({ name }) => matches(name, part))
+    .map(({ name, detail }) => ({ label: `/${name}`, detail, icon: "terminal", insert: `/${name} ` }));
+}
+
+/** A prompt that is a command of the engine, with its argument. */
+export function readCommand(
+  text: string,
+  commands: readonly EngineCommand[],
+): { command: string; args: Record<string, unknown> } | undefined {
+  const [, name, argument] = /^\/(\S+)(?:\s+(\S[\s\S]*?))?\s*$/.exec(text) ?? [];
+  const found = commands.find((command) => command.name === name);
+  if (found === undefined) return undefined;
+  if (found.argument === undefined) return { command: found.command, args: {} };
+  return argument === undefined ? undefined : { command: found.command, args: { [found.argument]: argument } };
+}
+
+function matches(name: string, part: string): boolean {
+  return name.toLowerCase().includes(part.toLowerCase());
+}

@@ -1,0 +1,235 @@
+/** Where prompts are typed: text, mentions, attachments, model, send and stop. */
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Icon, IconButton } from "../blocks/icon";
+import { bytes } from "../blocks/tool_card";
+import { useModel } from "../model/context";
+import {
+  type Choice,
+  commandChoices,
+  commandsOf,
+  fileChoices,
+  MOST_CHOICES,
+  readCommand,
+  rootChoices,
+  triggerAt,
+  whereToLook,
+} from "./completion";
+import { ModelPicker } from "./model_picker";
+
+/**
+ * Largest file that is pasted or dropped: it travels whole in one message. Larger ones are picked, and go by
+ * reference.
+ */
+const MOST_PASTED = 10 * 1024 * 1024;
+
+export function Composer() {
+  const model = useModel();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const listId = useId();
+  const [choices, setChoices] = useState<readonly Choice[]>([]);
+  const [chosen, setChosen] = useState(0);
+  const asked = useRef(0);
+  const draft = model.draft.value;
+  const running = model.running.value;
+  const { server, sendWithModifier } = model.host.value;
+  const can = server === "running" && model.booted.value;
+  const focus = model.focusPrompt.value;
+  const commands = commandsOf(model.engine.value);
+
+  useEffect(() => {
+    if (focus > 0) area.current?.focus();
+  }, [focus]);
+  useEffect(() => {
+    const element = area.current;
+    if (element === null) return;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight + 2, 240)}px`;
+  }, [draft.text]);
+  // Another session has another prompt.
+  useEffect(() => setChoices([]), [model.activeId.value]);
+
+  const complete = async (text: string, cursor: number): Promise<void> => {
+    const trigger = triggerAt(text, cursor);
+    const turn = (asked.current += 1);
+    const show = (found: readonly Choice[]): void => {
+      if (asked.current !== turn) return;
+      setChoices(found.slice(0, MOST_CHOICES));
+      setChosen(0);
+    };
+    if (trigger === undefined) return show([]);
+    if (trigger.kind === "command") return show(commandChoices(commands, trigger.word));
+    const { roots } = model.host.value;
+    const where = whereToLook(trigger.word, roots);
+    if ("roots" in where) return show(rootChoices(where.roots, roots));
+    if (model.activeId.value === undefined) await model.newSession();
+    try {
+      const { entries } = await model.listFiles(where.folder, where.root);
+      show(fileChoices(entries, where.part, where.root));
+    } catch {
+      // A folder that is not there has no files to name.
+      show([]);
+    }
+  };
+  const take = (choice: Choice): void => {
+    const element = area.current;
+    if (element === null) return;
+    const cursor = element.selectionStart;
+    const trigger = triggerAt(element.value, cursor);
+    if (trigger === undefined) return;
+    const text = element.value.slice(0, trigger.from) + choice.insert + element.value.slice(cursor);
+    const after = trigger.from + choice.insert.length;
+    model.setDraft({ text });
+    element.value = text;
+    element.setSelectionRange(after, after);
+    element.focus();
+    if (choice.more === true) void complete(text, after);
+    else setChoices([]);
+  };
+  const send = (): void => {
+    if (!can) return;
+    setChoices([]);
+    const command = readCommand(draft.text, commands);
+    if (command === undefined) void model.send();
+    else {
+      model.setDraft({ text: "" });
+      void model.command(command.command, command.args);
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (choices.length > 0) {
+      const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+      if (step !== 0) {
+        event.preventDefault();
+        setChosen((chosen + step + choices.length) % choices.length);
+        return;
+      }
+      const choice = choices[chosen];
+      if ((event.key === "Enter" || event.key === "Tab") && choice !== undefined) {
+        event.preventDefault();
+        take(choice);
+        return;
+      }
+      if (event.key === "Escape") {
+        event.preventDefault();
+        setChoices([]);
+        return;
+      }
+    }
+    const modifier = event.ctrlKey || event.metaKey;
+    if (event.key === "Enter" && !event.shiftKey && (sendWithModifier ? modifier : true)) {
+      event.preventDefault();
+      send();
+    }
+    if (event.key === "Escape" && running) void model.stop();
+  };
+  const takeFiles = (files: FileList | undefined | null): void => {
+    for (const file of files ?? []) {
+      if (file.size > MOST_PASTED) model.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
+      else void toBase64(file).then((base64) => model.attach64(file.name, base64, file.type));
+    }
+  };
+
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        takeFiles(event.dataTransfer?.files);
+      }}
+    >
+      {draft.attachments.length > 0 && (
+        <ul class="attachments" aria-label="Attachments">
+          {draft.attachments.map((attachment) => (
+            <li key={attachment.attachmentId}>
+              <Icon name="attach" /> {attachment.name} <span class="hint">{bytes(attachment.bytes)}</span>
+              <IconButton
+                icon="close"
+                label={`Remove ${attachment.name}`}
+                onClick={() => model.setDraft({ attachments: draft.attachments.filter((one) => one !== attachment) })}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {choices.length > 0 && (
+        <ul class="choices" id={listId} role="listbox" aria-label="Completions">
+          {choices.map((choice, at) => (
+            <li
+              key={choice.insert}
+              id={`${listId}-${at}`}
+              role="option"
+              aria-selected={at === chosen}
+              class={at === chosen ? "chosen" : ""}
+              // Before the prompt loses the focus.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(choice);
+              }}
+            >
+              <Icon name={choice.icon} /> {choice.label}{" "}
+              {choice.detail !== undefined && <span class="hint">{choice.detail}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={area}
+        rows={2}
+        value={draft.text}
+        placeholder={
+          running ? "Write the next prompt; it waits its turn" : "Ask, or say what to change (@ names a file)"
+        }
+        aria-label="Prompt"
+        aria-haspopup="listbox"
+        aria-controls={choices.length > 0 ? listId : undefined}
+        aria-activedescendant={choices.length > 0 ? `${listId}-${chosen}` : undefined}
+        aria-autocomplete="list"
+        onInput={(event) => {
+          const { value, selectionStart } = event.currentTarget;
+          model.setDraft({ text: value });
+          void complete(value, selectionStart);
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={() => setChoices([])}
+        onPaste={(event) => {
+          const files = event.clipboardData?.files;
+          if (files !== undefined && files.length > 0) {
+            event.preventDefault();
+            takeFiles(files);
+          }
+        }}
+      />
+      <div class="composer-bar">
+        <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void model.pickAttachments()} />
+        <ModelPicker />
+        <span class="space" />
+        {running && (
+          <button type="button" class="secondary stop" onClick={() => void model.stop()} title="Stop (Escape)">
+            <Icon name="debug-stop" /> Stop
+          </button>
+        )}
+        <button
+          type="submit"
+          class="primary"
+          disabled={!can || draft.text.trim() === ""}
+          title={sendWithModifier ? "Send (Ctrl+Enter)" : "Send (Enter)"}
+        >
+          <Icon name="send" /> {running ? "Queue" : "Send"}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+async function toBase64(file: File): Promise<string> {
+  const all = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < all.length; at += 0x8000) text += String.fromCharCode(...all.subarray(at, at + 0x8000));
+  return btoa(text);
+}

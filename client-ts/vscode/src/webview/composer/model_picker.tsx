@@ -1,0 +1,36 @@
+/** Which model answers. Asked for when somebody looks, since it may ask a provider. */
+import { useModel } from "../model/context";
+
+export function ModelPicker() {
+  const model = useModel();
+  const engine = model.engine.value;
+  if (engine === undefined || !engine.capabilities.includes("models")) return null;
+  const listed = model.models.value;
+  const current = listed?.current ?? engine.model ?? "";
+  const known = listed?.models ?? [];
+  const chosen = known.find(({ id, provider }) => id === current || `${provider}/${id}` === current);
+  return (
+    <select
+      class="model"
+      aria-label="Model"
+      title={current === "" ? "No model is chosen" : `Model: ${current}`}
+      value={chosen?.id ?? ""}
+      onFocus={() => {
+        if (listed === undefined) void model.readModels();
+      }}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        if (value === ":settings") void model.editor("editor.openSettings");
+        else if (value !== "") void model.setModel(value);
+      }}
+    >
+      {chosen === undefined && <option value="">{current === "" ? "No model" : current}</option>}
+      {known.map(({ id, name, provider }) => (
+        <option key={`${provider}/${id}`} value={id}>
+          {name}
+        </option>
+      ))}
+      <option value=":settings">Choose in the settings…</option>
+    </select>
+  );
+}

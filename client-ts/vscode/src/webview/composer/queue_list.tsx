@@ -1,0 +1,108 @@
+/** Prompts that wait: edit, move, remove, go on. */
+import type { QueueItem } from "@breadboard-ls/sdk";
+import { useState } from "preact/hooks";
+import { Icon, IconButton } from "../blocks/icon";
+import { useModel } from "../model/context";
+import type { OpenSession } from "../model/open_session";
+
+export function QueueList({ session }: { session: OpenSession }) {
+  const model = useModel();
+  const { items, paused } = session.queue.value;
+  if (items.length === 0) return null;
+  return (
+    <section class="queue" aria-label="Waiting prompts">
+      <header>
+        <Icon name="list-ordered" /> {items.length === 1 ? "One prompt waits" : `${items.length} prompts wait`}
+        {paused && (
+          <>
+            {" "}
+            · paused{" "}
+            <button type="button" class="link" onClick={() => void model.queue("resume")}>
+              Resume
+            </button>
+          </>
+        )}
+      </header>
+      <ol>
+        {items.map((item, at) => (
+          <QueueRow
+            key={item.messageId}
+            item={item}
+            before={items[at - 1]}
+            afterNext={items[at + 2]}
+            last={at === items.length - 1}
+          />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function QueueRow({
+  item,
+  before,
+  afterNext,
+  last,
+}: {
+  item: QueueItem;
+  before: QueueItem | undefined;
+  afterNext: QueueItem | undefined;
+  last: boolean;
+}) {
+  const model = useModel();
+  const [text, setText] = useState<string | undefined>(undefined);
+  const { messageId } = item;
+  const save = (): void => {
+    if (text !== undefined && text.trim() !== "")
+      void model.queue("edit", { messageId, text }).then(() => setText(undefined));
+  };
+  if (text !== undefined) {
+    return (
+      <li>
+        <textarea
+          rows={2}
+          aria-label="Text of the waiting prompt"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+              event.preventDefault();
+              save();
+            }
+            if (event.key === "Escape") {
+              event.stopPropagation();
+              setText(undefined);
+            }
+          }}
+        />
+        <IconButton icon="check" label="Save" onClick={save} />
+        <IconButton icon="close" label="Leave it as it is" onClick={() => setText(undefined)} />
+      </li>
+    );
+  }
+  return (
+    <li>
+      <span class="text" title={item.text}>
+        {item.text}
+      </span>
+      <IconButton icon="edit" label="Edit the waiting prompt" onClick={() => setText(item.text)} />
+      <IconButton
+        icon="arrow-up"
+        label="Move it up"
+        disabled={before === undefined}
+        onClick={() =>
+          void model.queue("move", { messageId, ...(before === undefined ? {} : { before: before.messageId }) })
+        }
+      />
+      <IconButton
+        icon="arrow-down"
+        label="Move it down"
+        disabled={last}
+        onClick={() =>
+          void model.queue("move", { messageId, ...(afterNext === undefined ? {} : { before: afterNext.messageId }) })
+        }
+      />
+      <IconButton icon="trash" label="Remove it" onClick={() => void model.queue("remove", { messageId })} />
+    </li>
+  );
+}

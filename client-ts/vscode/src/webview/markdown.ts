@@ -1,0 +1,151 @@
+/**
+ * Markdown to safe HTML.
+ *
+ * Owns what an answer may put on the page: no HTML of its own, no image from a network, no style, no script. While a
+ * text streams it is cut into pieces that are finished and one that is not, so that a piece is rendered once.
+ */
+import DOMPurify from "dompurify";
+import MarkdownIt from "markdown-it";
+
+const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
+// `main.rs` is a file and no host in Serbia.
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+markdown.renderer.rules.fence = (tokens, index) => {
+  const token = tokens[index];
+  const language = (token?.info ?? "").trim().split(/\s+/)[0] ?? "";
+  return code(token?.content ?? "", language);
+};
+markdown.renderer.rules.code_block = (tokens, index) => code(tokens[index]?.content ?? "", "");
+// An address of an image is a way out of the page: what is not data becomes a link.
+markdown.renderer.rules.image = (tokens, index) => {
+  const token = tokens[index];
+  const source = String(token?.attrGet("src") ?? "");
+  const escaped = markdown.utils.escapeHtml;
+  const label = escaped(token?.content || "image");
+  return source.startsWith("data:image/")
+    ? `<img src="${escaped(source)}" alt="${label}">`
+    : `<a href="${escaped(source)}">${label}</a>`;
+};
+// Tables may be wider than a sidebar.
+markdown.renderer.rules.table_open = () => `<div class="table" tabindex="0"><table>`;
+markdown.renderer.rules.table_close = () => `</table></div>`;
+
+function code(text: string, language: string): string {
+  const { escapeHtml } = markdown.utils;
+  const label = escapeHtml(language);
+  const button = (action: string, icon: string, name: string): string =>
+    `<button type="button" class="icon" data-action="${action}" title="${name}" aria-label="${name}">` +
+    `<i class="codicon codicon-${icon}" aria-hidden="true"></i></button>`;
+  return (
+    `<div class="code" data-language="${label}"><div class="code-bar"><span>${label}</span>` +
+    button("copy", "copy", "Copy the code") +
+    button("insert", "insert", "Insert the code at the cursor") +
+    button("open", "go-to-file", "Open the code in an editor") +
+    `</div><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>`
+  );
+}
+
+const ALLOWED = {
+  ALLOWED_TAGS: [
+    "a",
+    "b",
+    "blockquote",
+    "br",
+    "button",
+    "code",
+    "del",
+    "div",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "img",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "span",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+  ],
+  ALLOWED_ATTR: [
+    "href",
+    "src",
+    "alt",
+    "title",
+    "class",
+    "type",
+    "start",
+    "tabindex",
+    "aria-label",
+    "aria-hidden",
+    "data-action",
+    "data-language",
+  ],
+  ALLOW_DATA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|file:|data:image\/|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
+};
+
+/** Most finished pieces that are kept rendered: some long answers. */
+const MOST_KEPT = 2_000;
+const kept = new Map<string, string>();
+
+/** One piece as HTML that may go on the page. */
+export function toHtml(text: string): string {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const html = DOMPurify.sanitize(markdown.render(text), ALLOWED);
+  if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
+  kept.set(text, html);
+  return html;
+}
+
+/** The unfinished piece: rendered anew with each change and never kept. */
+export function toHtmlOnce(text: string): string {
+  return DOMPurify.sanitize(markdown.render(text), ALLOWED);
+}
+
+/**
+ * Cuts a text that still grows at blank lines between blocks, outside of fences and lists. All but the last piece are
+ * finished; joined they are the text.
+ */
+export function pieces(text: string): string[] {
+  const out: string[] = [];
+  let fence: string | undefined;
+  let begin = 0;
+  let at = 0;
+  let blank = false;
+  while (at < text.length) {
+    const end = text.indexOf("\n", at);
+    const line = text.slice(at, end < 0 ? text.length : end);
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    // The last line may still become an item of the list above it.
+    const item = end < 0 ? /^(?:[-+*]|\d{1,9}[.)]?)(?:\s|$)/ : /^(?:[-+*]|\d{1,9}[.)])(?:\s|$)/;
+    if (fence === undefined && blank && at > begin && /^\S/.test(line) && !item.test(line)) {
+      out.push(text.slice(begin, at));
+      begin = at;
+    }
+    if (mark !== undefined) {
+      if (fence === undefined) fence = mark;
+      else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) fence = undefined;
+    }
+    blank = fence === undefined && line.trim() === "";
+    if (end < 0) break;
+    at = end + 1;
+  }
+  out.push(text.slice(begin));
+  return out;
+}

@@ -1,0 +1,113 @@
+/** What the user has to know of the link: server, trust, connection, events that are missing. */
+import type { ComponentChildren } from "preact";
+import { Icon } from "../blocks/icon";
+import { useModel } from "../model/context";
+import { sayResume } from "../model/open_session";
+
+function Banner({
+  tone,
+  icon,
+  spin = false,
+  children,
+}: {
+  tone: "info" | "warning" | "error";
+  icon: string;
+  spin?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={`banner ${tone}`} role={tone === "info" ? "status" : "alert"}>
+      <Icon name={icon} spin={spin} />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+export function Banners() {
+  const model = useModel();
+  const { server, sentence, trusted } = model.host.value;
+  const active = model.active.value;
+  const link = active?.connection.value ?? model.connection.value;
+  const gap = active?.gap.value;
+  const lost = active?.failure.value;
+  return (
+    <div class="banners">
+      {server === "starting" && (
+        <Banner tone="info" icon="loading" spin>
+          The server is starting.
+        </Banner>
+      )}
+      {server === "waiting" && (
+        <Banner tone="warning" icon="sync" spin>
+          {sentence ?? "The server is started again."}
+        </Banner>
+      )}
+      {(server === "failed" || server === "stopped") && (
+        <Banner tone="error" icon="error">
+          {sentence ?? "The server is stopped."}{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.restart")}>
+            Restart
+          </button>{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
+            Show the log
+          </button>{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+            Settings
+          </button>
+        </Banner>
+      )}
+      {!trusted && (
+        <Banner tone="info" icon="workspace-untrusted">
+          Restricted mode: this folder is read and searched, and nothing is written or run.{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.manageTrust")}>
+            Manage trust
+          </button>
+        </Banner>
+      )}
+      {link?.status === "connecting" && (
+        <Banner tone="warning" icon="sync" spin>
+          {(link.retryCount ?? 0) > 0
+            ? `Reconnecting to the engine (try ${link.retryCount}).`
+            : "Connecting to the engine."}{" "}
+          {link.lastError ?? ""}
+        </Banner>
+      )}
+      {link?.status === "error" && (
+        <Banner tone="error" icon="debug-disconnect">
+          The engine does not answer. {link.lastError ?? ""}
+        </Banner>
+      )}
+      {gap !== undefined && active !== undefined && (
+        <Banner tone="warning" icon="warning">
+          <strong>This conversation may have holes.</strong>{" "}
+          {gap.outcome ??
+            (gap.resume === undefined ? "Events are missing." : `What is known: ${sayResume(gap.resume)}`)}{" "}
+          {gap.outcome === undefined && model.host.value.methods.includes("bb/rebuild") && (
+            <button type="button" class="link" onClick={() => void model.rebuild()}>
+              Rebuild from the run's artifacts
+            </button>
+          )}{" "}
+          <button type="button" class="link" onClick={() => (active.gap.value = undefined)}>
+            Dismiss
+          </button>
+        </Banner>
+      )}
+      {lost !== undefined && active !== undefined && (
+        <Banner tone="error" icon="error">
+          This session could not be read: {lost}{" "}
+          <button type="button" class="link" onClick={() => void model.select(active.sessionId)}>
+            Try again
+          </button>
+        </Banner>
+      )}
+      {model.alerts.value.map(({ id, text }) => (
+        <Banner key={id} tone="error" icon="error">
+          {text}{" "}
+          <button type="button" class="link" onClick={() => model.dismiss(id)}>
+            Dismiss
+          </button>
+        </Banner>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+/** What a developer of agents wants to see: what had no word, and the raw events as they come. */
+import { BlockView } from "../blocks/block_view";
+import { Icon } from "../blocks/icon";
+import { useModel } from "../model/context";
+import { MOST_RAW } from "../model/model";
+import type { OpenSession } from "../model/open_session";
+
+export function DebugPane({ session }: { session: OpenSession }) {
+  const model = useModel();
+  const blocks = session.blocks("debug");
+  const raw = model.raw.value;
+  return (
+    <div class="pane">
+      <section aria-label="Without a word of ours">
+        <h2>Other events</h2>
+        {session.hasMore("debug") && (
+          <button type="button" class="link" onClick={() => void model.loadOlder("debug")}>
+            Show older
+          </button>
+        )}
+        {blocks.length === 0 && <p class="empty">None.</p>}
+        {blocks.map((block) => (
+          <BlockView key={block.id} block={block} />
+        ))}
+      </section>
+      <section aria-label="Raw events">
+        <h2>Raw events</h2>
+        {(raw[0]?.seq ?? 1) > 1 && (
+          <button type="button" class="link" disabled={raw.length >= MOST_RAW} onClick={() => void model.readRaw(true)}>
+            Show older
+          </button>
+        )}
+        {raw.map((event) => (
+          <details key={event.seq} class="unknown" data-seq={event.seq}>
+            <summary>
+              <span class="seq">{event.seq}</span> <code>{event.type}</code>{" "}
+              <span class="hint">
+                {event.class}
+                {event.repaired === true && " · repaired"}
+              </span>
+            </summary>
+            <pre tabindex={0}>{cut(JSON.stringify(event.payload, null, 2))}</pre>
+            <button type="button" class="link" onClick={() => void openRaw(event.seq)}>
+              <Icon name="go-to-file" /> Open it whole
+            </button>
+          </details>
+        ))}
+      </section>
+    </div>
+  );
+
+  async function openRaw(seq: number): Promise<void> {
+    try {
+      const event = await model.eventBody(seq);
+      await model.editor("editor.openText", {
+        title: `Event ${seq}`,
+        text: JSON.stringify(event, null, 2),
+        language: "json",
+      });
+    } catch (error) {
+      model.alert(error);
+    }
+  }
+}
+
+/** Characters of a payload that are drawn. */
+const PREVIEW = 4_096;
+
+function cut(text: string): string {
+  return text.length <= PREVIEW ? text : `${text.slice(0, PREVIEW)}\n… (${text.length - PREVIEW} more characters)`;
+}

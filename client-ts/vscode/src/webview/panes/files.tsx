@@ -1,0 +1,185 @@
+/** Files of the workspace, and what this session changed. */
+import type { BlockOf, Requests } from "@breadboard-ls/sdk";
+import { useEffect, useState } from "preact/hooks";
+import { Icon, IconButton } from "../blocks/icon";
+import { bytes } from "../blocks/tool_card";
+import { useModel } from "../model/context";
+import type { OpenSession } from "../model/open_session";
+
+type Listing = Requests["bb/listFiles"]["result"];
+type Snippet = Requests["bb/readFileSnippet"]["result"];
+
+export function FilesPane({ session }: { session: OpenSession }) {
+  const model = useModel();
+  const { roots } = model.host.value;
+  const changed = changedFiles(
+    session.blocks("chat").filter((block): block is BlockOf<"patch"> => block.kind === "patch"),
+  );
+  return (
+    <div class="pane">
+      {changed.length > 0 && (
+        <section aria-label="Changes of this session">
+          <h2>Proposed in this session</h2>
+          <ul class="files">
+            {changed.map(({ filePath, added, removed }) => (
+              <li key={filePath}>
+                <button
+                  type="button"
+                  class="link path"
+                  onClick={() => void model.editor("editor.openFile", { path: filePath })}
+                >
+                  {filePath}
+                </button>
+                <span class="count added" aria-label={`${added} lines added`}>
+                  +{added}
+                </span>
+                <span class="count removed" aria-label={`${removed} lines removed`}>
+                  −{removed}
+                </span>
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => void model.editor("editor.showDiff", { sessionId: session.sessionId, filePath })}
+                >
+                  Compare with HEAD
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section aria-label="Workspace">
+        <h2>Workspace</h2>
+        {roots.length > 1 ? (
+          roots.map((root) => (
+            <details key={root}>
+              <summary>
+                <Icon name="root-folder" /> {root}
+              </summary>
+              <Folder session={session} path="" root={root} />
+            </details>
+          ))
+        ) : (
+          <Folder session={session} path="" />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function changedFiles(patches: readonly BlockOf<"patch">[]): { filePath: string; added: number; removed: number }[] {
+  const files = new Map<string, { filePath: string; added: number; removed: number }>();
+  for (const { filePath, added, removed } of patches.flatMap((patch) => patch.files)) {
+    const before = files.get(filePath);
+    files.set(filePath, { filePath, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });
+  }
+  return [...files.values()];
+}
+
+function Folder({ session, path, root }: { session: OpenSession; path: string; root?: string }) {
+  const model = useModel();
+  const [listing, setListing] = useState<Listing | undefined>(undefined);
+  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    let live = true;
+    model.listFiles(path, root).then(
+      (found) => live && setListing(found),
+      (error: unknown) => live && setTrouble(error instanceof Error ? error.message : String(error)),
+    );
+    return () => {
+      live = false;
+    };
+  }, [session.sessionId, path, root]);
+  if (trouble !== undefined) return <p class="hint">{trouble}</p>;
+  if (listing === undefined) return <p class="hint">Reading…</p>;
+  return (
+    <ul class="folder">
+      {listing.entries.map((entry) => (
+        <li key={entry.path}>
+          {entry.type === "directory" ? (
+            <FolderRow
+              session={session}
+              name={entry.name}
+              path={entry.path}
+              {...(root === undefined ? {} : { root })}
+            />
+          ) : (
+            <FileRow session={session} entry={entry} {...(root === undefined ? {} : { root })} />
+          )}
+        </li>
+      ))}
+      {listing.truncated && <li class="hint">There are more than 10,000; the rest is left out.</li>}
+    </ul>
+  );
+}
+
+function FolderRow({ session, name, path, root }: { session: OpenSession; name: string; path: string; root?: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Icon name={open ? "folder-opened" : "folder"} /> {name}
+      </summary>
+      {open && <Folder session={session} path={path} {...(root === undefined ? {} : { root })} />}
+    </details>
+  );
+}
+
+function FileRow({ session, entry, root }: { session: OpenSession; entry: Listing["entries"][number]; root?: string }) {
+  const model = useModel();
+  const [snippet, setSnippet] = useState<Snippet | string | undefined>(undefined);
+  const mention = root === undefined ? entry.path : `${root}/${entry.path}`;
+  const toggle = async (): Promise<void> => {
+    if (snippet !== undefined) return setSnippet(undefined);
+    try {
+      setSnippet(await model.readSnippet(entry.path, root));
+    } catch (error) {
+      setSnippet(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <div class="file">
+      <div class="file-row">
+        <button type="button" class="link path" aria-expanded={snippet !== undefined} onClick={() => void toggle()}>
+          <Icon name={entry.type === "symlink" ? "file-symlink-file" : "file"} /> {entry.name}
+        </button>
+        <span class="hint">{entry.size == null ? "" : bytes(entry.size)}</span>
+        <IconButton
+          icon="mention"
+          label={`Mention ${entry.name} in the prompt`}
+          onClick={() => model.compose(`@${mention} `)}
+        />
+        <IconButton
+          icon="go-to-file"
+          label={`Open ${entry.name}`}
+          onClick={() =>
+            void model.editor("editor.openFile", { path: entry.path, ...(root === undefined ? {} : { root }) })
+          }
+        />
+        <IconButton
+          icon="diff"
+          label={`Compare ${entry.name} with HEAD`}
+          onClick={() =>
+            void model.editor("editor.showDiff", {
+              sessionId: session.sessionId,
+              filePath: entry.path,
+              ...(root === undefined ? {} : { root }),
+            })
+          }
+        />
+      </div>
+      {typeof snippet === "string" && <p class="hint">{snippet}</p>}
+      {typeof snippet === "object" && (
+        <>
+          <pre class="snippet" tabindex={0} aria-label={`Start of ${entry.name}`}>
+            {snippet.content}
+          </pre>
+          <p class="hint">
+            {snippet.truncated ? `The start of ${bytes(snippet.totalBytes)}` : bytes(snippet.totalBytes)}
+            {snippet.source === "buffer" && " · from the open editor, unsaved changes included"}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}

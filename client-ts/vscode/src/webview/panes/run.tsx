@@ -1,0 +1,124 @@
+/** The run: summaries, usage, rules, checkpoints, artifacts. */
+import type { Block, BlockOf } from "@breadboard-ls/sdk";
+import { useState } from "preact/hooks";
+import { BlockView } from "../blocks/block_view";
+import { Icon } from "../blocks/icon";
+import { useModel } from "../model/context";
+import type { OpenSession } from "../model/open_session";
+import { Rules } from "./rules";
+
+export function RunPane({ session }: { session: OpenSession }) {
+  const model = useModel();
+  const engine = model.engine.value;
+  const blocks = session.blocks("run");
+  const checkpoints = blocks.filter((block): block is BlockOf<"checkpoint"> => block.kind === "checkpoint");
+  const links = blocks.filter((block): block is BlockOf<"link"> => block.kind === "link");
+  const rest = blocks.filter((block) => block.kind !== "checkpoint" && block.kind !== "link");
+  const canList = engine?.kind === "breadboard" && engine.capabilities.includes("commands");
+  return (
+    <div class="pane">
+      <section aria-label="Engine">
+        <h2>Engine</h2>
+        <p>
+          {engine?.kind ?? "none"}
+          {engine?.model != null && ` · ${engine.model}`} ·{" "}
+          {(session.connection.value ?? model.connection.value)?.status ?? engine?.status ?? "unknown"}
+        </p>
+        {model.host.value.methods.includes("bb/agent/restart") && engine?.kind === "acp" && (
+          <button type="button" class="link" onClick={() => void model.restartAgent()}>
+            Restart the agent
+          </button>
+        )}
+      </section>
+      {(checkpoints.length > 0 || canList) && (
+        <section aria-label="Checkpoints">
+          <h2>Checkpoints</h2>
+          {canList && (
+            <button type="button" class="link" onClick={() => void model.command("list_checkpoints")}>
+              Read the list
+            </button>
+          )}
+          <ul class="checkpoints">
+            {checkpoints.map((block) => (
+              <Checkpoint key={block.id} block={block} />
+            ))}
+          </ul>
+        </section>
+      )}
+      <Rules />
+      {links.length > 0 && (
+        <section aria-label="Artifacts">
+          <h2>Artifacts and logs</h2>
+          {links.map((block) => (
+            <BlockView key={block.id} block={block} />
+          ))}
+        </section>
+      )}
+      <section aria-label="Turns">
+        <h2>Turns</h2>
+        {session.hasMore("run") && (
+          <button type="button" class="link" onClick={() => void model.loadOlder("run")}>
+            Show older
+          </button>
+        )}
+        {rest.length === 0 && <p class="empty">No turn has ended yet.</p>}
+        {rest.map((block: Block) => (
+          <BlockView key={block.id} block={block} />
+        ))}
+      </section>
+    </div>
+  );
+}
+
+const MODES = { code: "the files", conversation: "the conversation", both: "files and conversation" } as const;
+
+/** A checkpoint. Going back overwrites files, so it is said first, and done only when it is said again. */
+function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
+  const model = useModel();
+  const [asking, setAsking] = useState(false);
+  const [mode, setMode] = useState<keyof typeof MODES>("code");
+  const { trusted } = model.host.value;
+  return (
+    <li class="checkpoint">
+      <Icon name="history" /> <span>{block.title}</span> <span class="status">{block.status}</span>
+      {!asking && (
+        <button type="button" class="link" disabled={!trusted} onClick={() => setAsking(true)}>
+          Restore…
+        </button>
+      )}
+      {asking && (
+        <div class="confirm" role="alertdialog" aria-label="Restore the checkpoint">
+          <p>
+            <Icon name="warning" /> Restoring overwrites what was changed in tracked files since, also what is not
+            committed. Later checkpoints go. This cannot be undone here.
+          </p>
+          <label>
+            Restore{" "}
+            <select value={mode} onChange={(event) => setMode(event.currentTarget.value as keyof typeof MODES)}>
+              {Object.entries(MODES).map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <div class="buttons">
+            <button
+              type="button"
+              class="primary"
+              onClick={() => {
+                setAsking(false);
+                void model.command("restore_checkpoint", { checkpoint_id: block.checkpointId, mode });
+              }}
+            >
+              Overwrite and restore
+            </button>
+            <button type="button" class="secondary" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+          </div>
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,136 @@
+/** The transcript: as much of it on the page as is seen, older pages from the server as they are reached. */
+import type { Block, BlockOf } from "@breadboard-ls/sdk";
+import { useCallback, useMemo, useRef } from "preact/hooks";
+import { BlockView } from "../blocks/block_view";
+import { useModel } from "../model/context";
+import type { OpenSession } from "../model/open_session";
+import { Icon } from "../blocks/icon";
+import { useRows } from "./window";
+
+export function Transcript({ session }: { session: OpenSession }) {
+  const model = useModel();
+  const blocks = session.blocks("chat");
+  const hasMore = session.hasMore("chat");
+  const loading = useRef(false);
+  const keys = useMemo(() => blocks.map(({ id }) => id), [blocks]);
+  const patches = useMemo(() => patchesOfAsks(blocks), [blocks]);
+  const older = useCallback(() => {
+    if (loading.current || !session.session.view.hasMore("chat")) return;
+    loading.current = true;
+    void model.loadOlder("chat").finally(() => (loading.current = false));
+  }, [model, session]);
+  const rows = useRows(keys, older);
+  const pending = session.pending();
+  const show = (requestId: string): void => {
+    const index = blocks.findIndex((block) => block.kind === "permission" && block.permission.requestId === requestId);
+    if (index < 0) return;
+    rows.toRow(index);
+    requestAnimationFrame(() =>
+      rows.scroller.current?.querySelector<HTMLElement>(`[data-request="${CSS.escape(requestId)}"] button`)?.focus(),
+    );
+  };
+
+  return (
+    <div class="transcript">
+      <div
+        class="scroller"
+        ref={rows.scroller}
+        tabindex={0}
+        role="feed"
+        aria-label="Conversation"
+        aria-busy={model.running.value}
+      >
+        {hasMore && (
+          <button type="button" class="link older" onClick={older}>
+            Show older
+          </button>
+        )}
+        {blocks.length === 0 && session.attached.value && <Welcome />}
+        <div class="rows" style={{ height: `${rows.height}px` }}>
+          {rows.items.map((row) => {
+            const block = blocks[row.index];
+            if (block === undefined) return null;
+            return (
+              <article
+                key={row.key}
+                ref={rows.measure}
+                class="row"
+                data-index={row.index}
+                data-block={block.id}
+                aria-posinset={row.index + 1}
+                aria-setsize={hasMore ? -1 : blocks.length}
+                style={{ transform: `translateY(${row.start}px)` }}
+              >
+                <BlockView block={block} patch={patches.get(block.id)} />
+              </article>
+            );
+          })}
+        </div>
+      </div>
+      {pending.length > 0 && (
+        <div class="waiting" role="status">
+          <Icon name="bell-dot" /> {waitingWords(pending.length)}{" "}
+          <button type="button" class="link" onClick={() => show(pending[0]?.permission.requestId ?? "")}>
+            Show {pending.length === 1 ? "it" : "the oldest"}
+          </button>
+        </div>
+      )}
+      {!rows.atEnd && (
+        <button type="button" class="to-end" onClick={rows.toEnd} title="Go to the end" aria-label="Go to the end">
+          <Icon name="arrow-down" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** For each ask that waits, the newest patch before it that is about a file which its title names. */
+export function patchesOfAsks(blocks: readonly Block[]): ReadonlyMap<string, BlockOf<"patch">> {
+  const found = new Map<string, BlockOf<"patch">>();
+  blocks.forEach((block, at) => {
+    if (block.kind !== "permission" || block.status !== "pending") return;
+    for (let before = at - 1; before >= 0; before -= 1) {
+      const patch = blocks[before];
+      if (patch?.turn !== block.turn) break;
+      if (patch?.kind === "patch" && patch.files.some(({ filePath }) => block.permission.title.includes(filePath))) {
+        found.set(block.id, patch);
+        break;
+      }
+    }
+  });
+  return found;
+}
+
+function waitingWords(count: number): string {
+  return count === 1 ? "One request waits." : `${count} requests wait.`;
+}
+
+function Welcome() {
+  const model = useModel();
+  const { engine } = model;
+  const examples = [
+    "Where is the retry delay computed?",
+    "Explain the main entry point of this project.",
+    "Which tests cover the parser?",
+  ];
+  return (
+    <div class="welcome">
+      <h2>Ask about this workspace</h2>
+      <p>
+        {engine.value?.kind === "embedded" && engine.value.model == null
+          ? "No model is chosen, so answers are what searching the workspace finds. Choose one in the settings."
+          : "The agent reads, proposes changes and asks before it acts."}
+      </p>
+      <ul>
+        {examples.map((text) => (
+          <li key={text}>
+            <button type="button" class="link" onClick={() => model.compose(text)}>
+              {text}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p class="hint">Type @ to name a file.</p>
+    </div>
+  );
+}

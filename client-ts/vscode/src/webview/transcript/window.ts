@@ -1,0 +1,131 @@
+/**
+ * Which rows of a long list are on the page.
+ *
+ * Owns the use of the virtualiser: rows are measured as they are drawn, rows that come in front keep the reader where
+ * he is, and a reader at the end stays at the end.
+ */
+import {
+  elementScroll,
+  measureElement,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualItem,
+} from "@tanstack/virtual-core";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** Height of a row that was never measured, in pixels. */
+const ESTIMATE = 72;
+/** Rows beside the visible ones. */
+const OVERSCAN = 6;
+/** So close to the end counts as at the end. */
+const NEAR_END = 48;
+/** So long after a wheel, a key or a finger a movement is still its doing. */
+const HAND_MS = 1_000;
+/** Height of a view that has none yet: while it is laid out, and where there is no layout. */
+const SOME_HEIGHT = 600;
+
+export interface Rows {
+  readonly items: readonly VirtualItem[];
+  readonly height: number;
+  readonly scroller: { current: HTMLDivElement | null };
+  readonly measure: (row: Element | null) => void;
+  readonly atEnd: boolean;
+  toEnd(): void;
+  toRow(index: number): void;
+}
+
+export function useRows(keys: readonly string[], onTop: () => void): Rows {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, redraw] = useState(0);
+  const [atEnd, setAtEnd] = useState(true);
+  const follows = useRef(true);
+  const lastTop = useRef(0);
+  const handUntil = useRef(0);
+  const first = useRef(keys[0]);
+  const held = useRef<Virtualizer<HTMLDivElement, Element>>(undefined);
+  const options = {
+    count: keys.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ESTIMATE,
+    getItemKey: (index: number) => keys[index] ?? index,
+    overscan: OVERSCAN,
+    initialRect: { width: 300, height: SOME_HEIGHT },
+    scrollToFn: elementScroll,
+    observeElementOffset,
+    observeElementRect: (
+      instance: Virtualizer<HTMLDivElement, Element>,
+      tell: (rect: { width: number; height: number }) => void,
+    ) => observeElementRect(instance, (rect) => tell(rect.height > 0 ? rect : { width: 300, height: SOME_HEIGHT })),
+    // Measured as soon as it is drawn, so that nothing jumps; a row without a height is one that is not laid out yet.
+    measureElement: (
+      row: Element,
+      entry: ResizeObserverEntry | undefined,
+      instance: Virtualizer<HTMLDivElement, Element>,
+    ) => (entry === undefined ? (row as HTMLElement).offsetHeight : measureElement(row, entry, instance)) || ESTIMATE,
+    onChange: () => redraw((count) => count + 1),
+  };
+  held.current ??= new Virtualizer(options);
+  const virtualizer = held.current;
+  virtualizer.setOptions(options);
+
+  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => {
+    virtualizer._willUpdate();
+    // Rows came in front: the row that was first stays where it is.
+    const before = first.current;
+    first.current = keys[0];
+    const shift = before === undefined || before === keys[0] ? -1 : keys.indexOf(before);
+    if (shift > 0 && !follows.current) {
+      const [offset] = virtualizer.getOffsetForIndex(shift, "start") ?? [];
+      if (offset !== undefined) virtualizer.scrollToOffset(offset + (virtualizer.scrollOffset ?? 0));
+    }
+    if (follows.current && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  });
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const onScroll = (): void => {
+      const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+      // Only a hand that goes up leaves the end: rows that turn out otherwise than expected move a reader who stays.
+      if (end) follows.current = true;
+      else if (element.scrollTop < lastTop.current && performance.now() < handUntil.current) follows.current = false;
+      lastTop.current = element.scrollTop;
+      setAtEnd(follows.current);
+      if (element.scrollTop < 200 && element.scrollHeight > element.clientHeight) onTop();
+    };
+    const moves = (): void => void (handUntil.current = performance.now() + HAND_MS);
+    const holds = (): void => void (handUntil.current = Number.POSITIVE_INFINITY);
+    const listeners: [string, () => void][] = [
+      ["scroll", onScroll],
+      ["wheel", moves],
+      ["touchmove", moves],
+      ["keydown", moves],
+      ["pointerdown", holds],
+      ["pointerup", moves],
+      ["pointercancel", moves],
+    ];
+    for (const [name, listener] of listeners) element.addEventListener(name, listener, { passive: true });
+    return () => {
+      for (const [name, listener] of listeners) element.removeEventListener(name, listener);
+    };
+  }, [onTop]);
+
+  return {
+    items: virtualizer.getVirtualItems(),
+    height: virtualizer.getTotalSize(),
+    scroller,
+    measure: virtualizer.measureElement,
+    atEnd,
+    toEnd: () => {
+      follows.current = true;
+      setAtEnd(true);
+      virtualizer.scrollToIndex(Math.max(0, keys.length - 1), { align: "end" });
+      if (scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+    },
+    toRow: (index) => {
+      follows.current = false;
+      virtualizer.scrollToIndex(index, { align: "center" });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** What is shipped, read as an outsider would read it. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { beforeAll, expect, it } from "vitest";
+
+beforeAll(() => void execFileSync("node", ["esbuild.mjs"], { stdio: "inherit" }), 120_000);
+const read = (file: string) => readFileSync(file, "utf8");
+/** Our own sources of the page. */
+const sources = () =>
+  readdirSync("src/webview", { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => [file, read(`src/webview/${file}`)] as const);
+
+it("R000-02 R000-06: the page has no way to a network and no word of an engine's protocol", () => {
+  const bundles = ["main", "create_spec"].map((name) => read(`dist/webview/${name}.js`));
+  const NETWORK =
+    /\b(?:fetch|importScripts)\s*\(|XMLHttpRequest|new (?:WebSocket|EventSource|(?:Shared)?Worker)\b|sendBeacon|RTCP/;
+  for (const bundle of bundles) {
+    expect(NETWORK.test(bundle)).toBe(false);
+    expect(/Last-Event-ID|Authorization|\/v1\/sessions|Bearer /i.test(bundle)).toBe(false);
+  }
+  for (const [file, text] of sources()) expect(NETWORK.test(text), file).toBe(false);
+});
+
+it("R000-07: the page has no word for a token, and keeps nothing but its saved state", () => {
+  for (const [file, text] of sources())
+    expect(
+      /setCredentials|SecretStorage|localStorage|sessionStorage|indexedDB|document\.cookie/i.test(text),
+      file,
+    ).toBe(false);
+});
+
+it("R000-64: nothing in the page is made from text at run time", () => {
+  for (const [file, text] of sources())
+    expect(/\beval\(|new Function|document\.write|srcdoc/.test(text), file).toBe(false);
+  // The one place where HTML is set is the one that cleans it.
+  expect(
+    sources()
+      .filter(([, text]) => /dangerouslySetInnerHTML|innerHTML/.test(text))
+      .map(([file]) => file),
+  ).toEqual(["blocks/prose.tsx"]);
+});
+
+it("R000-79: Cursor and older editors can run it: no proposed API, no language-model or chat API", () => {
+  const manifest = JSON.parse(read("package.json"));
+  expect([manifest.enabledApiProposals, manifest.engines.vscode, manifest.extensionDependencies]).toEqual([
+    undefined,
+    "^1.91.0",
+    undefined,
+  ]);
+  const host = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.startsWith("webview"))
+    .map((file) => read(`src/${file}`))
+    .join("\n");
+  expect(/vscode\.(?:lm|chat)\b|retainContextWhenHidden/.test(host)).toBe(false);
+});
+
+it("every command of the manifest has a handler, and every handler is in the manifest", () => {
+  const { contributes } = JSON.parse(read("package.json"));
+  const handled = [
+    ...read("src/extension.ts").matchAll(/"(breadboard\.[a-zA-Z]+)": (?:\(|stop|menu|diffWithHead)/g),
+  ].map(([, name]) => name);
+  expect(handled.sort()).toEqual(contributes.commands.map(({ command }: { command: string }) => command).sort());
+});

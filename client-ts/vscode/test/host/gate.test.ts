@@ -1,0 +1,253 @@
+import { describe, expect, it } from "vitest";
+import { Gate, MOST_PENDING, MOST_WAITING } from "../../src/host/gate";
+import type { Told } from "../../src/host/batch";
+
+type Message = Record<string, any>;
+
+/** A gate between a page and a server that answer what the story says. */
+function gate(answer: (request: Message) => unknown = () => undefined) {
+  const posted: Message[] = [];
+  const asked: Message[] = [];
+  const violations: string[] = [];
+  const done: unknown[] = [];
+  let then: (() => void) | undefined;
+  const subject = new Gate({
+    post: (message) => posted.push(message as Message),
+    rpc: async (request) => {
+      asked.push(request as Message);
+      return answer(request as Message) ?? { v: 1, kind: "res", id: (request as Message)["id"], ok: true, result: {} };
+    },
+    editor: async (method, params) => {
+      done.push([method, params]);
+      if (method === "editor.openFile")
+        throw Object.assign(new Error("Not in this workspace."), { code: "path_outside_workspace" });
+      return undefined;
+    },
+    announced: (method) => method !== "bb/rebuild",
+    violation: (sentence) => violations.push(sentence),
+    later: (_ms, run) => {
+      then = run;
+      return () => (then = undefined);
+    },
+  });
+  subject.setOpen(true);
+  return { subject, posted, asked, violations, done, tick: () => then?.() };
+}
+
+const req = (method: string, params?: unknown, id = "1"): Message => ({
+  v: 1,
+  kind: "req",
+  id,
+  method,
+  ...(params === undefined ? {} : { params }),
+});
+const append = (seq: number): Told => ({
+  topic: "bb/view",
+  payload: {
+    sessionId: "s",
+    epoch: "e",
+    fromSeq: seq,
+    toSeq: seq,
+    changes: [{ lane: "chat", op: "append", id: "a", text: "x" }],
+  },
+});
+const HELLO = {
+  v: 1,
+  server: { name: "breadboard-ls", version: "0" },
+  epoch: "e",
+  engine: { kind: "embedded", status: "connected", capabilities: [] },
+  sessions: [],
+  workspaceTrusted: true,
+};
+
+describe("what comes from the page", () => {
+  it("R000-08 R000-14 R000-15 R000-19: what is no envelope reaches nobody and is logged as a violation", async () => {
+    const { subject, posted, asked, violations, done } = gate();
+    const bad = [
+      null,
+      1,
+      "x",
+      {},
+      { kind: "req" },
+      { ...req("bb.init"), v: 2 },
+      { ...req("bb.init"), id: 7 },
+      { v: 1, kind: "req", id: "1" },
+      { v: 1, kind: "evt", topic: "bb/state", payload: {} },
+      { v: 1, kind: "res", id: "nothing", ok: true },
+    ];
+    for (const message of bad) await subject.receive(message);
+    expect([posted, asked, done, violations.length]).toEqual([[], [], [], bad.length]);
+  });
+
+  it("R000-59 R000-35: params that do not fit are refused before the server sees them", async () => {
+    const { subject, posted, asked, violations } = gate();
+    await subject.receive(req("bb.sendMessage", { sessionId: "s" }));
+    await subject.receive(req("bb.approvePermission", { sessionId: "s", requestId: "p", decision: "maybe" }, "2"));
+    await subject.receive(req("editor.openFile", { path: 7 }, "3"));
+    expect(asked).toEqual([]);
+    expect(posted.map(({ id, ok, error }) => [id, ok, error.code])).toEqual([
+      ["1", false, "invalid_params"],
+      ["2", false, "invalid_params"],
+      ["3", false, "invalid_params"],
+    ]);
+    expect(violations).toHaveLength(3);
+  });
+
+  it("R000-61 R000-75: an unknown method does nothing and is answered with unknown_method", async () => {
+    const { subject, posted, asked, done, violations } = gate();
+    for (const method of ["bb.nothing", "bb/init", "editor.evil", "constructor", "toString", "init"])
+      await subject.receive(req(method, {}, method));
+    expect([asked, done]).toEqual([[], []]);
+    expect(posted.map(({ id, error }) => [id, error.code])).toEqual(
+      ["bb.nothing", "bb/init", "editor.evil", "constructor", "toString", "init"].map((id) => [id, "unknown_method"]),
+    );
+    expect(violations).toHaveLength(6);
+  });
+
+  it("R000-07 R000-62 R000-78: a page can neither set a token nor wrap an envelope in another", async () => {
+    const { subject, posted, asked } = gate();
+    await subject.receive(req("bb.setCredentials", { scope: "engine", token: "t" }));
+    await subject.receive(req("bb.rpc", req("bb.setCredentials", { scope: "engine", token: "t" }), "2"));
+    expect(asked).toEqual([]);
+    expect(posted.map(({ error }) => error.code)).toEqual(["unknown_method", "unknown_method"]);
+  });
+
+  it("the page cannot have a file read for a spec, which nobody picked", async () => {
+    const { subject, posted, asked, violations } = gate();
+    await subject.receive(req("bb.createSpec.importMarkdown", { uri: "file:///etc/x.md" }));
+    expect([asked, posted.map(({ error }) => error.code), violations.length]).toEqual([[], ["unknown_method"], 1]);
+  });
+
+  it("a method that this server does not offer is said to be so", async () => {
+    const { subject, posted, asked } = gate();
+    await subject.receive(req("bb.rebuild", { sessionId: "s" }));
+    expect([asked, posted[0]?.["error"].code]).toEqual([[], "unsupported"]);
+  });
+
+  it("R000-16 R000-18: each request gets its own answer, in whatever order they come", async () => {
+    const waiting = new Map<string, (value: unknown) => void>();
+    const { subject, posted } = gate((request) => new Promise((resolve) => waiting.set(request["id"], resolve)));
+    const both = [
+      subject.receive(req("bb.stop", { sessionId: "s" }, "a")),
+      subject.receive(req("bb.stop", { sessionId: "t" }, "b")),
+    ];
+    const answer = (id: string, sessionId: string) =>
+      waiting.get(id)?.({ v: 1, kind: "res", id, ok: true, result: { sessionId, stopping: true } });
+    await new Promise((resolve) => setImmediate(resolve));
+    answer("b", "t");
+    answer("a", "s");
+    await Promise.all(both);
+    expect(posted.map(({ id, result }) => [id, result.sessionId])).toEqual([
+      ["b", "t"],
+      ["a", "s"],
+    ]);
+  });
+});
+
+it("a script that runs away is told to wait, and takes nothing from the server", async () => {
+  const { subject, posted, asked } = gate(() => new Promise(() => undefined));
+  for (let at = 0; at <= MOST_PENDING; at += 1) void subject.receive(req("bb.stop", { sessionId: "s" }, `r${at}`));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([asked.length, posted.map(({ id, error }) => [id, error.code])]).toEqual([
+    MOST_PENDING,
+    [[`r${MOST_PENDING}`, "overloaded"]],
+  ]);
+});
+
+describe("what comes from the server", () => {
+  it("R000-60 R000-17: an answer that does not fit is not posted; the page is told internal", async () => {
+    const bad = [
+      { v: 1, kind: "res", id: "1", ok: true, result: { sessionId: 3 } },
+      { v: 1, kind: "res", id: "other", ok: true, result: {} },
+      { v: 1, kind: "res", id: "1", ok: false },
+      "text",
+    ];
+    for (const response of bad) {
+      const { subject, posted, violations } = gate(() => response);
+      await subject.receive(req("bb.stop", { sessionId: "s" }));
+      expect(posted).toEqual([
+        { v: 1, kind: "res", id: "1", ok: false, error: { code: "internal", message: expect.any(String) } },
+      ]);
+      expect(violations).toHaveLength(1);
+    }
+  });
+
+  it("R000-60 R000-13: news that do not fit, or are of no known topic, are not posted", () => {
+    const { subject, posted, violations, tick } = gate();
+    subject.tell({ topic: "bb/state", payload: { sessions: "none" } } as never);
+    subject.tell({ topic: "bb/secret", payload: {} } as never);
+    tick();
+    expect([posted, violations.length]).toEqual([[], 2]);
+  });
+
+  it("R000-66 R003-52: a flood is few messages, and none waits for a timer that never comes", async () => {
+    const { subject, posted, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
+    await subject.receive(req("bb.init", { subscribe: { view: true } }));
+    posted.length = 0;
+    for (let seq = 1; seq <= 100; seq += 1) subject.tell(append(seq));
+    expect(posted).toEqual([]);
+    tick();
+    expect(posted.map(({ topic, payload }) => [topic, payload.fromSeq, payload.toSeq, payload.changes.length])).toEqual(
+      [["bb/view", 1, 100, 100]],
+    );
+    posted.length = 0;
+    for (let seq = 101; seq <= 100 + MOST_WAITING; seq += 1) subject.tell(append(seq));
+    expect(posted).toHaveLength(1);
+  });
+
+  it("ruling 23: the additive topics go only to a page that asked for them; the three of the seed always", async () => {
+    const { subject, posted, asked, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
+    await subject.receive(req("bb.init"));
+    expect(asked[0]?.["params"]).toEqual({ subscribe: { view: false, tabs: false } });
+    posted.length = 0;
+    subject.tell(append(1));
+    subject.tell({ topic: "bb/state", payload: { sessions: [] } });
+    subject.tell({ topic: "bb/connection", payload: { status: "connected" } });
+    tick();
+    expect(posted.map(({ topic }) => topic)).toEqual(["bb/state", "bb/connection"]);
+  });
+
+  it("what happened before an answer is posted before it", async () => {
+    const { subject, posted } = gate(() => ({
+      v: 1,
+      kind: "res",
+      id: "1",
+      ok: true,
+      result: { sessionId: "s", stopping: true },
+    }));
+    subject.tell({ topic: "bb/state", payload: { sessions: [] } });
+    await subject.receive(req("bb.stop", { sessionId: "s" }));
+    expect(posted.map(({ kind }) => kind)).toEqual(["evt", "res"]);
+  });
+
+  it("R001-61: what waits for a page that goes away is dropped, and it gets nothing more", async () => {
+    const { subject, posted, tick } = gate();
+    subject.tell({ topic: "bb/state", payload: { sessions: [] } });
+    const asking = subject.ask("page.focus", {});
+    posted.length = 0;
+    subject.setOpen(false);
+    tick();
+    subject.tell({ topic: "bb/state", payload: { sessions: [] } });
+    expect([posted, await asking, await subject.ask("page.focus", {})]).toEqual([[], false, false]);
+  });
+});
+
+it("the editor's own answers are envelopes too, refusals with their code", async () => {
+  const { subject, posted, done } = gate();
+  await subject.receive(req("editor.copy", { text: "x" }));
+  await subject.receive(req("editor.openFile", { path: "../x" }, "2"));
+  expect(done).toEqual([
+    ["editor.copy", { text: "x" }],
+    ["editor.openFile", { path: "../x" }],
+  ]);
+  expect(posted).toEqual([
+    { v: 1, kind: "res", id: "1", ok: true, result: {} },
+    {
+      v: 1,
+      kind: "res",
+      id: "2",
+      ok: false,
+      error: { code: "path_outside_workspace", message: "Not in this workspace." },
+    },
+  ]);
+});

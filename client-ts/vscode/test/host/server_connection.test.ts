@@ -1,0 +1,168 @@
+/**
+ * Starting, stopping and starting again, with stand-ins for the language client and the editor; `e2e/` has the real
+ * ones.
+ */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+vi.mock("vscode-languageclient/node", async () => {
+  const { FakeClient, ...rest } = await import("./language_client_stub");
+  return { ...rest, LanguageClient: FakeClient };
+});
+import { FakeClient } from "./language_client_stub";
+import type { AgentTerminal } from "../../src/host/agent_terminal";
+import { Credentials } from "../../src/host/credentials";
+import { ServerConnection } from "../../src/host/server_connection";
+import type { LogOutputChannel, SecretStorage } from "vscode";
+import * as stub from "./vscode_stub";
+
+let folder = "";
+beforeEach(() => {
+  stub.reset();
+  FakeClient.made.length = 0;
+  FakeClient.answer = undefined;
+  folder = mkdtempSync(path.join(tmpdir(), "bb-server-"));
+  writeFileSync(path.join(folder, "breadboard-ls"), "#!/bin/sh\n");
+  chmodSync(path.join(folder, "breadboard-ls"), 0o755);
+  stub.configuration.user = {
+    "server.path": path.join(folder, "breadboard-ls"),
+    engine: { kind: "breadboard", url: "http://127.0.0.1:9099" },
+  };
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
+
+function server(secrets: Record<string, string> = {}) {
+  const heard: unknown[] = [];
+  const logged: string[] = [];
+  const log = (text: string) => void logged.push(text);
+  const subject = new ServerConnection({
+    extensionPath: "/ext",
+    log: { info: log, warn: log, error: log } as unknown as LogOutputChannel,
+    terminal: {} as AgentTerminal,
+    credentials: new Credentials({
+      get: async (key: string) => secrets[key],
+      store: async () => undefined,
+      delete: async () => undefined,
+    } as unknown as SecretStorage),
+    heard: (method, params) => heard.push([method, params]),
+  });
+  return { subject, heard, logged };
+}
+
+it("starts the program of the user's settings with the user's options, and announces what is implemented", async () => {
+  const { subject } = server();
+  await subject.restart();
+  const [client] = FakeClient.made;
+  expect(client?.server).toMatchObject({ command: path.join(folder, "breadboard-ls"), args: ["--stdio"] });
+  expect(client?.options.initializationOptions).toEqual({
+    engine: { kind: "breadboard", url: "http://127.0.0.1:9099" },
+    workspaceTrusted: true,
+  });
+  const params = { capabilities: { workspace: { textDocumentContent: {}, applyEdit: true } } };
+  client?.fill(params);
+  expect(params.capabilities).toEqual({
+    workspace: { applyEdit: true },
+    experimental: { breadboard: { terminalRun: true, showDiff: true } },
+  });
+  expect(subject.status()).toEqual({ server: "running", generation: 1, methods: ["bb/init", "bb/setCredentials"] });
+});
+
+it("what a workspace may say goes to the server when it asks, and nothing else", async () => {
+  const { subject } = server();
+  stub.configuration.user = { ...stub.configuration.user, "delivery.maxLatencyMs": 9 };
+  await subject.restart();
+  const middleware = FakeClient.made[0]?.options.middleware.workspace;
+  expect(middleware.configuration({ items: [{ section: "breadboard" }, { section: "other" }] })).toEqual([
+    { delivery: { maxLatencyMs: 9 } },
+    null,
+  ]);
+});
+
+it("R000-07 R002-07: a token is sent before the server is said to run, and only to its address", async () => {
+  const secrets = {
+    "breadboard.token.engine": JSON.stringify({ token: "t1", place: "http://127.0.0.1:9099" }),
+    "breadboard.token.model": JSON.stringify({ token: "t2", place: "https://other.example" }),
+  };
+  const { subject, logged } = server(secrets);
+  let sentBefore: unknown[] = [];
+  subject.onDidChange(() => {
+    if (subject.status().server === "running") sentBefore = [...(FakeClient.made[0]?.sent ?? [])];
+  });
+  await subject.restart();
+  expect(sentBefore).toEqual([["bb/setCredentials", { scope: "engine", token: "t1" }]]);
+  expect(logged.some((line) => line.includes("given for another address"))).toBe(true);
+  expect(logged.some((line) => line.includes("t1") || line.includes("t2"))).toBe(false);
+});
+
+it("a server that ends is started again after a pause, and given up after too many ends", async () => {
+  const { subject } = server();
+  await subject.restart();
+  for (const [at, pause] of [500, 1000, 2000, 4000, 8000].entries()) {
+    FakeClient.made.at(-1)?.end();
+    expect(subject.status()).toMatchObject({
+      server: "waiting",
+      sentence: `The server ended unexpectedly; the log has more. Trying again (${at + 1}).`,
+    });
+    await expect(subject.request("bb/init", {})).rejects.toMatchObject({ code: "disconnected" });
+    await vi.advanceTimersByTimeAsync(pause);
+    expect(subject.status()).toMatchObject({ server: "running", generation: at + 2 });
+  }
+  FakeClient.made.at(-1)?.end();
+  expect(subject.status()).toMatchObject({
+    server: "failed",
+    sentence: expect.stringContaining("ended 6 times in a row; read the log"),
+  });
+  await subject.restart();
+  expect(subject.status().server).toBe("running");
+});
+
+it("R000-72: a server of another version is not used, and the sentence says what to do", async () => {
+  FakeClient.answer = { capabilities: { experimental: { breadboard: { v: 2 } } } };
+  const { subject } = server();
+  await subject.restart();
+  expect(subject.status()).toMatchObject({
+    server: "failed",
+    sentence: expect.stringContaining("update the extension"),
+  });
+  expect(FakeClient.made[0]?.stopped).toBe(true);
+});
+
+it("a program that is not there is said, with what to do, and nothing is started", async () => {
+  stub.configuration.user = { "server.path": "/nowhere/breadboard-ls" };
+  const { subject } = server();
+  await subject.restart();
+  expect([FakeClient.made.length, subject.status()]).toEqual([
+    0,
+    expect.objectContaining({ server: "failed", sentence: expect.stringContaining("/nowhere/breadboard-ls") }),
+  ]);
+});
+
+it("the user's settings that changed are a reason to restart; what a workspace says is none", async () => {
+  const { subject } = server();
+  await subject.restart();
+  stub.configuration.workspace = { engine: { kind: "acp", command: "/repo/evil" } };
+  expect(subject.settingsChanged()).toBe(false);
+  stub.configuration.user = { ...stub.configuration.user, model: { name: "m" } };
+  expect(subject.settingsChanged()).toBe(true);
+});
+
+it("an absent token of cancellation is no second parameter", async () => {
+  const { subject } = server();
+  await subject.restart();
+  await subject.request("bb/init", {});
+  expect(FakeClient.made[0]?.arity).toEqual([2]);
+});
+
+it("R000-63: trust and tokens are the only things told without being asked", () => {
+  const text = readFileSync("src/extension.ts", "utf8") + readFileSync("src/host/server_connection.ts", "utf8");
+  expect([...text.matchAll(/notify\("([^"]+)"/g)].map(([, method]) => method)).toEqual([
+    "bb/workspaceTrust",
+    "workspace/didChangeConfiguration",
+  ]);
+});

@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { type Configuration, initializationOptions, readHarmless, readUserSettings } from "../../src/host/settings";
+
+/** A configuration in which a workspace says something about everything. */
+function configuration(user: Record<string, unknown>, hostile: Record<string, unknown>): Configuration {
+  return {
+    inspect: (key: string) => ({
+      key,
+      globalValue: user[key],
+      workspaceValue: hostile[key],
+      workspaceFolderValue: hostile[key],
+    }),
+    get: (key: string) => hostile[key] ?? user[key],
+  } as unknown as Configuration;
+}
+
+const HOSTILE = {
+  "server.path": "/repo/evil",
+  engine: { kind: "acp", command: "/repo/evil" },
+  agents: { evil: { command: "/repo/evil" } },
+  model: { name: "evil", url: "http://evil" },
+  stateDir: "/repo",
+  "delivery.maxLatencyMs": 40,
+};
+
+it("a repository chooses no program, engine, agent, model or folder", () => {
+  const read = configuration({ "server.path": "/mine", model: { name: "qwen3", provider: "ollama" } }, HOSTILE);
+  const settings = readUserSettings(read);
+  expect(settings).toEqual({
+    serverPath: "/mine",
+    engine: undefined,
+    agents: undefined,
+    model: { name: "qwen3", provider: "ollama" },
+    stateDir: undefined,
+  });
+  expect(initializationOptions(settings, readHarmless(read), false)).toEqual({
+    model: { name: "qwen3", provider: "ollama" },
+    delivery: { maxLatencyMs: 40 },
+    workspaceTrusted: false,
+  });
+});
+
+it("the embedded default is left to the server, so that its environment counts", () => {
+  const settings = readUserSettings(configuration({ engine: { kind: "embedded" } }, {}));
+  expect(initializationOptions(settings, {}, true)).toEqual({ workspaceTrusted: true });
+});
+
+it("the manifest says the same: what chooses something is of machine scope, and no setting is a token", () => {
+  const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+  const { properties } = manifest.contributes.configuration;
+  const choosing = [
+    "breadboard.server.path",
+    "breadboard.engine",
+    "breadboard.agents",
+    "breadboard.model",
+    "breadboard.stateDir",
+  ];
+  expect(choosing.map((key) => properties[key].scope)).toEqual(choosing.map(() => "machine"));
+  expect(manifest.capabilities.untrustedWorkspaces).toMatchObject({
+    supported: "limited",
+    restrictedConfigurations: choosing,
+  });
+  expect(Object.keys(properties).filter((key) => /token|key|secret|password/i.test(key))).toEqual([]);
+});

@@ -1,0 +1,186 @@
+/** As much of `vscode` as the host touches, with what it was asked to do written down. */
+import path from "node:path";
+
+type Listener<T> = (event: T) => unknown;
+
+export class EventEmitter<T> {
+  private readonly listeners = new Set<Listener<T>>();
+  readonly event = (listener: Listener<T>) => {
+    this.listeners.add(listener);
+    return { dispose: () => void this.listeners.delete(listener) };
+  };
+  fire(event: T): void {
+    for (const listener of [...this.listeners]) listener(event);
+  }
+  dispose(): void {
+    this.listeners.clear();
+  }
+}
+
+export class Uri {
+  private constructor(
+    readonly scheme: string,
+    readonly path: string,
+    private readonly slashes = "",
+  ) {}
+  get fsPath(): string {
+    return this.path;
+  }
+  toString(): string {
+    return this.scheme === "file" ? `file://${this.path}` : `${this.scheme}:${this.slashes}${this.path}`;
+  }
+  static file(file: string): Uri {
+    return new Uri("file", file);
+  }
+  static parse(text: string, strict = false): Uri {
+    const [, scheme, slashes, rest] = /^([a-z][a-z0-9+.-]*):(\/\/)?(.*)$/i.exec(text) ?? [];
+    if (scheme === undefined && strict) throw new Error("no scheme");
+    return new Uri(scheme ?? "file", rest ?? text, slashes ?? "");
+  }
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return new Uri(base.scheme, path.posix.join(base.path, ...parts));
+  }
+}
+
+export class Position {
+  constructor(
+    readonly line: number,
+    readonly character: number,
+  ) {}
+}
+export class Range {
+  constructor(
+    readonly start: Position,
+    readonly end: Position,
+  ) {}
+}
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export const ViewColumn = { Active: -1 };
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const ProgressLocation = { Notification: 15 };
+
+/** What was done, in order. */
+export const done: unknown[][] = [];
+/** What the next dialogs answer. */
+export const answers: { open?: Uri[]; warning?: string; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
+
+/** What each picker was asked for. */
+export const dialogs: unknown[] = [];
+/** The panels that were made. */
+export const panels: WebviewPanel[] = [];
+
+/** A panel, with what was posted to its page. */
+export class WebviewPanel {
+  visible = true;
+  disposed = false;
+  reveals = 0;
+  readonly posted: unknown[] = [];
+  private readonly received = new EventEmitter<unknown>();
+  private readonly viewState = new EventEmitter<void>();
+  private readonly gone = new EventEmitter<void>();
+  readonly onDidChangeViewState = this.viewState.event;
+  readonly onDidDispose = this.gone.event;
+  readonly webview = {
+    options: {} as unknown,
+    html: "",
+    cspSource: "https://cdn.example",
+    onDidReceiveMessage: this.received.event,
+    postMessage: async (message: unknown) => this.posted.push(message),
+    asWebviewUri: (uri: { path: string }) => ({ toString: () => `https://cdn.example${uri.path}` }),
+  };
+  constructor(readonly made: unknown[]) {}
+  reveal(): void {
+    this.reveals += 1;
+  }
+  /** The page says something. */
+  say(message: unknown): void {
+    this.received.fire(message);
+  }
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.viewState.fire();
+  }
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.gone.fire();
+  }
+}
+
+export interface Pty {
+  open(): void;
+  close(): void;
+  handleInput(text: string): void;
+  onDidWrite(listener: (text: string) => void): unknown;
+}
+
+/** What the user and the workspace say. */
+export const configuration = { user: {} as Record<string, unknown>, workspace: {} as Record<string, unknown> };
+
+export const workspace = {
+  getConfiguration: () => ({
+    inspect: (key: string) => ({
+      key,
+      globalValue: configuration.user[key],
+      workspaceValue: configuration.workspace[key],
+    }),
+    get: (key: string) => configuration.workspace[key] ?? configuration.user[key],
+  }),
+  isTrusted: true,
+  workspaceFolders: undefined as { uri: Uri; name: string; index: number }[] | undefined,
+  openTextDocument: async (options: unknown) => {
+    done.push(["openTextDocument", options]);
+    return { uri: Uri.parse("untitled:1") };
+  },
+};
+export const window = {
+  activeTextEditor: undefined as unknown,
+  visibleTextEditors: [] as unknown[],
+  showTextDocument: async (...args: unknown[]) => void done.push(["showTextDocument", ...args]),
+  showOpenDialog: async (options: unknown) => {
+    dialogs.push(options);
+    return answers.open;
+  },
+  showWarningMessage: async (...args: unknown[]) => {
+    done.push(["showWarningMessage", ...args]);
+    return answers.warning;
+  },
+  createWebviewPanel: (...args: unknown[]) => {
+    const panel = new WebviewPanel(args);
+    panels.push(panel);
+    return panel;
+  },
+  withProgress: async (_options: unknown, task: (progress: unknown, token: unknown) => Promise<unknown>) =>
+    task({}, { isCancellationRequested: false }),
+  createTerminal: (options: { name: string; pty: Pty }) => {
+    answers.terminals.push({ options });
+    return { show: () => queueMicrotask(() => options.pty.open()), dispose: () => undefined };
+  },
+};
+export const commands = {
+  executeCommand: async (...args: unknown[]) => void done.push(args),
+};
+export const env = {
+  clipboard: { writeText: async (text: string) => void done.push(["clipboard", text]) },
+  openExternal: async (uri: Uri) => void done.push(["openExternal", uri.toString()]),
+};
+
+/** Begins anew. */
+export function reset(): void {
+  configuration.user = {};
+  configuration.workspace = {};
+  done.length = 0;
+  answers.terminals.length = 0;
+  delete answers.open;
+  delete answers.warning;
+  dialogs.length = 0;
+  panels.length = 0;
+  workspace.isTrusted = true;
+  workspace.workspaceFolders = undefined;
+  window.activeTextEditor = undefined;
+}

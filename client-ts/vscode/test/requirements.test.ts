@@ -1,0 +1,24 @@
+/** Every line of seeds 000, 003 and 004 that is the clients' has a test here that names it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+
+/** The lines of 000 that the server's own list leaves to the clients, then the panes of 003 and both sides of 004's form. */
+const CLIENTS = [
+  ...[2, 6, 7, 57, 58, 64, 65, 67, 72, 79].map((line) => `R000-${String(line).padStart(2, "0")}`),
+  ...Array.from({ length: 28 }, (_, at) => `R003-${String(at + 9).padStart(2, "0")}`),
+  // What is read from a file (28, 58, 59) and the number itself (63) are the server's.
+  ...Array.from({ length: 64 }, (_, at) => at + 1)
+    .filter((line) => ![28, 58, 59, 63].includes(line))
+    .map((line) => `R004-${String(line).padStart(2, "0")}`),
+  ...[37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 49, 50, 51, 52, 54, 55, 58, 59, 60].map((line) => `R003-${line}`),
+];
+
+it("no line of the clients is without a test", () => {
+  const names = readdirSync("test", { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.test\.tsx?$/.test(file))
+    .flatMap((file) =>
+      [...readFileSync(`test/${file}`, "utf8").matchAll(/\bit\("([^"]+)"/g)].map(([, name]) => name ?? ""),
+    );
+  const named = new Set(names.flatMap((name) => name.match(/R\d{3}-\d{2}/g) ?? []));
+  expect(CLIENTS.filter((line) => !named.has(line))).toEqual([]);
+});

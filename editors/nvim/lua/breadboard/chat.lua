@@ -1,0 +1,283 @@
+--- The buffers that show a lane of a session: made when asked for, redrawn at most once in 16 ms, and only where a line
+--- changed. Never asks the server; keys in the buffer call `command`.
+
+local config = require('breadboard.config')
+local lines = require('breadboard.lines')
+local render = require('breadboard.render')
+local store = require('breadboard.store')
+
+local M = {}
+
+--- Shortest time between two redraws of a buffer, in milliseconds: one frame at 60 Hz.
+local FRAME = 16
+
+---@class breadboard.Chat
+---@field buffer integer
+---@field session string
+---@field lane string
+---@field shown string[]
+---@field owners table<integer, breadboard.Block>
+---@field timer uv.uv_timer_t
+---@field due boolean
+---@field last number
+---@field redraws integer how often lines were written, for tests and `:checkhealth`
+---@field rewritten integer how many lines were written
+
+---@type table<string, breadboard.Chat>
+local chats = {}
+local space = vim.api.nvim_create_namespace('breadboard')
+
+local LINKS = {
+  BreadBoardUser = 'Title',
+  BreadBoardHead = 'Comment',
+  BreadBoardBody = 'Comment',
+  BreadBoardAdded = 'Added',
+  BreadBoardRemoved = 'Removed',
+  BreadBoardAsk = 'WarningMsg',
+  BreadBoardError = 'ErrorMsg',
+}
+
+local function define_groups()
+  for group, link in pairs(LINKS) do
+    vim.api.nvim_set_hl(0, group, { link = link, default = true })
+  end
+end
+
+---@param chat breadboard.Chat
+local function followers(chat)
+  local count = vim.api.nvim_buf_line_count(chat.buffer)
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_cursor(window)[1] == count
+  end, vim.fn.win_findbuf(chat.buffer))
+end
+
+---@param chat breadboard.Chat
+local function draw(chat)
+  chat.due = false
+  chat.last = vim.uv.hrtime() / 1e6
+  if not vim.api.nvim_buf_is_valid(chat.buffer) then
+    return
+  end
+  local view = store.views[chat.session]
+  if not view then
+    return -- the server has ended and come back with other numbers; what is shown stays until it is read again
+  end
+  local notices = chat.lane == 'chat' and store.notices[chat.session] or {}
+  local drawing = render.lane(view.lanes[chat.lane], notices)
+  local new = #drawing.lines > 0 and drawing.lines or { '' }
+  chat.owners = drawing.owners
+  local hunks = lines.changes(chat.shown, new)
+  if #hunks == 0 then
+    return
+  end
+  local following = followers(chat)
+  vim.bo[chat.buffer].modifiable = true
+  for _, hunk in ipairs(hunks) do
+    vim.api.nvim_buf_set_lines(chat.buffer, hunk.first, hunk.last, false, hunk.lines)
+    vim.api.nvim_buf_clear_namespace(chat.buffer, space, hunk.first, hunk.first + #hunk.lines)
+    for offset, line in ipairs(hunk.lines) do
+      local group = render.highlight(line)
+      if group then
+        local row = hunk.first + offset - 1
+        vim.api.nvim_buf_set_extmark(chat.buffer, space, row, 0, { end_col = #line, hl_group = group })
+      end
+    end
+    chat.rewritten = chat.rewritten + #hunk.lines
+  end
+  vim.bo[chat.buffer].modifiable = false
+  chat.shown = new
+  chat.redraws = chat.redraws + 1
+  for _, window in ipairs(following) do
+    vim.api.nvim_win_set_cursor(window, { #new, 0 })
+  end
+end
+
+---@param chat breadboard.Chat
+local function want(chat)
+  if chat.due then
+    return
+  end
+  chat.due = true
+  local rest = chat.last + FRAME - vim.uv.hrtime() / 1e6
+  chat.timer:start(
+    math.max(0, math.ceil(rest)),
+    0,
+    vim.schedule_wrap(function()
+      draw(chat)
+    end)
+  )
+end
+
+local function want_session(session)
+  for _, chat in pairs(chats) do
+    if chat.session == session then
+      want(chat)
+    end
+  end
+end
+
+store.on('view', want_session)
+store.on('notice', want_session)
+
+---@param buffer integer
+local function map_keys(buffer)
+  local function map(key, command, what)
+    vim.keymap.set('n', key, command, { buffer = buffer, desc = 'BreadBoard: ' .. what })
+  end
+  map('<CR>', function()
+    require('breadboard.command').act()
+  end, 'answer the approval or show the patch under the cursor')
+  map('K', function()
+    require('breadboard.body').show()
+  end, 'show the whole event behind the block')
+  map('gf', function()
+    require('breadboard.files').go()
+  end, 'go to the file (and line) under the cursor')
+  map('i', function()
+    require('breadboard.prompt').open()
+  end, 'write a prompt')
+end
+
+---@param session string
+---@param lane string
+---@return breadboard.Chat
+local function make(session, lane)
+  define_groups()
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buffer, ('breadboard://%s/%s'):format(lane, session))
+  vim.bo[buffer].buftype = 'nofile'
+  vim.bo[buffer].bufhidden = 'hide'
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].filetype = 'breadboard'
+  -- The parser may not be installed; the old syntax file always is.
+  if not pcall(vim.treesitter.start, buffer, 'markdown') then
+    vim.bo[buffer].syntax = 'markdown'
+  end
+  map_keys(buffer)
+  local chat = {
+    buffer = buffer,
+    session = session,
+    lane = lane,
+    shown = { '' },
+    owners = {},
+    timer = assert(vim.uv.new_timer()),
+    due = false,
+    last = 0,
+    redraws = 0,
+    rewritten = 0,
+  }
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buffer,
+    once = true,
+    callback = function()
+      chats[lane .. '/' .. session] = nil
+      chat.timer:stop()
+      chat.timer:close()
+    end,
+  })
+  return chat
+end
+
+--- The chat of a session, made if need be.
+---@param session string
+---@param lane? string `chat` when absent
+---@return breadboard.Chat
+function M.of(session, lane)
+  lane = lane or 'chat'
+  local key = lane .. '/' .. session
+  local chat = chats[key]
+  if not chat then
+    chat = make(session, lane)
+    chats[key] = chat
+    want(chat)
+  end
+  return chat
+end
+
+--- The window on this tab page that shows a chat.
+---@return integer?
+function M.window()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(window)].filetype == 'breadboard' then
+      return window
+    end
+  end
+end
+
+---@param window integer
+local function dress(window)
+  local options = {
+    wrap = true,
+    linebreak = true,
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    foldmethod = 'expr',
+    foldexpr = "v:lua.require'breadboard.render'.fold_level(getline(v:lnum))",
+    foldtext = '',
+    foldenable = true,
+    foldlevel = config.current.folds == 'closed' and 0 or 1,
+    conceallevel = 0,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
+  end
+end
+
+--- Shows a session, in the window that shows one already or in a new one. The cursor stays where it is.
+---@param session string
+---@param lane? string
+---@return integer window
+function M.show(session, lane)
+  local chat = M.of(session, lane)
+  local window = M.window()
+  if window then
+    vim.api.nvim_win_set_buf(window, chat.buffer)
+  else
+    local right = config.current.position == 'right'
+    local size = config.current.size
+    window = vim.api.nvim_open_win(chat.buffer, false, {
+      split = right and 'right' or 'below',
+      win = -1,
+      width = right and (size or math.floor(vim.o.columns * 0.45)) or nil,
+      height = not right and (size or math.floor(vim.o.lines * 0.4)) or nil,
+    })
+  end
+  dress(window)
+  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer), 0 })
+  return window
+end
+
+--- The chat whose buffer this is.
+---@param buffer integer
+---@return breadboard.Chat?
+function M.by_buffer(buffer)
+  for _, chat in pairs(chats) do
+    if chat.buffer == buffer then
+      return chat
+    end
+  end
+end
+
+--- The block under the cursor of the current window, when it shows a chat.
+---@return breadboard.Block?
+---@return string? session
+function M.block_at_cursor()
+  local chat = M.by_buffer(vim.api.nvim_get_current_buf())
+  if chat then
+    return chat.owners[vim.api.nvim_win_get_cursor(0)[1]], chat.session
+  end
+end
+
+--- Takes the buffers of a session away.
+---@param session string
+function M.close(session)
+  for _, chat in pairs(vim.tbl_values(chats)) do
+    if chat.session == session then
+      vim.api.nvim_buf_delete(chat.buffer, { force = true })
+    end
+  end
+end
+
+return M

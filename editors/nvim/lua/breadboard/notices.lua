@@ -1,0 +1,52 @@
+--- The sentences for what went wrong between engine, server and editor. Pure.
+
+local M = {}
+
+---@param resume { verdict: string, events?: integer, from?: integer, to?: integer, reason?: string }
+---@return string? level nothing to say when absent
+---@return string? text
+function M.of_resume(resume)
+  local range = ''
+  if resume.from and resume.to then
+    range = (' (events %d to %d)'):format(resume.from, resume.to)
+  elseif resume.from then
+    range = (' (from event %d)'):format(resume.from)
+  end
+  local reason = resume.reason and (': ' .. resume.reason:gsub('[%s.]+$', '')) or ''
+  if resume.verdict == 'lost' then
+    return 'warning', 'A part of this session is lost' .. range .. reason .. '.'
+  end
+  if resume.verdict == 'resynced' then
+    return 'info', 'The state was read anew; single events may be missing' .. range .. reason .. '.'
+  end
+end
+
+---@param params { status: string, retryCount?: integer, lastError?: string, gapDetected?: boolean, resume?: table }
+---@return string? level
+---@return string? text
+function M.of_connection(params)
+  if params.resume then
+    local level, text = M.of_resume(params.resume)
+    if level then
+      return level, text
+    end
+  end
+  if params.gapDetected then
+    return 'warning', 'Events of the engine are missing; what is shown may have a gap.'
+  end
+  if params.status == 'error' then
+    return 'error', 'The engine does not answer: ' .. (params.lastError or 'no reason was given')
+  end
+end
+
+---@param code integer
+---@param signal integer
+---@return string
+function M.of_exit(code, signal)
+  local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
+  return ('The server has ended (%s). Nothing that it had stored is lost; :BreadBoard restart starts it again.'):format(
+    how
+  )
+end
+
+return M

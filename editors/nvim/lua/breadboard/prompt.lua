@@ -1,0 +1,77 @@
+--- The window in which a prompt is written: several lines, `@path` completion, sent with <C-s>, in normal mode <CR>.
+
+local chat = require('breadboard.chat')
+local files = require('breadboard.files')
+local sessions = require('breadboard.sessions')
+
+local M = {}
+
+---@type integer?
+local buffer
+
+--- Sends what is written, and empties the window when the server took it.
+function M.send()
+  if not buffer then
+    return
+  end
+  local sent = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  local text = vim.trim(table.concat(sent, '\n'))
+  if text == '' then
+    return
+  end
+  sessions.send(text, function(disposition)
+    local unchanged = vim.api.nvim_buf_is_valid(buffer)
+      and vim.deep_equal(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), sent)
+    if disposition and unchanged then
+      vim.api.nvim_buf_set_lines(buffer, 0, -1, false, {})
+    end
+  end)
+end
+
+local function make()
+  buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buffer, 'breadboard://prompt')
+  vim.bo[buffer].buftype = 'nofile'
+  vim.bo[buffer].bufhidden = 'hide'
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].filetype = 'breadboard-prompt'
+  vim.keymap.set({ 'n', 'i' }, '<C-s>', M.send, { buffer = buffer, desc = 'BreadBoard: send' })
+  vim.keymap.set('n', '<CR>', M.send, { buffer = buffer, desc = 'BreadBoard: send' })
+  vim.keymap.set('n', '<C-c>', function()
+    sessions.stop()
+  end, { buffer = buffer, desc = 'BreadBoard: stop' })
+  vim.keymap.set('i', '<C-x><C-o>', files.offer, { buffer = buffer, desc = 'BreadBoard: complete @path' })
+  vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = files.offer })
+end
+
+--- Opens the window below the chat and goes there.
+---@param text? string what it begins with
+function M.open(text)
+  sessions.with_active(function(session)
+    if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
+      make()
+    end
+    local above = chat.show(session)
+    local window = vim.fn.bufwinid(buffer)
+    if window == -1 then
+      window = vim.api.nvim_open_win(buffer, true, { split = 'below', win = above, height = 5 })
+      vim.wo[window].winfixheight = true
+      vim.wo[window].wrap = true
+      vim.wo[window].number = false
+      vim.wo[window].foldenable = false
+    end
+    vim.api.nvim_set_current_win(window)
+    if text then
+      vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(text, '\n'))
+      vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
+    end
+  end)
+end
+
+--- The buffer, for who wants to add keys.
+---@return integer?
+function M.buffer()
+  return buffer
+end
+
+return M

@@ -1,0 +1,257 @@
+--- Blocks and notices as lines of text. Pure. What can be folded has a head that begins with `▸ ` and a body of lines
+--- that begin with `  │ `; `fold_level` and `highlight` read that from the line alone, so nothing must be kept for it.
+
+local M = {}
+
+M.HEAD = '▸ '
+M.BODY = '  │ '
+
+local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', cancelled = '⊘' }
+local STEP_MARK = { pending = '[ ]', running = '[~]', in_progress = '[~]', done = '[x]', completed = '[x]' }
+local LEVEL_MARK = { info = 'ℹ', warning = '⚠', error = '✗' }
+local ASK_STATE = {
+  pending = 'waits for you: :BreadBoard approve, or <CR> here',
+  allowed = 'allowed',
+  denied = 'denied',
+  expired = 'expired, which denies',
+  cancelled = 'cancelled',
+}
+
+---@param text? string
+---@return string[]
+local function split(text)
+  return vim.split(((text or ''):gsub('\n+$', '')), '\n', { plain = true })
+end
+
+local function one_line(text)
+  return (tostring(text or ''):gsub('%s*\n%s*', ' ⏎ '))
+end
+
+---@param head string
+---@param body string[]
+---@return string[]
+local function folded(head, body)
+  local lines = { M.HEAD .. one_line(head) }
+  for _, line in ipairs(body) do
+    table.insert(lines, M.BODY .. line)
+  end
+  return lines
+end
+
+---@param first string
+---@param text string
+---@return string[]
+local function marked(first, text)
+  local lines = split(text)
+  lines[1] = first .. lines[1]
+  for at = 2, #lines do
+    lines[at] = '  ' .. lines[at]
+  end
+  return lines
+end
+
+---@type table<string, fun(block: table): string[]>
+local KINDS = {}
+
+function KINDS.user(block)
+  local lines = split(block.text)
+  table.insert(lines, 1, '## You')
+  if block.attachmentIds and #block.attachmentIds > 0 then
+    table.insert(lines, ('(%d attached)'):format(#block.attachmentIds))
+  end
+  return lines
+end
+
+function KINDS.assistant(block)
+  local lines = split(block.text)
+  if block.truncated then
+    table.insert(lines, '(cut here; the whole is in the events of the session)')
+  end
+  return lines
+end
+
+function KINDS.reasoning(block)
+  local lines = split(block.text)
+  return folded('Thinking: ' .. lines[1], #lines > 1 and lines or {})
+end
+
+function KINDS.tool(block)
+  local body = block.preview and block.preview ~= '' and split(block.preview) or {}
+  if block.truncated then
+    table.insert(body, ('(cut; K shows all%s)'):format(block.bytes and (' %d bytes'):format(block.bytes) or ''))
+  end
+  if block.artifact then
+    table.insert(body, '(artifact: ' .. block.artifact .. ')')
+  end
+  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name), body)
+end
+
+function KINDS.permission(block)
+  return marked('? ', ('%s\n— %s'):format(block.permission.title, ASK_STATE[block.status] or block.status))
+end
+
+function KINDS.plan(block)
+  local lines = { 'Plan:' }
+  for _, step in ipairs(block.steps or {}) do
+    local files = step.files and #step.files > 0 and (' (' .. table.concat(step.files, ', ') .. ')') or ''
+    table.insert(lines, ('- %s %s%s'):format(STEP_MARK[step.status] or '[ ]', one_line(step.text), files))
+  end
+  return lines
+end
+
+function KINDS.patch(block)
+  local files = {}
+  for _, file in ipairs(block.files or {}) do
+    table.insert(files, ('%s +%d −%d'):format(file.filePath, file.added, file.removed))
+  end
+  local why = block.rationale and (': ' .. block.rationale) or ''
+  return folded('Patch ' .. table.concat(files, ', ') .. why, block.diff and split(block.diff) or {})
+end
+
+function KINDS.command(block)
+  return { ('/%s: %s'):format(one_line(block.command), one_line(block.status)) }
+end
+
+function KINDS.task(block)
+  local under = block.parentId and ('  under ' .. block.parentId) or ''
+  return { ('- %s: %s%s'):format(one_line(block.title), one_line(block.status), one_line(under)) }
+end
+
+function KINDS.checkpoint(block)
+  return { ('Checkpoint %s: %s'):format(one_line(block.title), one_line(block.status)) }
+end
+
+function KINDS.link(block)
+  return { ('%s: %s'):format(one_line(block.label), one_line(block.uri)) }
+end
+
+function KINDS.summary(block)
+  return marked(block.success and '✓ ' or '✗ ', block.text)
+end
+
+function KINDS.notice(block)
+  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', block.text)
+end
+
+function KINDS.unknown(block)
+  return folded(block.type, split(block.preview))
+end
+
+--- The lines of one block. A kind of a later version is shown by its name and text.
+---@param block breadboard.Block
+---@return string[]
+function M.block(block)
+  local lines = (KINDS[block.kind] or function(unknown)
+    return folded(unknown.kind, split(unknown.text))
+  end)(block)
+  for at, line in ipairs(lines) do
+    -- A line of a buffer holds no line end; Neovim would refuse the whole.
+    lines[at] = line:gsub('\n', ' ')
+  end
+  return lines
+end
+
+---@param notice breadboard.Notice
+---@return string[]
+function M.notice(notice)
+  return KINDS.notice(notice)
+end
+
+---@param line string
+---@return string for `foldexpr`
+function M.fold_level(line)
+  if vim.startswith(line, M.HEAD) then
+    return '>1'
+  end
+  return vim.startswith(line, M.BODY) and '1' or '0'
+end
+
+---@param line string
+---@return string? group
+function M.highlight(line)
+  if line == '## You' then
+    return 'BreadBoardUser'
+  end
+  if vim.startswith(line, M.HEAD) then
+    return 'BreadBoardHead'
+  end
+  if vim.startswith(line, M.BODY) then
+    local first = line:sub(#M.BODY + 1, #M.BODY + 1)
+    return first == '+' and 'BreadBoardAdded' or first == '-' and 'BreadBoardRemoved' or 'BreadBoardBody'
+  end
+  if vim.startswith(line, '? ') or vim.startswith(line, '⚠ ') then
+    return 'BreadBoardAsk'
+  end
+  if vim.startswith(line, '✗ ') then
+    return 'BreadBoardError'
+  end
+end
+
+---@class breadboard.Drawing
+---@field lines string[]
+---@field owners table<integer, breadboard.Block> the block of each line, from 1
+
+---@type table<breadboard.Block, string[]>
+local drawn = setmetatable({}, { __mode = 'k' }) -- by identity: a block that changes is a new table
+
+---@param block breadboard.Block
+local function cached(block)
+  local lines = drawn[block]
+  if not lines then
+    lines = M.block(block)
+    drawn[block] = lines
+  end
+  return lines
+end
+
+local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
+
+--- A whole lane with its notices.
+---@param lane breadboard.Lane
+---@param notices breadboard.Notice[]
+---@return breadboard.Drawing
+function M.lane(lane, notices)
+  local lines, owners = {}, {}
+  local before ---@type string?
+
+  ---@param more string[]
+  ---@param kind string
+  ---@param owner? breadboard.Block
+  local function add(more, kind, owner)
+    -- What folds stands close together; everything else has air around it.
+    if before and not (FOLDS[before] and FOLDS[kind]) then
+      lines[#lines + 1] = ''
+    end
+    before = kind
+    for _, line in ipairs(more) do
+      lines[#lines + 1] = line
+      owners[#lines] = owner
+    end
+  end
+
+  local behind = {} ---@type table<string, breadboard.Notice[]>
+  local held = {}
+  for _, block in ipairs(lane.blocks) do
+    held[block.id] = true
+  end
+  if lane.hasMore then
+    add({ '(there is more above: :BreadBoard older)' }, 'more')
+  end
+  for _, notice in ipairs(notices) do
+    if notice.after and held[notice.after] then
+      behind[notice.after] = behind[notice.after] or {}
+      table.insert(behind[notice.after], notice)
+    else
+      add(M.notice(notice), 'notice')
+    end
+  end
+  for _, block in ipairs(lane.blocks) do
+    add(cached(block), block.kind, block)
+    for _, notice in ipairs(behind[block.id] or {}) do
+      add(M.notice(notice), 'notice')
+    end
+  end
+  return { lines = lines, owners = owners }
+end
+
+return M

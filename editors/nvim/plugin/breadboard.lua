@@ -1,0 +1,25 @@
+-- Entry points that exist before `setup`: the command and the buffers of diffs. Loads nothing until one is used.
+
+if vim.g.loaded_breadboard then
+  return
+end
+vim.g.loaded_breadboard = true
+
+vim.api.nvim_create_user_command('BreadBoard', function(call)
+  require('breadboard.command').run(call)
+end, {
+  nargs = '*',
+  range = true,
+  desc = 'Talk to a coding agent; :BreadBoard help lists the subcommands',
+  complete = function(lead, line, column)
+    return require('breadboard.command').complete(lead, line, column)
+  end,
+})
+
+vim.api.nvim_create_autocmd('BufReadCmd', {
+  group = vim.api.nvim_create_augroup('breadboard_diff', { clear = true }),
+  pattern = 'bb-diff:/*', -- with a slash: without one only the last part of a name would be compared
+  callback = function(event)
+    require('breadboard.diff').read(event.buf, event.match)
+  end,
+})

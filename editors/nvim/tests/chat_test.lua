@@ -1,0 +1,101 @@
+--- How the chat draws: how often, which lines, and what the cursor and the folds see of it. Without a server.
+
+local chat = require('breadboard.chat')
+local harness = require('harness')
+local store = require('breadboard.store')
+
+local await, check, same, test = harness.await, harness.check, harness.same, harness.test
+
+local SESSION = 'drawn'
+local seq = 0
+
+local function change(...)
+  seq = seq + 1
+  store.take_view({ sessionId = SESSION, epoch = 'e', fromSeq = seq, toSeq = seq, changes = { ... } })
+end
+
+local function put(id, kind, text)
+  return { lane = 'chat', op = 'put', id = id, block = { id = id, kind = kind, seq = seq, text = text } }
+end
+
+local function append(id, text)
+  return { lane = 'chat', op = 'append', id = id, text = text }
+end
+
+local function lines()
+  return vim.api.nvim_buf_get_lines(chat.of(SESSION).buffer, 0, -1, false)
+end
+
+local function drawn(want)
+  vim.wait(harness.PATIENCE, function()
+    return vim.deep_equal(lines(), want)
+  end, 2)
+  same(lines(), want)
+end
+
+-- Every range of lines that Neovim was told to replace.
+local function watch()
+  local ranges = {}
+  vim.api.nvim_buf_attach(chat.of(SESSION).buffer, false, {
+    on_lines = function(_, _, _, first, last, new_last)
+      table.insert(ranges, { first, last, new_last })
+    end,
+  })
+  return ranges
+end
+
+test('pieces that come faster than frames are drawn at most once in 16 ms', function()
+  change(put('u', 'user', 'count'), put('a', 'assistant', ''))
+  drawn({ '## You', 'count', '', '' })
+  local held = chat.of(SESSION)
+  local redraws, begun = held.redraws, vim.uv.hrtime()
+  for _ = 1, 300 do
+    change(append('a', 'x'))
+    vim.wait(1, function()
+      return false
+    end, 1)
+  end
+  drawn({ '## You', 'count', '', ('x'):rep(300) })
+  local took = (vim.uv.hrtime() - begun) / 1e6
+  redraws = held.redraws - redraws
+  check(redraws <= took / 16 + 1, ('%d redraws in %d ms'):format(redraws, took))
+  check(redraws >= 3, ('only %d redraws in %d ms: it does not stream'):format(redraws, took))
+end)
+
+test('only the lines that changed are written', function()
+  change(put('t', 'reasoning', 'hm'), put('b', 'assistant', 'below'))
+  await('the block', function()
+    return lines()[#lines()] == 'below'
+  end)
+  local before = #lines()
+  local ranges = watch()
+  change(append('b', ' and more'))
+  await('the text', function()
+    return lines()[#lines()] == 'below and more'
+  end)
+  same(ranges, { { before - 1, before, before } })
+end)
+
+test('a cursor on the last line follows, and any other stays', function()
+  store.active = SESSION
+  local window = chat.show(SESSION)
+  change(append('b', '\nlast'))
+  await('the line', function()
+    return lines()[#lines()] == 'last'
+  end)
+  same(vim.api.nvim_win_get_cursor(window)[1], #lines())
+  vim.api.nvim_win_set_cursor(window, { 2, 0 })
+  change(append('b', '\nlater'))
+  await('the line', function()
+    return lines()[#lines()] == 'later'
+  end)
+  same(vim.api.nvim_win_get_cursor(window)[1], 2)
+end)
+
+test('the buffer cannot be written in, and is gone with its session', function()
+  local buffer = chat.of(SESSION).buffer
+  same(vim.bo[buffer].modifiable, false)
+  chat.close(SESSION)
+  store.drop(SESSION)
+  same({ vim.api.nvim_buf_is_valid(buffer), store.active, chat.window() }, { false })
+end)

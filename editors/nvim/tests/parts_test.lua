@@ -1,0 +1,233 @@
+--- The pure parts: which lines change, how blocks look, what settings, commands and notices say.
+
+local harness = require('harness')
+local command = require('breadboard.command')
+local config = require('breadboard.config')
+local files = require('breadboard.files')
+local lines = require('breadboard.lines')
+local notices = require('breadboard.notices')
+local render = require('breadboard.render')
+
+local check, same, test = harness.check, harness.same, harness.test
+
+---@param old string[]
+---@param hunks breadboard.Hunk[]
+local function applied(old, hunks)
+  local text = vim.list_slice(old)
+  for _, hunk in ipairs(hunks) do
+    for _ = hunk.first, hunk.last - 1 do
+      table.remove(text, hunk.first + 1)
+    end
+    for offset, line in ipairs(hunk.lines) do
+      table.insert(text, hunk.first + offset, line)
+    end
+  end
+  return text
+end
+
+test('replacements turn any text into any other, and equal texts need none', function()
+  math.randomseed(7)
+  for _ = 1, 2000 do
+    local function text()
+      local made = {}
+      for at = 1, math.random(0, 12) do
+        made[at] = ({ 'a', 'b', 'c', '' })[math.random(4)]
+      end
+      return made
+    end
+    local old, new = text(), text()
+    local hunks = lines.changes(old, new)
+    same(applied(old, hunks), new, vim.inspect({ old, new, hunks }))
+    check(#hunks > 0 or vim.deep_equal(old, new), 'no replacement for a change')
+    check(#hunks == 0 or not vim.deep_equal(old, new), 'a replacement for nothing')
+  end
+end)
+
+test('two changes far apart leave the lines between them alone', function()
+  local old, new = {}, {}
+  for at = 1, 100 do
+    old[at] = 'line ' .. at
+    new[at] = old[at]
+  end
+  new[10], new[90] = 'ten', 'ninety'
+  same(lines.changes(old, new), {
+    { first = 89, last = 90, lines = { 'ninety' } },
+    { first = 9, last = 10, lines = { 'ten' } },
+  })
+end)
+
+test('what can be folded is told by its lines alone', function()
+  local tool =
+    { id = 't', kind = 'tool', seq = 1, name = 'read', status = 'ok', title = 'read a.txt', preview = '1\n2' }
+  local drawn = render.block(tool)
+  same(drawn, { '▸ ✓ read a.txt', '  │ 1', '  │ 2' })
+  same(vim.tbl_map(render.fold_level, drawn), { '>1', '1', '1' })
+  same(render.fold_level('text'), '0')
+end)
+
+test('every kind of block has its lines, and no line holds a line end', function()
+  local blocks = {
+    { kind = 'user', text = 'why\nso', lines = { '## You', 'why', 'so' } },
+    { kind = 'assistant', text = 'because\n', streaming = true, lines = { 'because' } },
+    { kind = 'reasoning', text = 'hm\nah', streaming = false, lines = { '▸ Thinking: hm', '  │ hm', '  │ ah' } },
+    { kind = 'tool', name = 'run', status = 'failed', title = 'run\nmake', lines = { '▸ ✗ run ⏎ make' } },
+    {
+      kind = 'tool',
+      name = 'run',
+      status = 'ok',
+      preview = 'x',
+      truncated = true,
+      bytes = 9000,
+      lines = { '▸ ✓ run', '  │ x', '  │ (cut; K shows all 9000 bytes)' },
+    },
+    {
+      kind = 'permission',
+      status = 'pending',
+      permission = { title = 'rm -r x\n&& make' },
+      lines = { '? rm -r x', '  && make', '  — waits for you: :BreadBoard approve, or <CR> here' },
+    },
+    {
+      kind = 'plan',
+      steps = { { text = 'one', status = 'done', files = { 'a' } }, { text = 'two' } },
+      lines = { 'Plan:', '- [x] one (a)', '- [ ] two' },
+    },
+    {
+      kind = 'patch',
+      patchId = 'p',
+      files = { { filePath = 'a', added = 1, removed = 2 } },
+      rationale = 'why',
+      diff = '-b\n+c\n',
+      lines = { '▸ Patch a +1 −2: why', '  │ -b', '  │ +c' },
+    },
+    { kind = 'command', command = 'compact', status = 'accepted', lines = { '/compact: accepted' } },
+    {
+      kind = 'task',
+      taskId = 't',
+      title = 'look',
+      status = 'running',
+      parentId = 'p',
+      lines = { '- look: running  under p' },
+    },
+    {
+      kind = 'checkpoint',
+      checkpointId = 'c',
+      title = 'before',
+      status = 'made',
+      lines = { 'Checkpoint before: made' },
+    },
+    { kind = 'link', uri = 'file:///l', label = 'log', lines = { 'log: file:///l' } },
+    { kind = 'summary', success = true, text = 'The turn is done.', lines = { '✓ The turn is done.' } },
+    { kind = 'notice', level = 'warning', text = 'mind\nthis', lines = { '⚠ mind', '  this' } },
+    { kind = 'unknown', type = 'x.y', preview = '{}', lines = { '▸ x.y', '  │ {}' } },
+    { kind = 'of a later version', text = 'news', lines = { '▸ of a later version', '  │ news' } },
+  }
+  for _, block in ipairs(blocks) do
+    local want = block.lines
+    block.lines = nil
+    same(render.block(block), want, block.kind)
+  end
+end)
+
+test('a notice stands behind the block that was last when it came', function()
+  local lane = {
+    hasMore = true,
+    blocks = {
+      { id = 'a', kind = 'assistant', text = 'one' },
+      { id = 'b', kind = 'assistant', text = 'two' },
+    },
+  }
+  local drawing = render.lane(lane, {
+    { level = 'error', text = 'gone', after = 'a' },
+    { level = 'info', text = 'early' },
+  })
+  same(drawing.lines, {
+    '(there is more above: :BreadBoard older)',
+    '',
+    'ℹ early',
+    '',
+    'one',
+    '',
+    '✗ gone',
+    '',
+    'two',
+  })
+  same({ drawing.owners[5].id, drawing.owners[7], drawing.owners[9].id }, { 'a', nil, 'b' })
+end)
+
+test('a lost part and a gap are said with what is known of them', function()
+  local function said(...)
+    return { notices.of_connection(...) }
+  end
+  same(
+    said({ status = 'connected', resume = { verdict = 'lost', from = 4, to = 9, reason = 'The engine restarted.' } }),
+    {
+      'warning',
+      'A part of this session is lost (events 4 to 9): The engine restarted.',
+    }
+  )
+  same(said({ status = 'connected', gapDetected = true }), {
+    'warning',
+    'Events of the engine are missing; what is shown may have a gap.',
+  })
+  same(said({ status = 'error', lastError = 'refused' }), { 'error', 'The engine does not answer: refused' })
+  same(said({ status = 'connected', resume = { verdict = 'replayed', events = 3 } }), {})
+  same({ notices.of_resume({ verdict = 'complete' }) }, {})
+end)
+
+test('a setting that does not exist, or of another type, is refused by name', function()
+  local function refusal(options)
+    local ok, problem = pcall(config.set, options)
+    return not ok and problem
+  end
+  same(refusal({ trust = true }), 'breadboard: there is no setting `trust`; see :help breadboard-settings')
+  same(refusal({ cmd = 'x' }), 'breadboard: `cmd` must be a table, not a string')
+  same(refusal({ trusted = 'yes' }), 'breadboard: `trusted` must be a boolean or a table or a function, not a string')
+end)
+
+test('a list of folders trusts each and what is below, and no neighbour', function()
+  config.set({ trusted = { '/srv/mine/' } })
+  same(
+    { config.trusts('/srv/mine'), config.trusts('/srv/mine/a'), config.trusts('/srv/mine2'), config.trusts('/srv') },
+    {
+      true,
+      true,
+      false,
+      false,
+    }
+  )
+  config.set({
+    trusted = function(root)
+      return root == '/x'
+    end,
+  })
+  same({ config.trusts('/x'), config.trusts('/y') }, { true, false })
+  config.set({})
+  same(config.trusts('/x'), false)
+end)
+
+test('a model is provider/name, and a slash in a name is not a provider', function()
+  same(config.parse_model('ollama/qwen3'), { provider = 'ollama', name = 'qwen3' })
+  same(config.parse_model('org/model'), { name = 'org/model' })
+  same(config.parse_model('gpt'), { name = 'gpt' })
+end)
+
+test('subcommands complete by what was typed', function()
+  same(command.complete('s', 'BreadBoard s', 12), { 'select', 'sessions', 'stop' })
+  same(command.complete('r', 'BreadBoard queue r', 18), { 'resume' })
+  same(command.complete('git', 'BreadBoard diff a.txt git', 25), { 'git:HEAD' })
+  same(vim.fn.getcompletion('BreadBoard appr', 'cmdline'), { 'approve' })
+end)
+
+test('an @path is found where it ends at the cursor, and no address is one', function()
+  same({ files.reference_at('see @src/li') }, { 6, 'src/li' })
+  same({ files.reference_at('@') }, { 2, '' })
+  same({ files.reference_at('mail a@b') }, {})
+  same({ files.reference_at('@a b') }, {})
+end)
+
+test('a place is read around the cursor', function()
+  same({ files.place_in('see `src/a.rs:12`.', 8) }, { 'src/a.rs', 12 })
+  same({ files.place_in('src/a.rs:12-14', 1) }, { 'src/a.rs', 12 })
+  same({ files.place_in('in @src/a.rs, there', 6) }, { 'src/a.rs' })
+  same({ files.place_in('  ', 1) }, {})
+end)

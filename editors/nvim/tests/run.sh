@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Tests the Neovim plugin in a real Neovim, with the real server: the fixtures of the view, the parts, and the stories.
+#
+#   BB_SERVER=target/release/breadboard-ls editors/nvim/tests/run.sh [path/to/nvim ...]
+#
+# Without a path: `nvim` of the PATH where it is 0.10 or newer; else Debian's 0.10 (trixie), which root installs into
+# ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}/nvim-root and runs there without touching the system.
+# The last line reads `N passed, N failed`, counting Neovims. Exit code 2: nothing could be tested.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
+root=$cache/nvim-root
+limit=300 # seconds the tests may take in one Neovim
+
+: "${BB_SERVER:?set BB_SERVER to the breadboard-ls binary to be tested}"
+BB_SERVER=$(realpath -- "$BB_SERVER")
+[[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 2; }
+export BB_SERVER
+# Nobody's own engine or token takes part, and no proxy stands before the model of the tests.
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
+export NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
+
+new_enough() {
+  local version
+  version=$("$1" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+  [[ -n $version ]] || return 1
+  read -r major minor <<<"$version"
+  ((major > 0 || minor >= 10))
+}
+
+# Installs Debian trixie's Neovim beside the system. It runs through its own loader, so an older libc does not matter.
+install_root() {
+  [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || {
+    echo "Neovim 0.10 or newer is not installed, and only root on Debian can install it here; give its path" >&2
+    return 1
+  }
+  local log part=$root.part.$$
+  log=$(mktemp)
+  mkdir -p "$cache"
+  {
+    { command -v mmdebstrap >/dev/null || {
+      apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mmdebstrap
+    }; } &&
+      mmdebstrap --mode=root --variant=apt --include=neovim,ca-certificates trixie "$part"
+  } >"$log" 2>&1 || {
+    echo "Neovim could not be installed:" >&2
+    tail -n 5 "$log" >&2
+    rm -rf "$part" "$log"
+    return 1
+  }
+  rm -f "$log"
+  mv "$part" "$root" 2>/dev/null || rm -rf "$part" # another run may have been faster
+}
+
+from_root() {
+  local loader=("$root"/usr/lib*/ld-linux-*.so.*) libraries=("$root"/usr/lib/*-linux-gnu)
+  VIMRUNTIME=$root/usr/share/nvim/runtime "${loader[0]}" --library-path "${libraries[0]}" "$root/usr/bin/nvim" "$@"
+}
+
+run_in() {
+  local home code
+  home=$(mktemp -d)
+  # Its own HOME and XDG directories: neither the user's configuration nor his logs take part.
+  BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
+    XDG_CACHE_HOME=$home/xdg bounded "$@" --headless -u NONE -i NONE -n -S "$here/main.lua" </dev/null
+  code=$?
+  if ((code != 0)) && [[ -f $home/xdg/nvim/lsp.log ]]; then
+    tail -n 20 "$home/xdg/nvim/lsp.log"
+  fi
+  rm -rf "$home"
+  return "$code"
+}
+
+# `timeout` runs programs only, and `from_root` is a function.
+bounded() {
+  export root
+  export -f from_root
+  # shellcheck disable=SC2016
+  timeout --kill-after=5 "$limit" bash -c '"$@"' bash "$@"
+}
+
+nvims=("$@")
+if ((${#nvims[@]} == 0)); then
+  if new_enough nvim; then
+    nvims=(nvim)
+  else
+    [[ -x $root/usr/bin/nvim ]] || install_root || exit 2
+    nvims=(from_root)
+  fi
+fi
+
+passed=0 failed=0
+for nvim in "${nvims[@]}"; do
+  echo "--- $("$nvim" --version | head -n 1)"
+  if run_in "$nvim" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))

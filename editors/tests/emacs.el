@@ -1,0 +1,76 @@
+;;; emacs.el --- The Emacs recipe of editors/README.md, run as it stands there -*- lexical-binding: t -*-
+;; Asks, streams, shows and allows an edit, in Emacs' own client, with the real server and no model.
+;; Needs BB_HOME (an empty directory), BB_RECIPE (the recipe) and `breadboard-ls' on the PATH.
+
+(require 'cl-lib)
+(package-initialize)
+(dolist (folder (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa/*")) (add-to-list 'load-path folder))
+(load (getenv "BB_RECIPE") nil t)
+(setq eglot-confirm-server-initiated-edits nil eglot-sync-connect 20 eglot-events-buffer-size 0)
+
+(defconst patience 20
+  "Seconds that the server may owe us anything; test machines are busy.")
+
+(defun await (what look)
+  (let ((end (+ (float-time) patience)) found)
+    (while (not (or (setq found (funcall look)) (> (float-time) end)))
+      (accept-process-output nil 0.01))
+    (or found (error "Waited %d s for %s; the chat shows:\n%s" patience what (shown)))))
+
+(defun shown ()
+  (with-current-buffer (get-buffer-create "*breadboard*") (buffer-string)))
+
+(defun sees (text) (await text (lambda () (string-match-p (regexp-quote text) (shown)))))
+
+(defun same (actual expected what)
+  (unless (equal actual expected) (error "%s: got %S, want %S" what actual expected)))
+
+(setq debug-on-error nil)
+
+(defun say (text) (princ (concat text "\n")))
+
+(let* ((workspace (expand-file-name "workspace/" (getenv "BB_HOME")))
+       (file (expand-file-name "lib.py" workspace))
+       seen)
+  (make-directory (expand-file-name ".git" workspace) t)
+  (with-temp-file file (insert "def retries():\n    return 3\n"))
+  (find-file file)
+  (python-mode)
+  (apply #'eglot--connect (eglot--guess-contact))
+  (say "started")
+
+  (breadboard-ask "where is retries defined?")
+  (sees "> where is retries defined?")
+  (sees "lib.py:1")
+  (sees "No model is configured, so this answer is only what searching the workspace found.")
+  (say "asked and streamed")
+
+  (breadboard-trust)
+  (breadboard-ask "replace `retries` with `attempts` in lib.py")
+  (await "an ask" (lambda () breadboard--asks))
+  (sees "? Write lib.py (pending)")
+  (cl-letf (((symbol-function 'completing-read)
+             (lambda (_prompt labels &rest _)
+               (setq seen (list labels (with-current-buffer "*breadboard ask*" (buffer-string))))
+               "Allow once")))
+    (breadboard-approve))
+  (same (car seen) '("Allow once" "Allow for this session" "Deny") "the answers")
+  (unless (and (string-match-p "^-def retries():" (cadr seen)) (string-match-p "^\\+def attempts():" (cadr seen)))
+    (error "The diff was not shown: %s" (cadr seen)))
+  (sees "? Write lib.py (allowed)")
+  (await "the edit" (lambda ()
+                      (with-current-buffer (find-buffer-visiting file)
+                        (equal (buffer-string) "def attempts():\n    return 3\n"))))
+  (same breadboard--asks nil "what waits")
+  (sees "Replaced with `attempts`")
+  (say "approved and edited")
+
+  ;; What the changes made is what the server says the session looks like.
+  (let ((before (shown)))
+    (eglot-handle-notification
+     (eglot-current-server) 'bb/view :sessionId breadboard-session
+     :snapshot (plist-get (breadboard--call :bb/selectSession :sessionId breadboard-session) :view))
+    (same (shown) before "the chat after a snapshot"))
+  (say "ok")
+  (set-buffer-modified-p nil)
+  (kill-emacs 0))

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Tries the recipes of editors/README.md as they stand there, in the real editors.
+#
+#   BB_SERVER=target/release/breadboard-ls editors/tests/run.sh [emacs] [helix]
+#
+# As root on Debian it installs what is missing: Emacs with Eglot on the system, Helix (trixie's) into
+# ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}/helix-root. An editor that cannot be had is skipped.
+# The last line reads `N passed, N failed[, N skipped]`. Plugins have their own scripts: editors/nvim/tests/run.sh.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
+limit=120 # seconds an editor may take, its installation not counted
+passed=0 failed=0 skipped=0
+
+: "${BB_SERVER:?set BB_SERVER to the breadboard-ls binary to be tested}"
+BB_SERVER=$(realpath -- "$BB_SERVER")
+[[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 2; }
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
+mkdir -p "$cache"
+
+# The first fenced block of a language under a heading of editors/README.md.
+recipe() {
+  awk -v heading="## $1" -v fence="\`\`\`$2" '
+    $0 == heading { here = 1; next }
+    /^## / { here = 0 }
+    here && !inside && $0 == fence { inside = 1; next }
+    inside && $0 == "```" { exit }
+    inside' "$here/../README.md"
+}
+
+apt_install() {
+  [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 1
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" ||
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
+}
+
+prepare_emacs() {
+  command -v emacs >/dev/null || apt_install emacs-nox
+  command -v emacs >/dev/null || { echo "emacs is not installed"; return 1; }
+  has_eglot || apt_install elpa-eglot
+  has_eglot || { echo "this emacs has no eglot"; return 1; }
+}
+
+has_eglot() {
+  emacs -Q --batch --eval "(progn (dolist (d (file-expand-wildcards \"/usr/share/emacs/site-lisp/elpa/*\"))
+    (add-to-list 'load-path d)) (require 'eglot))"
+}
+
+run_emacs() {
+  recipe Emacs elisp >"$home/recipe.el"
+  [[ -s $home/recipe.el ]] || { echo "editors/README.md has no recipe for Emacs"; return 1; }
+  BB_RECIPE=$home/recipe.el timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs.el" </dev/null
+}
+
+prepare_helix() {
+  command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
+  if [[ ! -x $cache/helix-venv/bin/python ]]; then
+    python3 -m venv "$cache/helix-venv" || return 1
+  fi
+  "$cache/helix-venv/bin/python" -c 'import pexpect, pyte' 2>/dev/null ||
+    "$cache/helix-venv/bin/pip" install --quiet pexpect==4.9.0 pyte==0.8.2 || return 1
+  [[ -x $cache/helix-root/usr/lib64/ld-linux-x86-64.so.2 ]] && return
+  [[ $(id -u) == 0 ]] || { echo "Helix can only be installed by root"; return 1; }
+  command -v mmdebstrap >/dev/null || apt_install mmdebstrap
+  rm -rf "$cache/helix-root.part"
+  mmdebstrap --mode=root --variant=apt --include=hx,ca-certificates trixie "$cache/helix-root.part" &&
+    mv "$cache/helix-root.part" "$cache/helix-root"
+}
+
+run_helix() {
+  recipe Helix '' >"$home/recipe.txt"
+  BB_RECIPE=$home/recipe.txt HELIX_ROOT=$cache/helix-root timeout --kill-after=5 "$limit" \
+    "$cache/helix-venv/bin/python" -B "$here/helix.py"
+}
+
+run_editor() {
+  local editor=$1 begun=$SECONDS why
+  echo "--- $editor"
+  if ! "prepare_$editor" >"$cache/$editor.why" 2>&1; then
+    why=$(tail -n 3 "$cache/$editor.why")
+    echo "$editor: skipped ($why)"
+    skipped=$((skipped + 1))
+    return
+  fi
+  home=$(mktemp -d)
+  mkdir "$home/bin"
+  ln -s "$BB_SERVER" "$home/bin/breadboard-ls"
+  # The recipes say `breadboard-ls`; its own HOME keeps the user's configuration and sessions out.
+  if (export BB_HOME=$home HOME=$home PATH=$home/bin:$PATH XDG_STATE_HOME=$home/state; "run_$editor"); then
+    echo "$editor: passed ($((SECONDS - begun)) s)"
+    passed=$((passed + 1))
+  else
+    echo "$editor: failed ($((SECONDS - begun)) s)"
+    failed=$((failed + 1))
+  fi
+  rm -rf "$home"
+}
+
+editors=("$@")
+((${#editors[@]})) || editors=(emacs helix)
+for editor in "${editors[@]}"; do
+  case $editor in
+    emacs | helix) run_editor "$editor" ;;
+    *) echo "there is no recipe for '$editor'; there are emacs and helix" >&2; exit 2 ;;
+  esac
+done
+
+summary="$passed passed, $failed failed"
+((skipped == 0)) || summary+=", $skipped skipped"
+echo "$summary"
+((failed == 0))

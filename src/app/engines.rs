@@ -1,0 +1,96 @@
+//! Which engine a session belongs to: the one that the settings name, or an agent beside it.
+//!
+//! Owns the way from a session to its engine and how that engine works. Never keeps state of a session.
+
+use super::ports::{Engine, EngineCall, EngineWays};
+use super::record::Record;
+use super::state::App;
+use crate::domain::normalize::Dialect;
+use crate::protocol::settings::EngineKind;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    /// The engine of this kind, or why there is none. Agents are there beside whatever the settings name.
+    pub(super) fn engine_for(&self, kind: EngineKind) -> Result<&dyn Engine, WireError> {
+        if kind == self.settings.engine.kind {
+            return self.engine.as_deref().map_err(Clone::clone);
+        }
+        match (kind, &self.agents) {
+            (EngineKind::Acp, Some(agents)) => Ok(agents.as_ref()),
+            _ => Err(WireError::new(
+                ErrorCode::Unsupported,
+                "This session lives at another engine than the one in use; choose that engine, or create a new session.",
+            )),
+        }
+    }
+
+    /// The engine of a session.
+    pub(super) fn engine_of(&self, session_id: &str) -> Result<&dyn Engine, WireError> {
+        self.engine_for(self.known(session_id)?.record.engine)
+    }
+
+    /// How the engine of a session works; without an engine nothing is held and nothing streams.
+    pub(super) fn ways_of(&self, session_id: &str) -> EngineWays {
+        self.known(session_id).map(|session| self.ways_for(session.record.engine)).unwrap_or_default()
+    }
+
+    /// How an engine of this kind works.
+    pub(super) fn ways_for(&self, kind: EngineKind) -> EngineWays {
+        self.engine_for(kind).map(|engine| engine.ways()).unwrap_or_default()
+    }
+
+    /// The dialect of a session's events.
+    pub(super) fn dialect_of(&self, session_id: &str) -> Dialect {
+        self.known(session_id).map_or(Dialect::Desktop, |session| dialect_for(session.record.engine))
+    }
+
+    /// Every engine that there is.
+    pub(super) fn engines(&self) -> impl Iterator<Item = &dyn Engine> {
+        self.engine.iter().chain(self.agents.iter()).map(|engine| &**engine)
+    }
+
+    /// Hands a call to the engine of a session, or answers with the reason why there is none.
+    pub(super) fn call_engine(&self, session_id: &str, call: EngineCall) {
+        match self.engine_of(session_id) {
+            Ok(engine) => engine.call(call),
+            Err(error) => call.refuse(error),
+        }
+    }
+
+    /// Whether this session lives at an engine that is in use, and more of it may come.
+    pub(super) fn lives_at_engine(&self, record: &Record) -> bool {
+        self.ways_for(record.engine).holds_sessions
+            && self.is_ours(record)
+            && record.held.as_ref().is_none_or(|held| held.over.is_none())
+    }
+
+    /// Whether the stream of this session can be followed.
+    pub(super) fn streams(&self, record: &Record) -> bool {
+        self.ways_for(record.engine).streams && self.lives_at_engine(record)
+    }
+
+    /// Whether this session belongs to the engine that is in use: an address tells apart two of one kind.
+    pub(super) fn is_ours(&self, record: &Record) -> bool {
+        record.engine == EngineKind::Acp
+            || record.engine == self.settings.engine.kind
+                && record.held.as_ref().is_none_or(|held| {
+                    plain(held.origin.as_deref()) == plain(self.settings.engine.url.as_deref())
+                })
+    }
+}
+
+/// The dialect that an engine of this kind speaks.
+pub(super) fn dialect_for(kind: EngineKind) -> Dialect {
+    match kind {
+        EngineKind::Embedded | EngineKind::Desktop => Dialect::Desktop,
+        EngineKind::Breadboard => Dialect::Breadboard,
+        EngineKind::Acp => Dialect::Acp,
+    }
+}
+
+/// An address in one spelling.
+fn plain(url: Option<&str>) -> Option<String> {
+    let url = url?.trim();
+    let one = url::Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
+    Some(one.trim_end_matches('/').to_owned())
+}

@@ -1,0 +1,295 @@
+//! Sessions that an engine holds: made, listed and deleted there, kept here.
+//!
+//! Owns what the loop believes of them. Never opens a stream itself: the engine's adapter does, and reports; what it
+//! reports of the stream is in `link`.
+
+use serde_json::Value;
+
+use super::inbox::Reply;
+use super::live::{LinkState, Live};
+use super::ports::{AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish};
+use super::record::{Held, Record};
+use super::state::{App, Session};
+use crate::domain::event::NormalizedEvent;
+use crate::domain::wire::breadboard_words::begins_run;
+use crate::protocol::notification::ConnectionParams;
+use crate::protocol::request::*;
+use crate::protocol::settings::EngineKind;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Streams open at one time: fewer than the adapter has places for, since one that was let go may take a moment to end.
+const STREAMS: usize = 48;
+
+impl App {
+    /// The engine answers, or does not.
+    pub(super) fn reached(&mut self, reach: Reach) {
+        let (status, retry, last_error) = match &reach {
+            Reach::Connecting { retry } => (ConnectionStatus::Connecting, *retry, None),
+            Reach::Connected { .. } => (ConnectionStatus::Connected, 0, None),
+            Reach::Failed { retry, error } => (ConnectionStatus::Error, *retry, Some(error.message.clone())),
+        };
+        let told = matches!(reach, Reach::Connected { .. }) && self.reach.as_ref() == Some(&reach);
+        self.reach = Some(reach);
+        if told {
+            return;
+        }
+        self.connection(ConnectionParams {
+            status,
+            session_id: None,
+            retry_count: (retry > 0).then_some(u64::from(retry)),
+            last_error,
+            gap_detected: None,
+            resume: None,
+        });
+    }
+
+    pub(super) fn session_made(
+        &mut self,
+        wish: SessionWish,
+        outcome: Result<EngineSession, WireError>,
+        reply: Reply,
+    ) {
+        if let Some(tab_id) = wish.tab.clone() {
+            return self.session_made_for_tab(&tab_id, &wish, outcome, &reply);
+        }
+        let made = match outcome {
+            Ok(made) => made,
+            Err(error) => return reply.refuse(error),
+        };
+        let session_id = made.session_id.clone();
+        self.know(made, Some(&wish));
+        let attached = self.load(&session_id);
+        self.attach(&session_id);
+        if let Some(live) = self.live_mut(&session_id) {
+            live.record_changed = true;
+        }
+        self.flush(&session_id);
+        self.follow(&session_id);
+        if let Some(spec) = wish.spec {
+            let sent = attached.and_then(|()| self.prompt_with_spec(&session_id, *spec));
+            return reply.settle(sent);
+        }
+        let sent = attached.and_then(|()| match wish.task {
+            Some(text) => self
+                .send_message(SendMessageParams {
+                    session_id: session_id.clone(),
+                    text,
+                    attachment_ids: None,
+                    message_id: None,
+                })
+                .map(drop),
+            None => Ok(()),
+        });
+        reply.settle(sent.map(|()| SessionResult { session_id }));
+    }
+
+    /// A session of the engine, unless it is known. It is written once it is used.
+    /// Gives our id of it. One that was just made is new, though an agent may have used its id before, in another process.
+    pub(super) fn know(&mut self, made: EngineSession, wish: Option<&SessionWish>) -> String {
+        let model = wish.and_then(|wish| wish.model.clone());
+        let workspace = wish.and_then(|wish| wish.workspace.clone());
+        let now = self.ambient.now_ms();
+        let engine = if made.at_agent.is_some() { EngineKind::Acp } else { self.settings.engine.kind };
+        let origin = self.settings.engine.url.clone().filter(|_| engine != EngineKind::Acp);
+        // An agent knows nothing of our ids.
+        let listed = made.at_agent.as_ref().filter(|_| wish.is_none());
+        let known = listed.and_then(|(agent, id)| self.of_agent(agent, id));
+        let session_id = known.unwrap_or_else(|| made.session_id.clone());
+        let session = self.sessions.entry(session_id.clone()).or_insert_with(|| {
+            let created = made.created_at.unwrap_or(now);
+            let mut record = Record::new(made.session_id, created, model.or(made.model), engine);
+            record.updated_at = made.updated_at.unwrap_or(created);
+            record.title = made.title;
+            record.held = Some(Held { origin, ..Held::default() });
+            Session { record, live: None }
+        });
+        if let Some(held) = session.record.held.as_mut() {
+            // One that was missed in an earlier list, and is back.
+            if session.live.is_none() && matches!(made.status.as_str(), "starting" | "running") {
+                held.over = None;
+            }
+            held.status = Some(made.status);
+            held.workspace = held.workspace.take().or(workspace).or(made.workspace);
+            if let Some((agent, id)) = made.at_agent {
+                held.agent = Some(agent);
+                held.at_agent = Some(id);
+            }
+        }
+        self.state_changed = true;
+        session_id
+    }
+
+    /// Our id of a session that an agent knows by its own.
+    pub(super) fn of_agent(&self, agent: &str, at_agent: &str) -> Option<String> {
+        let of =
+            |held: &Held| held.agent.as_deref() == Some(agent) && held.at_agent.as_deref() == Some(at_agent);
+        let found = self.sessions.iter().find(|(_, session)| session.record.held.as_ref().is_some_and(of));
+        found.map(|(id, _)| id.clone())
+    }
+
+    /// What an adapter needs to open a session of an agent again.
+    pub(super) fn agent_session(&self, session_id: &str) -> Option<AgentSession> {
+        let held = self.known(session_id).ok()?.record.held.as_ref()?;
+        Some(AgentSession {
+            session_id: session_id.to_owned(),
+            agent: held.agent.clone()?,
+            at_agent: held.at_agent.clone()?,
+            workspace: held.workspace.clone(),
+        })
+    }
+
+    pub(super) fn sessions_listed(
+        &mut self,
+        outcome: Result<ListedSessions, WireError>,
+        reply: Option<Reply>,
+    ) {
+        match outcome {
+            Ok(listed) => {
+                if listed.whole {
+                    self.miss(&listed.sessions);
+                }
+                for session in listed.sessions {
+                    // Those of another workspace belong to its own window.
+                    let elsewhere = session.workspace.as_ref().is_some_and(|at| !self.is_a_folder(at));
+                    if !elsewhere {
+                        self.know(session, None);
+                    }
+                }
+            }
+            // What the journal has can be listed all the same; that the engine does not answer is said.
+            Err(error)
+                if matches!(error.code, ErrorCode::EngineUnreachable | ErrorCode::EngineUnauthorized) =>
+            {
+                self.reached(Reach::Failed { retry: 0, error });
+            }
+            // It answers, though not with a list.
+            Err(error) => self.say("warning", &error.message),
+        }
+        if let Some(reply) = reply {
+            reply.answer(&self.list_sessions());
+        }
+    }
+
+    /// Sessions that the engine does not list any more, deleted by another client or lost with its last process. Of one that
+    /// is followed its stream tells, and one that is in use may be newer than the list.
+    fn miss(&mut self, listed: &[EngineSession]) {
+        let gone: Vec<String> = self
+            .sessions
+            .iter()
+            .filter(|(id, session)| {
+                session.live.is_none()
+                    && session.record.held.is_some()
+                    && self.streams(&session.record)
+                    && !listed.iter().any(|other| other.session_id == **id)
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        for session_id in gone {
+            let held = self.sessions.get_mut(&session_id).and_then(|session| session.record.held.as_mut());
+            if let Some(held) = held {
+                held.status = Some("gone".to_owned());
+                held.over = Some("its engine does not list it any more".to_owned());
+                self.state_changed = true;
+            }
+        }
+    }
+
+    /// Whether a directory is one of the folders that the editor has open.
+    pub(super) fn is_a_folder(&self, directory: &std::path::Path) -> bool {
+        self.folders.iter().any(|folder| folder.path.as_deref() == Some(directory))
+    }
+
+    /// Lets the stream of the session go that was used longest ago and is idle, where too many are open. It is followed again,
+    /// from what the journal has, when it is used again.
+    fn rest_a_stream(&mut self, wanted: &str) {
+        let streams = |live: &Live| !matches!(live.link, LinkState::Detached | LinkState::Over(_));
+        let open = self.loaded.iter().filter(|id| *id != wanted).filter_map(|id| {
+            let session = self.sessions.get(id)?;
+            let live = session.live.as_deref().filter(|live| streams(live))?;
+            let idle =
+                session.record.open_turn.is_none() && live.asks.is_empty() && live.selecting.is_empty();
+            Some((idle && self.active.as_ref() != Some(id), session.record.updated_at, id))
+        });
+        let open: Vec<_> = open.collect();
+        if open.len() < STREAMS {
+            return;
+        }
+        let oldest = open.into_iter().filter(|(idle, ..)| *idle).min_by_key(|(_, at, _)| *at);
+        let Some(session_id) = oldest.map(|(.., id)| id.clone()) else { return };
+        self.call_engine(&session_id, EngineCall::Forget { session_id: session_id.clone() });
+        self.release(&session_id);
+        if let Some(live) = self.live_mut(&session_id) {
+            live.link = LinkState::Detached;
+        }
+    }
+
+    /// Asks the engine for the stream of a session, from what the journal has.
+    pub(super) fn follow(&mut self, session_id: &str) {
+        if !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+            return;
+        }
+        self.flush(session_id);
+        self.rest_a_stream(session_id);
+        let Some(live) = self.live_mut(session_id) else { return };
+        live.link.open();
+        let call = EngineCall::Attach { session_id: session_id.to_owned(), cursor: live.cursor.clone() };
+        self.call_engine(session_id, call);
+    }
+}
+
+/// Runs, as the engine tells them: a run is what we call a turn.
+impl App {
+    /// The engine works: on the turn that we began, or on one that another client, or the engine itself, began.
+    pub(super) fn run_begins(&mut self, session_id: &str, event: &NormalizedEvent) {
+        if !begins_run(&event.kind) {
+            return;
+        }
+        let open = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
+        if !open {
+            let Ok(record) = self.record_mut(session_id) else { return };
+            record.turn += 1;
+            record.open_turn = Some(record.turn);
+            let text = event.payload.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+            if let Some(live) = self.live_mut(session_id) {
+                live.turn_finished = false;
+            }
+            self.begin_progress(session_id, &text);
+            self.state_changed = true;
+        }
+        self.begun(session_id, true);
+    }
+
+    /// Notes whether the engine works on the open turn, and gives what was noted.
+    pub(super) fn begun(&mut self, session_id: &str, now: bool) -> bool {
+        let held = self.known(session_id).ok().and_then(|session| session.record.held.as_ref());
+        let before = held.is_some_and(|held| held.begun);
+        if before != now
+            && let Ok(record) = self.record_mut(session_id)
+            && let Some(held) = record.held.as_mut()
+        {
+            held.begun = now;
+        }
+        before
+    }
+
+    /// The stream stands for the first time in this process, and everything that the engine did is known: a turn of the
+    /// last process that the engine never began was lost on its way there.
+    pub(super) fn settle_unsent(&mut self, session_id: &str) {
+        let Ok(session) = self.known(session_id) else { return };
+        let begun = session.record.held.as_ref().is_some_and(|held| held.begun);
+        let sent = session.live.as_ref().is_some_and(|live| live.sent);
+        if let (Some(turn), false, false) = (session.record.open_turn, begun, sent) {
+            let why = "breadboard-ls ended while this prompt was on its way, and the engine has not begun it so far; send it again if no answer comes.";
+            self.turn_ended(session_id, turn, Some(why.to_owned()));
+        }
+    }
+
+    /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing.
+    pub(super) fn run_ended(&mut self, session_id: &str) {
+        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        let begun = self.begun(session_id, false);
+        if let (Some(turn), true) = (turn, begun) {
+            self.turn_ended(session_id, turn, None);
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The stream of a session that an engine holds, as the loop sees it: connecting, resumed, broken, over.
+//!
+//! Owns what is said of it: `bb/connection` with a verdict, the card of a gap, the end of a session. Never decides whether
+//! events are missing: the adapter's continuity does.
+
+use serde_json::{Map, Value};
+
+use super::inbox::Reply;
+use super::live::{LinkState, Live};
+use super::ports::{EngineCall, LinkNews, ResumedLink};
+use super::record::Settler;
+use super::state::App;
+use crate::domain::approval::PermissionStatus;
+use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
+use crate::domain::normalize::normalize;
+use crate::protocol::notification::ConnectionParams;
+use crate::protocol::request::*;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Gaps that are remembered for a rebuild. Of more than this the oldest is forgotten: its card stays in the transcript.
+const GAPS: usize = 64;
+
+impl LinkState {
+    /// Somebody wants the stream.
+    pub(super) fn open(&mut self) {
+        if matches!(self, Self::Detached) {
+            *self = Self::Opening;
+        }
+    }
+}
+
+impl App {
+    pub(super) fn link_news(&mut self, session_id: &str, news: LinkNews) {
+        // Deleted meanwhile.
+        if self.load(session_id).is_err() {
+            return;
+        }
+        // What was said before this news stands before it.
+        self.release(session_id);
+        self.flush(session_id);
+        match news {
+            LinkNews::Connecting { retry, error } => self.link_connecting(session_id, retry, error),
+            LinkNews::Resumed(resumed) => self.link_resumed(session_id, resumed),
+            LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
+            LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
+            LinkNews::Ended { status } => {
+                let failure =
+                    (status != "completed").then(|| format!("The engine ended the session: {status}."));
+                self.link_over(session_id, &status, failure);
+            }
+            LinkNews::Gone { reason } => self.link_over(session_id, "gone", Some(reason)),
+        }
+    }
+
+    fn link_connecting(&mut self, session_id: &str, retry: u32, error: Option<String>) {
+        let failed = error.is_some();
+        if let Some(live) = self.live_mut(session_id) {
+            live.link = LinkState::Broken(error.clone());
+        }
+        self.connection(ConnectionParams {
+            status: ConnectionStatus::Connecting,
+            session_id: Some(session_id.to_owned()),
+            retry_count: Some(u64::from(retry)),
+            last_error: error,
+            gap_detected: None,
+            resume: None,
+        });
+        if failed {
+            self.answer_selecting(session_id);
+        }
+    }
+
+    fn link_resumed(&mut self, session_id: &str, resumed: ResumedLink) {
+        let resume = verdict(&resumed);
+        let lost = matches!(resumed, ResumedLink::Lost { .. });
+        self.settle_unsent(session_id);
+        self.settle_unknown_end(session_id);
+        let mut stood = false;
+        if let Some(live) = self.live_mut(session_id) {
+            stood = matches!(live.link, LinkState::Up(_)) && resumed == ResumedLink::Complete;
+            live.link = LinkState::Up(resumed);
+        }
+        // That nothing changed while it stood, said at every prompt, would be noise.
+        if !stood {
+            self.connection(ConnectionParams {
+                status: ConnectionStatus::Connected,
+                session_id: Some(session_id.to_owned()),
+                retry_count: None,
+                last_error: None,
+                gap_detected: lost.then_some(true),
+                resume: Some(resume),
+            });
+        }
+        self.answer_selecting(session_id);
+    }
+
+    /// Events are missing: in the transcript, on the connection, and remembered for a rebuild.
+    fn link_gap(&mut self, session_id: &str, from: u64, to: Option<u64>, reason: &str) {
+        let now = self.ambient.now_ms();
+        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        if turn.is_some() {
+            // Its beginning may be among what is missing, so the next end is its own: the end of the run before it came
+            // before it was sent.
+            self.begun(session_id, true);
+        }
+        if let Some(live) = self.live_mut(session_id) {
+            live.end_unknown = true;
+        }
+        let mut payload = Map::new();
+        payload.insert("from".to_owned(), Value::from(from));
+        if let Some(to) = to {
+            payload.insert("to".to_owned(), Value::from(to));
+        }
+        payload.insert("reason".to_owned(), Value::from(reason));
+        self.record_event(session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
+        if let Ok(record) = self.record_mut(session_id)
+            && let Some(held) = record.held.as_mut()
+        {
+            if held.missing.len() == GAPS {
+                held.missing.remove(0);
+            }
+            held.missing.push((from, to));
+        }
+        self.flush(session_id);
+        let lost = ResumedLink::Lost { from, to, reason: reason.to_owned() };
+        self.connection(ConnectionParams {
+            status: ConnectionStatus::Connected,
+            session_id: Some(session_id.to_owned()),
+            retry_count: None,
+            last_error: None,
+            gap_detected: Some(true),
+            resume: Some(verdict(&lost)),
+        });
+    }
+
+    /// What the engine said last is missing: the end of the turn may be in there, and would never come.
+    fn settle_unknown_end(&mut self, session_id: &str) {
+        // Who asks waits for an answer, and so the turn goes on.
+        let unknown = |live: &mut Live| std::mem::take(&mut live.end_unknown) && live.asks.is_empty();
+        if !self.live_mut(session_id).is_some_and(unknown) {
+            return;
+        }
+        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) {
+            let why = "The engine no longer has what it said last, so whether this turn goes on there cannot be known; look at \
+                       the session before you send the prompt again.";
+            self.turn_ended(session_id, turn, Some(why.to_owned()));
+        }
+    }
+
+    /// After a gap: what does not wait at the engine any more was answered while nobody heard it here.
+    fn settle_answered_elsewhere(&mut self, session_id: &str, waiting: &[String]) {
+        let gone: Vec<String> = self
+            .live_mut(session_id)
+            .map(|live| {
+                let gone = live.asks.iter().filter(|(_, ask)| !waiting.contains(&ask.engine_request_id));
+                gone.map(|(id, _)| id.clone()).collect()
+            })
+            .unwrap_or_default();
+        for request_id in gone {
+            self.settle_ask(session_id, &request_id, PermissionStatus::Cancelled, "", Settler::Engine);
+        }
+        self.flush(session_id);
+    }
+
+    /// Nothing more comes: the turn that was open ends, what waits is settled, the history stays.
+    fn link_over(&mut self, session_id: &str, status: &str, failure: Option<String>) {
+        if let Ok(record) = self.record_mut(session_id) {
+            let held = record.held.get_or_insert_default();
+            held.over = Some(match status {
+                "gone" => "the engine no longer has it".to_owned(),
+                status => format!("it has {status}"),
+            });
+            held.status = Some(status.to_owned());
+            record.queue.pause();
+        }
+        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) {
+            self.turn_ended(session_id, turn, failure.clone());
+        }
+        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Engine);
+        if let Some(live) = self.live_mut(session_id) {
+            live.link = LinkState::Over(status.to_owned());
+        }
+        self.flush(session_id);
+        self.state_changed = true;
+        let status = if failure.is_some() { ConnectionStatus::Error } else { ConnectionStatus::Connected };
+        self.connection(ConnectionParams {
+            status,
+            session_id: Some(session_id.to_owned()),
+            retry_count: None,
+            last_error: failure,
+            gap_detected: None,
+            resume: None,
+        });
+        self.answer_selecting(session_id);
+    }
+
+    /// `bb/selectSession` of a session that the engine holds: answered with the first news of the stream, so that its
+    /// verdict is true.
+    pub(super) fn select_held(&mut self, session_id: &str, reply: Reply) {
+        let known = match self.live_mut(session_id) {
+            Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
+            None => return reply.refuse(WireError::unknown_session(session_id)),
+        };
+        if known || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+            let answer = self.selected(session_id);
+            reply.settle(answer);
+            // Its last word may be older than the end of its stream, which was let go meanwhile.
+            return self.follow(session_id);
+        }
+        if let Some(live) = self.live_mut(session_id) {
+            live.selecting.push(reply);
+        }
+        self.follow(session_id);
+    }
+
+    fn answer_selecting(&mut self, session_id: &str) {
+        let waiting =
+            self.live_mut(session_id).map(|live| std::mem::take(&mut live.selecting)).unwrap_or_default();
+        for reply in waiting {
+            let answer = self.selected(session_id);
+            reply.settle(answer);
+        }
+    }
+
+    /// What the history of a session is worth now.
+    pub(super) fn worth(&mut self, session_id: &str, head: u64) -> Resume {
+        let complete = Resume {
+            verdict: ResumeVerdict::Complete,
+            events: None,
+            from: None,
+            to: Some(head),
+            reason: None,
+        };
+        let Some(live) = self.live_mut(session_id) else { return complete };
+        let unknown = |why: &str| Resume {
+            verdict: ResumeVerdict::Lost,
+            events: None,
+            from: None,
+            to: None,
+            reason: Some(why.to_owned()),
+        };
+        match &live.link {
+            LinkState::Up(resumed) => verdict(resumed),
+            LinkState::Detached | LinkState::Over(_) => complete,
+            LinkState::Opening => {
+                unknown("the stream is being opened; the verdict follows as `bb/connection`")
+            }
+            LinkState::Broken(error) => {
+                unknown(error.as_deref().unwrap_or("the stream is being opened again"))
+            }
+        }
+    }
+
+    /// `bb/rebuild`: what the engine still has of the stretches that are missing.
+    pub(super) fn rebuild(&mut self, session_id: &str, reply: Reply) {
+        if let Err(error) = self.load(session_id) {
+            return reply.refuse(error);
+        }
+        let Ok(session) = self.known(session_id) else { return };
+        if !self.streams(&session.record) {
+            return reply.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "This session does not live at an engine that keeps run artifacts, so nothing can be rebuilt.",
+            ));
+        }
+        let missing = session.record.held.as_ref().map(|held| held.missing.clone()).unwrap_or_default();
+        let (Some(first), Some(last)) = (missing.first(), missing.last()) else {
+            let resume = Resume {
+                verdict: ResumeVerdict::Complete,
+                events: Some(0),
+                from: None,
+                to: None,
+                reason: Some("nothing is missing".to_owned()),
+            };
+            return reply.answer(&RebuildResult { resume });
+        };
+        let stretch = (first.0, last.1.unwrap_or(u64::MAX));
+        let session_id = session_id.to_owned();
+        self.call_engine(
+            &session_id,
+            EngineCall::Rebuild { session_id: session_id.clone(), missing: stretch, reply },
+        );
+    }
+
+    /// Events that were missing came back. They are told after what is there already, framed by two sentences: the order
+    /// of what was received does not change.
+    pub(super) fn rebuilt(
+        &mut self,
+        session_id: &str,
+        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
+        reply: Reply,
+    ) {
+        let found = match outcome {
+            Ok(found) => found,
+            Err(error) => return reply.refuse(error),
+        };
+        if let Err(error) = self.load(session_id) {
+            return reply.refuse(error);
+        }
+        let missing = self
+            .known(session_id)
+            .ok()
+            .and_then(|session| session.record.held.as_ref().map(|held| held.missing.clone()))
+            .unwrap_or_default();
+        let found: Vec<(EngineEvent, u64)> = found
+            .into_iter()
+            .filter(|(_, seq)| {
+                missing.iter().any(|(from, to)| (*from..=to.unwrap_or(u64::MAX)).contains(seq))
+            })
+            .collect();
+        let count = found.len() as u64;
+        let numbers: Vec<u64> = found.iter().map(|(_, seq)| *seq).collect();
+        if count > 0 {
+            self.notice(
+                session_id,
+                "info",
+                &format!("{count} events that were missing above were read again:"),
+            );
+            // A secret may lie across them, too. None of them is a run, an ask or an answer any more.
+            self.release(session_id);
+            let mut ready = Vec::new();
+            for (event, _) in found {
+                ready.extend(self.whole_words(session_id, event, None));
+            }
+            if let Some(live) = self.live_mut(session_id) {
+                ready.append(&mut live.held);
+            }
+            for (event, _) in ready {
+                let event = normalize(self.dialect_of(session_id), event).event;
+                self.record_event(session_id, event);
+            }
+            self.notice(session_id, "info", "The session goes on here.");
+        }
+        let left: Vec<(u64, Option<u64>)> =
+            missing.into_iter().flat_map(|stretch| without(stretch, &numbers)).collect();
+        let resume = match left.first() {
+            None => Resume {
+                verdict: ResumeVerdict::Resynced,
+                events: Some(count),
+                from: numbers.first().copied(),
+                to: numbers.last().copied(),
+                reason: None,
+            },
+            Some((from, to)) => Resume {
+                verdict: ResumeVerdict::Lost,
+                events: Some(count),
+                from: Some(*from),
+                to: *to,
+                reason: Some("the engine does not have these any more".to_owned()),
+            },
+        };
+        if let Ok(record) = self.record_mut(session_id)
+            && let Some(held) = record.held.as_mut()
+        {
+            held.missing = left;
+        }
+        self.flush(session_id);
+        reply.answer(&RebuildResult { resume });
+    }
+
+    /// A sentence in the transcript.
+    pub(super) fn notice(&mut self, session_id: &str, level: &str, text: &str) {
+        let now = self.ambient.now_ms();
+        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        let mut payload = Map::new();
+        payload.insert("level".to_owned(), Value::from(level));
+        payload.insert("text".to_owned(), Value::from(text));
+        self.record_event(session_id, NormalizedEvent::local(LocalKind::Notice, turn, now, payload));
+    }
+}
+
+/// What is left of a missing stretch once these numbers, in order, were found.
+fn without((from, to): (u64, Option<u64>), found: &[u64]) -> Vec<(u64, Option<u64>)> {
+    let mut left = Vec::new();
+    let mut next = from;
+    for &seq in found.iter().filter(|seq| (from..=to.unwrap_or(u64::MAX)).contains(*seq)) {
+        if seq > next {
+            left.push((next, Some(seq - 1)));
+        }
+        next = next.max(seq.saturating_add(1));
+    }
+    match to {
+        Some(to) if next > to => {}
+        // An open end was a guess: what came shows where it ended.
+        None if next > from => {}
+        to => left.push((next, to)),
+    }
+    left
+}
+
+/// A resume in the words of the wire. Its numbers are the engine's.
+fn verdict(resumed: &ResumedLink) -> Resume {
+    let (verdict, events, from, to, reason) = match resumed {
+        ResumedLink::Complete => (ResumeVerdict::Complete, Some(0), None, None, None),
+        ResumedLink::Replayed { events, from, to } => {
+            (ResumeVerdict::Replayed, Some(*events), Some(*from), Some(*to), None)
+        }
+        ResumedLink::Resynced { from, to } => (ResumeVerdict::Resynced, None, Some(*from), Some(*to), None),
+        ResumedLink::Lost { from, to, reason } => {
+            (ResumeVerdict::Lost, None, Some(*from), *to, Some(reason.clone()))
+        }
+    };
+    Resume { verdict, events, from, to, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without;
+
+    #[test]
+    fn r003_60_what_was_found_is_taken_out_of_what_is_missing() {
+        assert_eq!(without((3, Some(9)), &[3, 4, 7, 9, 12]), vec![(5, Some(6)), (8, Some(8))]);
+        assert_eq!(without((3, Some(9)), &[]), vec![(3, Some(9))]);
+        assert_eq!(without((3, Some(4)), &[3, 4]), vec![]);
+        assert_eq!(without((3, None), &[4]), vec![(3, Some(3))]);
+        assert_eq!(without((3, None), &[]), vec![(3, None)]);
+    }
+}

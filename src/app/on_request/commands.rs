@@ -1,0 +1,61 @@
+//! `bb/command`: the engine's own commands, with the trust that each needs.
+
+use crate::app::inbox::Reply;
+use crate::app::ports::EngineCall;
+use crate::app::state::App;
+use crate::domain::policy::command::{CommandNeed, need_of};
+use crate::protocol::request::*;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    pub(in crate::app) fn command(&mut self, params: CommandParams, reply: Reply) {
+        match self.checked_command(&params) {
+            Ok(CommandNeed::Stop) => {
+                let stopped = self.stop(&params.session_id);
+                reply.settle(stopped.map(|stopped| CommandResult {
+                    session_id: params.session_id,
+                    status: "accepted".to_owned(),
+                    detail: Some(serde_json::json!({ "stopping": stopped.stopping })),
+                }));
+            }
+            Ok(CommandNeed::Nothing | CommandNeed::Trust | CommandNeed::Approval) => {
+                let CommandParams { session_id, command, args } = params;
+                let args = args.unwrap_or_default();
+                if let (Some(session), Ok(engine)) =
+                    (self.agent_session(&session_id), self.engine_of(&session_id))
+                {
+                    // An agent opens it first, where its process does not have it.
+                    engine.call(EngineCall::Remember(session));
+                }
+                let call = EngineCall::Command { session_id: session_id.clone(), command, args, reply };
+                self.call_engine(&session_id, call);
+            }
+            Err(error) => reply.refuse(error),
+        }
+    }
+
+    fn checked_command(&mut self, params: &CommandParams) -> Result<CommandNeed, WireError> {
+        self.load(&params.session_id)?;
+        if self.known(&params.session_id)?.record.held.is_some() {
+            self.goes_on(&params.session_id)?;
+        }
+        if params.command.trim().is_empty() {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The command is blank; name one of the engine's commands.",
+            ));
+        }
+        let need = need_of(&params.command);
+        match need {
+            CommandNeed::Trust if !self.trusted => Err(WireError::new(
+                ErrorCode::UntrustedWorkspace,
+                "This workspace is not trusted, so a command that changes or runs something is refused; trust it first.",
+            )),
+            CommandNeed::Approval => Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "Permissions are answered with `bb/approvePermission`, which checks what was shown; use that.",
+            )),
+            CommandNeed::Nothing | CommandNeed::Stop | CommandNeed::Trust => Ok(need),
+        }
+    }
+}

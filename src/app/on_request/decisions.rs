@@ -1,0 +1,146 @@
+//! Answers to asks of an engine that holds sessions: sent in its words, confirmed by its events.
+//!
+//! Owns the time between the two. The engine's "taken" is not a settlement: it takes answers that it then throws away.
+
+use crate::app::inbox::Reply;
+use crate::app::ports::{EngineCall, EngineDecision};
+use crate::app::record::Settler;
+use crate::app::state::App;
+use crate::domain::approval::{
+    PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus, RuleRefusal, RuleScope,
+};
+use crate::protocol::request::*;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    /// Sends a decision; the ask stays pending until the engine confirms it.
+    pub(super) fn decide(
+        &mut self,
+        session_id: &str,
+        request_id: &str,
+        option: &PermissionOption,
+        rule: Option<PermissionRule>,
+        reply: Reply,
+    ) {
+        let decision = match (option.kind, rule) {
+            (PermissionOptionKind::Deny, _) => EngineDecision::Deny,
+            (PermissionOptionKind::AllowRule, Some(rule)) => {
+                EngineDecision::AllowRule { pattern: rule.pattern, scope: scope_word(rule.scope).to_owned() }
+            }
+            (PermissionOptionKind::AllowRule | PermissionOptionKind::AllowOnce, _) => {
+                EngineDecision::AllowOnce
+            }
+        };
+        let status = super::approvals::status_of(option);
+        self.send_decision(session_id, request_id, decision, status, Some(reply));
+    }
+
+    /// Denies what waits and stops the turn with it: the engine hears no other stop while it waits.
+    pub(super) fn deny_and_stop(&mut self, session_id: &str) {
+        let waiting: Vec<String> =
+            self.live_mut(session_id).map(|live| live.asks.keys().cloned().collect()).unwrap_or_default();
+        for request_id in waiting {
+            let decision = EngineDecision::DenyAndStop;
+            self.send_decision(session_id, &request_id, decision, PermissionStatus::Denied, None);
+        }
+    }
+
+    pub(super) fn send_decision(
+        &mut self,
+        session_id: &str,
+        request_id: &str,
+        decision: EngineDecision,
+        status: PermissionStatus,
+        reply: Option<Reply>,
+    ) {
+        let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) else {
+            return;
+        };
+        ask.answered = Some(status);
+        ask.sent = true;
+        let ask = ask.clone();
+        // Written first: after a crash the confirmation that is replayed is known as the user's own.
+        self.note_ask(session_id, &ask);
+        self.flush(session_id);
+        let call = EngineCall::Decide {
+            session_id: session_id.to_owned(),
+            engine_request_id: ask.engine_request_id,
+            decision,
+            request_id: request_id.to_owned(),
+            reply,
+        };
+        self.call_engine(session_id, call);
+    }
+
+    /// The engine took a decision, or refused it.
+    pub(in crate::app) fn decision_taken(
+        &mut self,
+        session_id: &str,
+        request_id: &str,
+        outcome: Result<(), WireError>,
+        reply: Option<Reply>,
+    ) {
+        if let Err(error) = &outcome {
+            let ask = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id));
+            if let Some(ask) = ask {
+                ask.answered = None;
+                let ask = ask.clone();
+                self.note_ask(session_id, &ask);
+                if error.code == ErrorCode::Conflict {
+                    // The engine waits for nothing any more.
+                    let (status, by) = (PermissionStatus::Cancelled, Settler::Engine);
+                    self.settle_ask(session_id, request_id, status, "", by);
+                }
+                self.flush(session_id);
+            }
+        }
+        if let Some(reply) = reply {
+            reply.settle(outcome.map(|()| ApprovePermissionResult {
+                request_id: request_id.to_owned(),
+                outcome: ApprovalOutcome::Recorded,
+                resolution: None,
+                resolved_by: None,
+            }));
+        }
+    }
+
+    /// The engine said that an ask is answered, by us or by another client.
+    pub(in crate::app) fn confirmed(&mut self, session_id: &str, engine_request_id: &str, allowed: bool) {
+        let Some(live) = self.live_mut(session_id) else { return };
+        // Engines repeat their ids; at most one of them waits.
+        let waiting = live.asks.iter().find(|(_, ask)| ask.engine_request_id == engine_request_id);
+        let Some((request_id, ask)) = waiting else { return };
+        let request_id = request_id.clone();
+        let (status, by) = match (allowed, ask.answered) {
+            (true, Some(PermissionStatus::Allowed)) => (PermissionStatus::Allowed, Settler::User),
+            (true, _) => (PermissionStatus::Allowed, Settler::Engine),
+            (false, Some(PermissionStatus::Denied)) => (PermissionStatus::Denied, Settler::User),
+            (false, Some(PermissionStatus::Expired)) => (PermissionStatus::Expired, Settler::Expiry),
+            (false, _) => (PermissionStatus::Denied, Settler::Engine),
+        };
+        let wanted = if allowed { PermissionOptionKind::AllowOnce } else { PermissionOptionKind::Deny };
+        let option = ask.permission.options.iter().find(|option| option.kind == wanted);
+        let option = option.map(|option| option.option_id.clone()).unwrap_or_default();
+        self.settle_ask(session_id, &request_id, status, &option, by);
+    }
+}
+
+/// A scope in the engine's word. It keeps rules for a project only; without one an answer holds for its run.
+fn scope_word(scope: RuleScope) -> &'static str {
+    match scope {
+        RuleScope::Workspace => "project",
+        RuleScope::Session => "session",
+    }
+}
+
+impl From<RuleRefusal> for WireError {
+    fn from(refusal: RuleRefusal) -> Self {
+        let sentence = match refusal {
+            RuleRefusal::NotOffered => "This request offers no rule; allow it once or deny it.",
+            RuleRefusal::Wider => {
+                "The rule would be wider than what was shown; save it as shown, or narrower."
+            }
+        };
+        Self::new(ErrorCode::InvalidParams, sentence)
+    }
+}

@@ -1,0 +1,146 @@
+//! `bb/downloadArtifact`: asked for here, streamed to disk by the engine's adapter.
+//!
+//! Owns where an artifact goes, the progress that is told meanwhile, and when it goes again. Needs no trust: the bytes lie
+//! in the state directory, and nobody runs them.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::app::diffs::{artifact_folder, artifact_name, hash};
+use crate::app::inbox::Reply;
+use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob};
+use crate::app::state::App;
+use crate::protocol::request::*;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Longest path of an artifact, in bytes: what Linux takes (`PATH_MAX`).
+const MOST_PATH_BYTES: usize = 4_096;
+
+/// Progresses at the same time. No editor has more requests open; what is past it is downloaded without.
+const PROGRESSES: usize = 512;
+
+impl App {
+    pub(in crate::app) fn download_artifact(&mut self, params: DownloadArtifactParams, reply: Reply) {
+        if let Err(error) = fits(&params).and_then(|()| self.known(&params.session_id).map(|_| ())) {
+            return reply.refuse(error);
+        }
+        match self.artifact_home(&params.session_id) {
+            Ok(home) => {
+                // The same artifact always has the same place, so that a second download takes that of the first.
+                let to = home.join(hash(&params.artifact_path)).join(artifact_name(&params.artifact_path));
+                let call = EngineCall::Download {
+                    session_id: params.session_id.clone(),
+                    artifact_path: params.artifact_path,
+                    to,
+                    purpose: DownloadFor::Client { reply, progress: params.work_done_token },
+                };
+                self.call_engine(&params.session_id, call);
+            }
+            Err(error) => reply.refuse(error),
+        }
+    }
+
+    /// Where artifacts of this session go. Only the engine that is in use can be asked for them.
+    pub(super) fn artifact_home(&self, session_id: &str) -> Result<PathBuf, WireError> {
+        if !self.is_ours(&self.known(session_id)?.record) {
+            return Err(WireError::new(
+                ErrorCode::Unsupported,
+                "This session belongs to another engine than the one in use; start with that one for its artifacts.",
+            ));
+        }
+        match self.journal.as_ref().and_then(|journal| journal.state_dir()) {
+            Some(state_dir) => Ok(artifact_folder(&state_dir, session_id)),
+            None => Err(WireError::new(
+                ErrorCode::Unsupported,
+                "There is no state directory to keep artifacts in; set `stateDir` and start again.",
+            )),
+        }
+    }
+
+    /// Bytes came. The first time the progress begins: an artifact that is there at once needs none.
+    pub(in crate::app) fn downloading(&mut self, token: &Value, bytes: u64, total: Option<u64>) {
+        if !self.downloads.contains(token) {
+            if self.downloads.len() >= PROGRESSES {
+                return;
+            }
+            self.downloads.push(token.clone());
+            let mut begin = json!({ "kind": "begin", "title": "Downloading", "cancellable": false });
+            if total.is_some() {
+                begin["percentage"] = json!(0);
+            }
+            self.progress_of(token, &begin);
+        }
+        let mut report = json!({ "kind": "report", "message": message(bytes, total) });
+        if let Some(total) = total {
+            // Nothing of nothing is all of it.
+            report["percentage"] =
+                json!(bytes.saturating_mul(100).checked_div(total).unwrap_or(100).min(100));
+        }
+        self.progress_of(token, &report);
+    }
+
+    /// A download ended.
+    pub(in crate::app) fn downloaded(
+        &mut self,
+        artifact_path: &str,
+        outcome: Result<Artifact, WireError>,
+        purpose: DownloadFor,
+    ) {
+        let (reply, progress) = match purpose {
+            DownloadFor::Diff(job) => return self.diff_downloaded(job, artifact_path, outcome),
+            DownloadFor::Client { reply, progress } => (reply, progress),
+        };
+        if let Some(token) = progress
+            && let Some(at) = self.downloads.iter().position(|begun| *begun == token)
+        {
+            self.downloads.swap_remove(at);
+            self.progress_of(&token, &json!({ "kind": "end" }));
+        }
+        reply.settle(outcome.and_then(|artifact| {
+            let uri = Url::from_file_path(&artifact.path).map_err(|()| WireError::internal())?;
+            Ok(DownloadArtifactResult {
+                artifact_path: artifact_path.to_owned(),
+                uri: uri.into(),
+                bytes: artifact.bytes,
+                sha256: artifact.sha256,
+            })
+        }));
+    }
+
+    /// The session is gone, and its artifacts with it.
+    pub(in crate::app) fn drop_artifacts(&mut self, session_id: &str) {
+        if let Some(state_dir) = self.journal.as_ref().and_then(|journal| journal.state_dir()) {
+            let folder = artifact_folder(&state_dir, session_id);
+            self.files.submit(FileJob::DropArtifacts { folder }, self.overlay.clone());
+        }
+    }
+}
+
+fn fits(params: &DownloadArtifactParams) -> Result<(), WireError> {
+    let refuse = |message: &str| Err(WireError::new(ErrorCode::InvalidParams, message));
+    let path = &params.artifact_path;
+    if path.is_empty() || path.len() > MOST_PATH_BYTES || path.chars().any(char::is_control) {
+        return refuse(
+            "The path of an artifact has 1 to 4,096 bytes and no control characters; give the engine's own.",
+        );
+    }
+    match &params.work_done_token {
+        None | Some(Value::String(_)) => Ok(()),
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => Ok(()),
+        Some(_) => refuse("A `workDoneToken` is a string or a whole number; send one of them, or none."),
+    }
+}
+
+fn message(bytes: u64, total: Option<u64>) -> String {
+    /// Tenths of a MiB are enough for a status line.
+    fn mib(bytes: u64) -> String {
+        let tenths = bytes.saturating_mul(10) / 1_048_576;
+        format!("{}.{} MiB", tenths / 10, tenths % 10)
+    }
+    match total {
+        Some(total) => format!("{} of {}", mib(bytes), mib(total)),
+        None => mib(bytes),
+    }
+}

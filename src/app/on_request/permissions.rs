@@ -1,0 +1,205 @@
+//! The ledger as a whole: what waits, who asked, when it expires, and the rules that were saved.
+//!
+//! Owns the time of an ask and the rules of the workspace. Never settles an ask by a user's word: that is `approvals`.
+
+use sha2::{Digest, Sha256};
+
+use crate::app::ports::EngineDecision;
+use crate::app::record::Settler;
+use crate::app::state::App;
+use crate::domain::approval::{Decision, PermissionAsk, PermissionRule, PermissionStatus, RuleScope};
+use crate::domain::edits::text::hex;
+use crate::protocol::permission::*;
+use crate::protocol::settings::EngineKind;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    /// Who asks: the kind of the engine or the name of the agent, and the number of its process. An agent's id of an ask
+    /// begins with that number.
+    pub(in crate::app) fn who_asks(
+        &self,
+        session_id: &str,
+        engine_request_id: &str,
+    ) -> (String, Option<u64>) {
+        let Ok(session) = self.known(session_id) else { return (String::new(), None) };
+        let agent = session.record.held.as_ref().and_then(|held| held.agent.clone());
+        let generation = match session.record.engine {
+            EngineKind::Acp => engine_request_id.split(':').next().and_then(|number| number.parse().ok()),
+            EngineKind::Embedded | EngineKind::Breadboard | EngineKind::Desktop => None,
+        };
+        (agent.unwrap_or_else(|| session.record.engine.as_str().to_owned()), generation)
+    }
+
+    /// From when on an ask counts as denied. After a restart only what is left of its time counts.
+    pub(in crate::app) fn watch_expiry(&mut self, session_id: &str, request_id: &str, now: i64) {
+        let now_us = self.now_us();
+        let expires = self
+            .live_mut(session_id)
+            .and_then(|live| live.asks.get(request_id))
+            .and_then(|ask| ask.permission.expires_at);
+        let Some(expires_at) = expires else { return };
+        let left = expires_at.saturating_sub(now).max(0);
+        let due = now_us.saturating_add(u64::try_from(left).unwrap_or(0).saturating_mul(1_000));
+        if let Some(live) = self.live_mut(session_id) {
+            live.expiries.push((due, request_id.to_owned()));
+        }
+    }
+
+    /// When the next ask expires, in microseconds of the loop's clock.
+    pub(in crate::app) fn next_expiry_us(&self) -> Option<u64> {
+        let of = |id: &String| {
+            let live = self.sessions.get(id)?.live.as_ref()?;
+            live.expiries.iter().map(|(due, _)| *due).min()
+        };
+        self.loaded.iter().filter_map(of).min()
+    }
+
+    /// Asks whose time is over count as denied; the engine hears it.
+    pub(in crate::app) fn expire_asks(&mut self) {
+        let now = self.now_us();
+        if self.next_expiry_us().is_none_or(|due| due > now) {
+            return;
+        }
+        for session_id in self.loaded.clone() {
+            let Some(live) = self.live_mut(&session_id) else { continue };
+            let (due, later) =
+                std::mem::take(&mut live.expiries).into_iter().partition(|(due, _)| *due <= now);
+            live.expiries = later;
+            let due: Vec<(u64, String)> = due;
+            for (_, request_id) in due {
+                let waits = self
+                    .live_mut(&session_id)
+                    .and_then(|live| live.asks.get(&request_id))
+                    .is_some_and(|ask| ask.answered.is_none());
+                if !waits {
+                    continue;
+                }
+                if self.ways_of(&session_id).streams {
+                    let status = PermissionStatus::Expired;
+                    self.send_decision(&session_id, &request_id, EngineDecision::Deny, status, None);
+                } else {
+                    let option = self.deny_option(&session_id, &request_id);
+                    let (status, by) = (PermissionStatus::Expired, Settler::Expiry);
+                    self.settle_ask(&session_id, &request_id, status, &option, by);
+                }
+            }
+            self.flush(&session_id);
+        }
+    }
+
+    /// The narrowest option that denies; empty where the engine offers none.
+    fn deny_option(&mut self, session_id: &str, request_id: &str) -> String {
+        let ask = self.live_mut(session_id).and_then(|live| live.asks.get(request_id));
+        ask.and_then(|ask| PermissionAsk::choose(&ask.permission.options, None, Decision::Deny))
+            .map(|option| option.option_id)
+            .unwrap_or_default()
+    }
+
+    pub(in crate::app) fn permission_list(
+        &mut self,
+        params: &PermissionListParams,
+    ) -> Result<PermissionListResult, WireError> {
+        if let Some(session_id) = &params.session_id {
+            self.load(session_id)?;
+        }
+        let wanted = |id: &String| params.session_id.as_ref().is_none_or(|only| only == id);
+        let mut pending = Vec::new();
+        for (session_id, session) in self.sessions.iter().filter(|(id, _)| wanted(id)) {
+            let Some(live) = &session.live else { continue };
+            let mut asks: Vec<_> = live.asks.values().collect();
+            asks.sort_by_key(|ask| ask.asked_at);
+            pending.extend(asks.into_iter().map(|ask| PendingPermission {
+                session_id: session_id.clone(),
+                permission: ask.permission.clone(),
+                source: ask.source.clone(),
+                generation: ask.generation,
+                asked_at: ask.asked_at,
+            }));
+        }
+        let mut rules: Vec<SavedRule> = self.rules.iter().map(|rule| saved(rule, None)).collect();
+        for (session_id, session) in self.sessions.iter().filter(|(id, _)| wanted(id)) {
+            rules.extend(session.record.rules.iter().map(|rule| saved(rule, Some(session_id))));
+        }
+        Ok(PermissionListResult { pending, rules })
+    }
+
+    pub(in crate::app) fn permission_revoke(
+        &mut self,
+        rule_id: &str,
+    ) -> Result<PermissionRevokeResult, WireError> {
+        let done = PermissionRevokeResult { rule_id: rule_id.to_owned(), revoked: true };
+        if let Some(at) = self.rules.iter().position(|rule| id_of(rule, None) == rule_id) {
+            let workspace = self.workspace.clone();
+            self.journal()?
+                .set_rule(&workspace, rule_id, None)
+                .map_err(|error| super::journal_failed(&error))?;
+            self.rules.remove(at);
+            return Ok(done);
+        }
+        let of = |(session_id, session): (&String, &crate::app::state::Session)| {
+            let at = session.record.rules.iter().position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
+            Some((session_id.clone(), at))
+        };
+        let Some((session_id, at)) = self.sessions.iter().find_map(of) else {
+            return Err(WireError::new(
+                ErrorCode::NotFound,
+                "There is no such rule (any more); list them again with `bb/permission/list`.",
+            ));
+        };
+        self.load(&session_id)?;
+        self.record_mut(&session_id)?.rules.remove(at);
+        self.flush(&session_id);
+        Ok(done)
+    }
+
+    /// Saves a rule where it is to hold; the same one is not saved twice.
+    pub(super) fn save_rule(&mut self, session_id: &str, rule: PermissionRule) -> Result<(), WireError> {
+        match rule.scope {
+            RuleScope::Session => {
+                let rules = &mut self.record_mut(session_id)?.rules;
+                if !rules.contains(&rule) {
+                    rules.push(rule);
+                }
+            }
+            RuleScope::Workspace if self.rules.contains(&rule) => {}
+            RuleScope::Workspace => {
+                // A rule holds two words, which always serialise.
+                let record = serde_json::to_vec(&rule).unwrap_or_default();
+                let (workspace, id) = (self.workspace.clone(), id_of(&rule, None));
+                self.journal()?
+                    .set_rule(&workspace, &id, Some(&record))
+                    .map_err(|error| super::journal_failed(&error))?;
+                self.rules.push(rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rules of the workspace, at the start.
+    pub(in crate::app) fn read_rules(&mut self) {
+        let workspace = self.workspace.clone();
+        let rows =
+            self.journal.as_mut().and_then(|journal| journal.rules(&workspace).ok()).unwrap_or_default();
+        // One that cannot be read allows nothing.
+        self.rules = rows.iter().filter_map(|row| serde_json::from_slice(row).ok()).collect();
+    }
+}
+
+fn saved(rule: &PermissionRule, session_id: Option<&String>) -> SavedRule {
+    SavedRule {
+        rule_id: id_of(rule, session_id),
+        pattern: rule.pattern.clone(),
+        scope: rule.scope,
+        session_id: session_id.cloned(),
+    }
+}
+
+/// A rule is named by what it says and where, so that the same rule always has the same name.
+fn id_of(rule: &PermissionRule, session_id: Option<&String>) -> String {
+    let mut hash = Sha256::new();
+    for part in [session_id.map_or("", String::as_str), rule.pattern.as_str()] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    format!("rule-{}", &hex(&hash.finalize())[..24])
+}

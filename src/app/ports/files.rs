@@ -1,0 +1,153 @@
+//! The port of the workspace edge.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Attachment, DiffJob, EditBase, SpecFilesDone, SpecJob};
+use crate::app::inbox::{Folder, Reply};
+use crate::domain::edits::overlay::Overlay;
+use crate::protocol::WireError;
+use crate::protocol::request::{ListFilesParams, ReadFileSnippetParams};
+
+/// A job for the workspace edge; it answers its `reply` itself, or reports `FileJobDone`.
+#[derive(Debug)]
+pub enum FileJob {
+    /// Answers `bb/listFiles`.
+    List {
+        /// Params, as they came.
+        params: ListFilesParams,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Answers `bb/readFileSnippet`, from the overlay where the file is open there.
+    Snippet {
+        /// Params, as they came.
+        params: ReadFileSnippetParams,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Stores the bytes of `bb/attachment/put`; reports `FileJobDone::Stored`.
+    StoreAttachment {
+        /// Session.
+        session_id: String,
+        /// Name of the file.
+        name: String,
+        /// MIME type, when the client said one.
+        mime: Option<String>,
+        /// A file of the editor's.
+        uri: Option<String>,
+        /// The bytes.
+        base64: Option<String>,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Writes a whole text on disk, confined, atomically, in the encoding the file had; reports `FileJobDone::Written`.
+    Write {
+        /// Name of the root; `None` for the first.
+        root: Option<String>,
+        /// Relative to it.
+        path: String,
+        /// Hash of the bytes that may be replaced; `None`: the file must not exist.
+        base_hash: Option<String>,
+        /// The new text.
+        text: String,
+        /// Answers `{ "appliedHash": "sha256:…" }` or a refusal.
+        reply: Reply,
+    },
+    /// Reads a whole text that an edit of the editor's is to replace; reports `FileJobDone::Read`.
+    Read {
+        /// Name of the root; `None` for the first.
+        root: Option<String>,
+        /// Relative to it.
+        path: String,
+        /// What waits for the text; it comes back with it. Dropped, its engine hears `internal`.
+        edit: Box<EditBase>,
+    },
+    /// Reads some lines of a text for an agent, from the overlay where the file is open there.
+    ReadText {
+        /// Absolute, as the agent named it.
+        path: PathBuf,
+        /// First line, from 1.
+        line: Option<u64>,
+        /// Most lines.
+        limit: Option<u64>,
+        /// Answers `TextPart` or a refusal.
+        reply: Reply,
+    },
+    /// Reads both sides of a diff and answers `bb/openDiff`, or one side and answers `bb/textDocument`.
+    Diff(Box<DiffJob>),
+    /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
+    Spec(SpecJob),
+    /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
+    DropArtifacts {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Runs a command in the workspace: own process group, no `BREADBOARD_*` and no token in its environment, time and
+    /// output bounded; answers `{ exitCode, stdout, stderr, durationMs }`.
+    Run {
+        /// One line for the shell.
+        command: String,
+        /// Relative to the first root.
+        cwd: String,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+}
+
+/// A file job that the loop wants to hear about.
+#[derive(Debug)]
+pub enum FileJobDone {
+    /// An attachment was stored (or not).
+    Stored {
+        /// Session.
+        session_id: String,
+        /// The attachment.
+        outcome: Result<Attachment, WireError>,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Files of a spec were read or kept (or not).
+    Spec(SpecFilesDone),
+    /// A text was read (or not).
+    Read {
+        /// What waited for the text.
+        edit: Box<EditBase>,
+        /// The text, `None` when there is no such file.
+        outcome: Result<Option<FileText>, WireError>,
+    },
+}
+
+/// A whole text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// Its text.
+    pub text: String,
+    /// `sha256:<hex>` of its bytes.
+    pub hash: String,
+}
+
+/// Some lines of a text, as an agent gets them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextPart {
+    /// The lines, with their ends.
+    pub content: String,
+    /// What `Want::ApplyText` takes as base: `sha256:<hex>` of the whole open buffer, or of the bytes on disk.
+    pub hash: String,
+    /// Name of the root that the file is in.
+    pub root: String,
+    /// Relative to it.
+    pub path: String,
+}
+
+/// The workspace edge.
+pub trait Files: Send {
+    /// Roots, in order; sent at start and when they change.
+    fn set_folders(&self, folders: &[Folder]);
+    /// The state directory's place for attachments.
+    fn set_state_dir(&self, state_dir: PathBuf);
+    /// Takes a job; never blocks.
+    fn submit(&self, job: FileJob, overlay: Arc<Overlay>);
+}

@@ -1,0 +1,184 @@
+//! The journal's port: every event is in it before anyone is told.
+
+use std::path::PathBuf;
+
+use crate::domain::approval::PermissionStatus;
+use crate::domain::view::Lane;
+
+/// Why the journal did not take or give something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalError {
+    /// The disk is full, or a quota or file-size limit is reached.
+    Full,
+    /// Anything else, in one sentence.
+    Failed(String),
+}
+
+/// A row a batch: events `from_seq..=to_seq` as the text between the brackets of a JSON array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRow {
+    /// First event.
+    pub from_seq: u64,
+    /// Last event.
+    pub to_seq: u64,
+    /// `{…},{…}`: the events, comma-joined, exactly as they are sent.
+    pub events: Vec<u8>,
+}
+
+/// One block of a lane as stored. `ord` is its place in the lane, given once, at its first `put`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockRow {
+    /// Which lane.
+    pub lane: Lane,
+    /// Its place.
+    pub ord: u64,
+    /// Its id in the lane.
+    pub id: String,
+    /// The block as JSON; `None` when it was removed.
+    pub block: Option<Vec<u8>>,
+}
+
+/// One session as stored; `record` is the loop's own JSON, opaque to the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Id of the session.
+    pub session_id: String,
+    /// Key of the workspace it belongs to.
+    pub workspace: String,
+    /// Milliseconds since the Unix epoch.
+    pub updated_at: i64,
+    /// The loop's record.
+    pub record: Vec<u8>,
+}
+
+/// A settled or waiting ask as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerRow {
+    /// Ours, unique for ever.
+    pub request_id: String,
+    /// How it stands.
+    pub status: PermissionStatus,
+    /// The loop's record of it.
+    pub record: Vec<u8>,
+}
+
+/// One tab as stored; `record` is the loop's own JSON, opaque to the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TabRow {
+    /// Id of the tab.
+    pub tab_id: String,
+    /// Key of the workspace it belongs to.
+    pub workspace: String,
+    /// The loop's record; `None` when it was closed.
+    pub record: Option<Vec<u8>>,
+}
+
+/// One transaction: all of it is true, or none.
+#[derive(Debug, Default)]
+pub struct Commit {
+    /// Which session; empty when only tabs without one changed.
+    pub session_id: String,
+    /// Its new row.
+    pub session: Option<SessionRow>,
+    /// New events.
+    pub batch: Option<BatchRow>,
+    /// Blocks that changed since the last checkpoint of the view.
+    pub blocks: Vec<BlockRow>,
+    /// Reducer state of the view and the `seq` at which it stands, with `blocks` the view's checkpoint.
+    pub view: Option<(u64, Vec<u8>)>,
+    /// Asks that came or were settled.
+    pub ledger: Vec<LedgerRow>,
+    /// Prompts that were accepted: message id and the answer that was given, as JSON.
+    pub prompts: Vec<(String, Vec<u8>)>,
+    /// The engine's place of the last event in `batch`, so that a resume never asks past what is written.
+    pub cursor: Option<EngineCursor>,
+    /// Tabs that changed.
+    pub tabs: Vec<TabRow>,
+}
+
+/// Where an engine's stream stands in the journal: the last event that has a number of the engine's.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EngineCursor {
+    /// The engine's own number of the event.
+    pub seq: u64,
+    /// The engine's resume token of the event, opaque.
+    pub id: String,
+}
+
+/// The journal: every event is in it before anyone is told. One file a slot; one process a file.
+///
+/// All methods block briefly; the loop runs on a thread of its own. `commit` is atomic and survives `kill -9` (not
+/// necessarily a power cut: WAL with `synchronous=NORMAL`).
+pub trait Journal: Send {
+    /// Opaque name of the file; another file, another epoch.
+    fn epoch(&self) -> &str;
+    /// The state directory; `None` when this window keeps its sessions in memory only.
+    fn state_dir(&self) -> Option<PathBuf>;
+    /// What had to be done to open the file, as sentences for the user (a damaged one set aside …). Drained once.
+    fn take_warnings(&mut self) -> Vec<String>;
+    /// All sessions of a workspace, newest first.
+    fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError>;
+    /// One session.
+    fn session(&mut self, session_id: &str) -> Result<Option<SessionRow>, JournalError>;
+    /// Deletes a session with everything of it.
+    fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError>;
+    /// Writes one transaction.
+    fn commit(&mut self, commit: &Commit) -> Result<(), JournalError>;
+    /// Last `seq` of a session, 0 when it has none.
+    fn head(&mut self, session_id: &str) -> Result<u64, JournalError>;
+    /// Batches that hold events from `from_seq` on, in order, until `max_bytes` are read (at least one batch).
+    fn batches(
+        &mut self,
+        session_id: &str,
+        from_seq: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<BatchRow>, JournalError>;
+    /// The newest `limit` blocks of a lane with `ord` below `before`, newest first. Removed ones are not given.
+    fn blocks(
+        &mut self,
+        session_id: &str,
+        lane: Lane,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<BlockRow>, JournalError>;
+    /// One block by id.
+    fn block(&mut self, session_id: &str, lane: Lane, id: &str) -> Result<Option<BlockRow>, JournalError>;
+    /// The last checkpoint of the view.
+    fn view(&mut self, session_id: &str) -> Result<Option<(u64, Vec<u8>)>, JournalError>;
+    /// One ask.
+    fn ask(&mut self, session_id: &str, request_id: &str) -> Result<Option<LedgerRow>, JournalError>;
+    /// Asks of a session that wait.
+    fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError>;
+    /// Where the engine's stream stands; `None` when no event of it has a number.
+    fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError>;
+    /// The answer that an earlier prompt with this message id got.
+    fn prompt(&mut self, session_id: &str, message_id: &str) -> Result<Option<Vec<u8>>, JournalError>;
+    /// Rules that hold in a workspace, each the loop's own JSON.
+    fn rules(&mut self, workspace: &str) -> Result<Vec<Vec<u8>>, JournalError>;
+    /// Saves a rule of a workspace, or takes it out (`None`).
+    fn set_rule(&mut self, workspace: &str, rule_id: &str, record: Option<&[u8]>)
+    -> Result<(), JournalError>;
+    /// Tabs of a workspace, in the order in which they were opened.
+    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError>;
+    /// The spec of a workspace, the loop's own JSON.
+    fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError>;
+    /// Saves the spec of a workspace, or takes it out (`None`).
+    fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError>;
+    /// Bytes in use; cheap. The file itself may be larger: what was removed leaves room in it.
+    fn used_bytes(&mut self) -> Result<u64, JournalError>;
+    /// Ids of the sessions of every workspace, the one that was not used for longest first.
+    fn oldest_sessions(&mut self) -> Result<Vec<String>, JournalError>;
+    /// The first event that is kept: 1, until `remove_events` took the beginning.
+    fn first(&mut self, session_id: &str) -> Result<u64, JournalError>;
+    /// Removes events from the beginning of a session, one batch at least and about `max_bytes` at most. What comes after
+    /// `up_to`, what the view's checkpoint does not hold, and the last batch stay, so `head` and the numbers do too. Gives the
+    /// bytes removed; 0 when nothing more may go.
+    fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError>;
+    /// One step of removing a session, about `max_bytes` of it; from the first step on no list shows it. Whether it is gone.
+    fn remove_session(&mut self, session_id: &str, max_bytes: usize) -> Result<bool, JournalError>;
+    /// The session whose removal was begun, maybe by a process before this one, and is not over.
+    fn leaving(&mut self) -> Result<Option<String>, JournalError>;
+}
+
+/// Opens a journal once the state directory is known; runs on the loop's thread, after `initialize` was answered.
+pub type OpenJournal = Box<dyn FnOnce(Option<&str>) -> Box<dyn Journal> + Send>;

@@ -1,0 +1,251 @@
+//! Tabs: chat views that never need a session id (seed 001).
+//!
+//! Owns what is remembered of a tab, which session it shows, and whether anybody sees it. How a tab gets its session is in
+//! `open`, what is asked in it in `prompt`, what goes out in `show`. Never knows a webview: it hears that one is hidden,
+//! gone or there again.
+
+mod open;
+mod prompt;
+mod show;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::ports::{Commit, TabRow};
+use super::state::App;
+use crate::domain::delivery::queue::PromptQueue;
+use crate::domain::tabs::{TabMap, Told, Window};
+use crate::protocol::request::QueueItem;
+use crate::protocol::tab::{TabError, unknown_tab};
+use crate::protocol::{ErrorCode, Request, WireError};
+
+/// Tabs of one workspace. Each may keep a mebibyte of messages; past it the tab that was opened first and has no view is
+/// forgotten, as the history of its session is not.
+const TABS: usize = 128;
+
+/// Prompts whose answers are complete that a snapshot still names.
+const PROMPTS: usize = 32;
+
+/// One tab as the journal keeps it. Fields may be added with a default; none may change its meaning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TabRecord {
+    tab_id: String,
+    /// The agent that it was opened for.
+    agent: Option<String>,
+    /// The session that it shows, once there is one.
+    session_id: Option<String>,
+    /// Prompts that wait for the session.
+    waiting: PromptQueue,
+    /// Prompts that were begun, oldest first.
+    prompts: Vec<Asked>,
+}
+
+/// A prompt that was begun in a tab.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Asked {
+    message_id: String,
+    turn: u64,
+    /// Why its answer is complete.
+    stop_reason: Option<String>,
+}
+
+/// One tab.
+pub(super) struct Tab {
+    record: TabRecord,
+    /// What was numbered and may be given again.
+    window: Window,
+    /// What its client has of the transcript.
+    told: Told,
+    /// Whether the user can see it.
+    visible: bool,
+    /// Whether it has a view at all.
+    attached: bool,
+    /// Its session is being made; the engine sees by it that somebody waits.
+    making: Option<oneshot::Receiver<Result<Value, WireError>>>,
+    /// Why it has no session.
+    error: Option<TabError>,
+    /// The queue as its client knows it.
+    queue: (Vec<QueueItem>, bool),
+    /// Whether a snapshot went out since the last turn ended: it says so already.
+    covered: bool,
+}
+
+/// All tabs of this window.
+#[derive(Default)]
+pub(super) struct Tabs {
+    tabs: BTreeMap<String, Tab>,
+    map: TabMap,
+    /// In the order in which they were opened.
+    order: Vec<String>,
+    /// Names the indices of this process; made with the first tab.
+    epoch: String,
+}
+
+impl Tab {
+    fn new(tab_id: &str, agent: Option<String>) -> Self {
+        Self::of(TabRecord {
+            tab_id: tab_id.to_owned(),
+            agent,
+            session_id: None,
+            waiting: PromptQueue::default(),
+            prompts: Vec::new(),
+        })
+    }
+
+    fn of(record: TabRecord) -> Self {
+        Self {
+            record,
+            window: Window::default(),
+            told: Told::new(true),
+            visible: true,
+            attached: true,
+            making: None,
+            error: None,
+            queue: (Vec::new(), false),
+            covered: false,
+        }
+    }
+
+    /// Whether anybody could see what is sent.
+    fn is_shown(&self) -> bool {
+        self.attached && self.visible
+    }
+}
+
+impl Tabs {
+    fn get(&self, tab_id: &str) -> Result<&Tab, WireError> {
+        self.tabs.get(tab_id).ok_or_else(|| unknown_tab(tab_id))
+    }
+
+    fn get_mut(&mut self, tab_id: &str) -> Result<&mut Tab, WireError> {
+        self.tabs.get_mut(tab_id).ok_or_else(|| unknown_tab(tab_id))
+    }
+
+    /// The tab of a session.
+    fn tab_of(&self, session_id: &str) -> Option<String> {
+        self.map.tab_of(session_id).map(str::to_owned)
+    }
+
+    /// Whether the session is shown in a tab that nobody can see.
+    pub(super) fn hide(&self, session_id: &str) -> bool {
+        let tab = self.map.tab_of(session_id).and_then(|tab_id| self.tabs.get(tab_id));
+        tab.is_some_and(|tab| !tab.is_shown())
+    }
+}
+
+impl App {
+    /// Puts the session of a tab into a request that names the tab only.
+    pub(super) fn name_session(&self, request: &mut Request) -> Result<(), WireError> {
+        if let Some((session_id @ None, Some(tab_id))) = request.session_or_tab() {
+            *session_id = Some(self.session_of_tab(tab_id)?);
+        }
+        Ok(())
+    }
+
+    /// The session that a tab shows.
+    fn session_of_tab(&self, tab_id: &str) -> Result<String, WireError> {
+        self.tabs.get(tab_id)?;
+        self.tabs.map.session_of(tab_id).map(str::to_owned).ok_or_else(|| {
+            WireError::new(
+                ErrorCode::Conflict,
+                "This tab has no session yet; wait for its `session-created`, or send a prompt to try again.",
+            )
+        })
+    }
+
+    /// Names the indices of this process, so that those of another one are never mistaken for them.
+    fn tab_epoch(&mut self) -> String {
+        if self.tabs.epoch.is_empty() {
+            self.tabs.epoch = self.ambient.fresh_id();
+        }
+        self.tabs.epoch.clone()
+    }
+
+    /// Notes a tab for the journal: with what its session writes next, where it has one.
+    fn keep_tab(&mut self, tab_id: &str) {
+        let Ok(tab) = self.tabs.get(tab_id) else { return };
+        // A record holds strings, numbers and lists only, which always serialise.
+        let record = serde_json::to_vec(&tab.record).ok();
+        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.clone(), record };
+        let session_id = tab.record.session_id.clone();
+        match session_id.and_then(|session_id| self.live_mut(&session_id)) {
+            Some(live) => {
+                live.tabs.retain(|old| old.tab_id != row.tab_id);
+                live.tabs.push(row);
+            }
+            None => {
+                self.write(Commit { tabs: vec![row], ..Commit::default() });
+            }
+        }
+    }
+
+    /// Takes a tab away, here and in the journal; its session stays. Gives the session that it showed.
+    fn drop_tab(&mut self, tab_id: &str) -> Option<String> {
+        let session_id = self.tabs.map.unlink_tab(tab_id);
+        self.tabs.tabs.remove(tab_id);
+        self.tabs.order.retain(|other| other != tab_id);
+        if let Some(session_id) = &session_id {
+            // What waits to be written of it must not come after the end.
+            self.flush(session_id);
+            self.unmute(session_id);
+        }
+        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.clone(), record: None };
+        self.write(Commit { tabs: vec![row], ..Commit::default() });
+        session_id
+    }
+
+    /// Tabs of the last process: they have no view until one attaches.
+    pub(super) fn restore_tabs(&mut self) {
+        let workspace = self.workspace.clone();
+        let rows = match self.journal.as_mut().map(|journal| journal.tabs(&workspace)) {
+            Some(Ok(rows)) => rows,
+            Some(Err(error)) => {
+                tracing::warn!(?error, "the tabs could not be read");
+                return;
+            }
+            None => return,
+        };
+        for row in rows {
+            let record = row.record.as_deref().map(serde_json::from_slice::<TabRecord>);
+            let Some(Ok(mut record)) = record else {
+                tracing::warn!(tab = row.tab_id, "a tab's record cannot be read");
+                continue;
+            };
+            // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
+            if !record.waiting.items().is_empty() {
+                record.waiting.pause();
+            }
+            let session = record.session_id.take().filter(|id| self.sessions.contains_key(id));
+            let open = session.as_ref().and_then(|id| self.known(id).ok()?.record.open_turn);
+            for asked in record.prompts.iter_mut().filter(|asked| asked.stop_reason.is_none()) {
+                if open != Some(asked.turn) {
+                    asked.stop_reason = Some("interrupted".to_owned());
+                }
+            }
+            let mut tab = Tab::of(record);
+            tab.attached = false;
+            tab.window.detach();
+            if let Some(session_id) = session.filter(|id| self.tabs.map.link(&row.tab_id, id).is_ok()) {
+                tab.told = self.told_of(&session_id, &tab.record);
+                if let Some(live) = self.live_mut(&session_id) {
+                    live.muted = true;
+                }
+                tab.record.session_id = Some(session_id);
+            }
+            self.tabs.order.push(row.tab_id.clone());
+            self.tabs.tabs.insert(row.tab_id, tab);
+        }
+    }
+
+    /// What a client of a tab has of its session: nothing so far.
+    fn told_of(&self, session_id: &str, record: &TabRecord) -> Told {
+        let mut told = Told::new(!self.ways_of(session_id).streams);
+        for asked in &record.prompts {
+            told.begin(asked.turn, &asked.message_id);
+        }
+        told
+    }
+}

@@ -1,0 +1,247 @@
+//! How a tab gets its session, and how both end.
+//!
+//! Owns the making, the taking over and the closing. Never sends a message itself: `show` does.
+
+use super::{TABS, Tab};
+use crate::app::inbox::Reply;
+use crate::app::ports::{EngineCall, EngineSession, SessionWish};
+use crate::app::record::Record;
+use crate::app::state::{App, Session};
+use crate::protocol::settings::EngineKind;
+use crate::protocol::tab::*;
+use crate::protocol::{ErrorCode, WireError};
+
+impl App {
+    pub(in crate::app) fn tab_open(&mut self, params: TabOpenParams) -> Result<TabOpenResult, WireError> {
+        check_uuid("tabId", &params.tab_id)?;
+        let tab_id = params.tab_id;
+        let epoch = self.tab_epoch();
+        if let Ok(tab) = self.tabs.get(&tab_id) {
+            if params.session_id.is_some_and(|wanted| tab.record.session_id.as_ref() != Some(&wanted)) {
+                return Err(WireError::new(
+                    ErrorCode::Conflict,
+                    "This tab shows another session; open a new tab for this one.",
+                ));
+            }
+            let (index, attached) = (tab.window.index(), tab.attached);
+            if !attached {
+                self.show_tab(&tab_id, None);
+            } else if tab.error.is_some() {
+                self.make_session_of(&tab_id)?;
+            }
+            return Ok(TabOpenResult { tab_id, epoch, index });
+        }
+        if let Some(session_id) = &params.session_id {
+            self.load(session_id)?;
+            match self.tabs.tab_of(session_id) {
+                Some(other) if self.tabs.get(&other)?.attached => {
+                    return Err(WireError::new(
+                        ErrorCode::Conflict,
+                        "Another tab shows this session; use that one, or close it first.",
+                    ));
+                }
+                // Its view is gone, and its session goes on in this one.
+                Some(other) => drop(self.drop_tab(&other)),
+                None => {}
+            }
+        }
+        self.make_room()?;
+        self.tabs.tabs.insert(tab_id.clone(), Tab::new(&tab_id, params.agent));
+        self.tabs.order.push(tab_id.clone());
+        let made = match params.session_id {
+            Some(session_id) => {
+                self.tab_has(&tab_id, &session_id);
+                // What was said before the tab was opened.
+                if let Ok(tab) = self.tabs.get_mut(&tab_id) {
+                    tab.window.collapse();
+                }
+                self.pump(&tab_id);
+                Ok(())
+            }
+            None => self.make_session_of(&tab_id),
+        };
+        if let Err(error) = made {
+            self.tabs.tabs.remove(&tab_id);
+            self.tabs.order.retain(|other| *other != tab_id);
+            return Err(error);
+        }
+        self.keep_tab(&tab_id);
+        Ok(TabOpenResult { tab_id, epoch, index: 0 })
+    }
+
+    fn make_room(&mut self) -> Result<(), WireError> {
+        if self.tabs.tabs.len() < TABS {
+            return Ok(());
+        }
+        let oldest = self.tabs.order.iter().find(|id| self.tabs.get(id).is_ok_and(|tab| !tab.attached));
+        match oldest.cloned() {
+            Some(oldest) => {
+                self.drop_tab(&oldest);
+                Ok(())
+            }
+            None => Err(WireError::new(
+                ErrorCode::Overloaded,
+                format!("{TABS} tabs are open; close one of them first."),
+            )),
+        }
+    }
+
+    /// Has a session made for a tab that has none: here, or at the engine, which answers with `SessionMade`.
+    pub(super) fn make_session_of(&mut self, tab_id: &str) -> Result<(), WireError> {
+        let tab = self.tabs.get(tab_id)?;
+        if tab.making.is_some() || tab.record.session_id.is_some() {
+            return Ok(());
+        }
+        let agent = tab.record.agent.clone();
+        let kind = self.kind_for(agent.as_deref());
+        if kind == EngineKind::Acp {
+            // An agent is a program: it is started for its first session.
+            self.may_run(kind)?;
+        }
+        let engine = self.engine_for(kind)?;
+        if !engine.ways().holds_sessions {
+            let session_id = self.ambient.fresh_id();
+            let record = Record::new(session_id.clone(), self.ambient.now_ms(), None, kind);
+            self.sessions.insert(session_id.clone(), Session { record, live: None });
+            self.load(&session_id)?;
+            self.state_changed = true;
+            self.tab_has(tab_id, &session_id);
+            return Ok(());
+        }
+        let wish = SessionWish {
+            workspace: self.folders.first().and_then(|folder| folder.path.clone()),
+            agent,
+            tab: Some(tab_id.to_owned()),
+            ..SessionWish::default()
+        };
+        let (reply, making) = Reply::new();
+        let session_id = self.ambient.fresh_id();
+        engine.call(EngineCall::MakeSession { session_id, wish, reply });
+        let tab = self.tabs.get_mut(tab_id)?;
+        tab.making = Some(making);
+        tab.error = None;
+        Ok(())
+    }
+
+    /// The engine that a tab uses.
+    pub(super) fn kind_for(&self, agent: Option<&str>) -> EngineKind {
+        if agent.is_some() { EngineKind::Acp } else { self.settings.engine.kind }
+    }
+
+    /// The engine made the session of a tab, or could not.
+    pub(in crate::app) fn session_made_for_tab(
+        &mut self,
+        tab_id: &str,
+        wish: &SessionWish,
+        outcome: Result<EngineSession, WireError>,
+        reply: &Reply,
+    ) {
+        // A tab that was closed and opened again under its id waits for another one: nobody holds the other end of this.
+        let waits =
+            !reply.is_abandoned() && self.tabs.get(tab_id).is_ok_and(|tab| tab.record.session_id.is_none());
+        let made = match outcome {
+            Ok(made) => made,
+            Err(error) if waits => return self.tab_failed(tab_id, &error),
+            Err(_) => return,
+        };
+        let session_id = self.know(made, Some(wish));
+        if !waits {
+            // It was closed meanwhile.
+            let call = EngineCall::CloseSession { session_id: session_id.clone() };
+            return self.call_engine(&session_id, call);
+        }
+        match self.load(&session_id) {
+            Ok(()) => self.tab_has(tab_id, &session_id),
+            Err(error) => self.tab_failed(tab_id, &error),
+        }
+    }
+
+    fn tab_failed(&mut self, tab_id: &str, error: &WireError) {
+        let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
+        tab.making = None;
+        tab.error = Some(TabError { code: error.code, message: error.message.clone() });
+        self.post(tab_id, None, TabMessage::Error { code: error.code, message: error.message.clone() });
+        self.pump(tab_id);
+    }
+
+    /// A tab has a session that is loaded: both maps and the journal know it before anybody is told (R001-47). Then the
+    /// prompts that waited go on.
+    fn tab_has(&mut self, tab_id: &str, session_id: &str) {
+        if self.tabs.map.link(tab_id, session_id).is_err() {
+            return;
+        }
+        let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
+        tab.making = None;
+        tab.error = None;
+        tab.record.session_id = Some(session_id.to_owned());
+        tab.record.prompts.clear();
+        let (record, shown) = (tab.record.clone(), tab.is_shown());
+        let told = self.told_of(session_id, &record);
+        let queue = self.queue_of_tab(tab_id);
+        if let Ok(tab) = self.tabs.get_mut(tab_id) {
+            tab.told = told;
+            // Of a session that was there before, the snapshot tells it.
+            tab.queue = queue;
+        }
+        if let Some(live) = self.live_mut(session_id) {
+            live.attached = true;
+            live.record_changed = true;
+        }
+        self.set_muted(session_id, !shown);
+        self.keep_tab(tab_id);
+        self.flush(session_id);
+        self.post(tab_id, None, TabMessage::SessionCreated {});
+        self.pump(tab_id);
+        self.follow(session_id);
+        self.let_waiting_go(tab_id, session_id);
+    }
+
+    pub(in crate::app) fn tab_close(&mut self, params: &TabIdParams) -> Result<TabIdResult, WireError> {
+        self.tabs.get(&params.tab_id)?;
+        // Before its turn ends: nobody hears of that any more.
+        if let Some(session_id) = self.drop_tab(&params.tab_id) {
+            self.stop(&session_id)?;
+            self.call_engine(&session_id, EngineCall::CloseSession { session_id: session_id.clone() });
+        }
+        Ok(TabIdResult { tab_id: params.tab_id.clone() })
+    }
+
+    /// A session is gone: so are both entries of it (R001-49). A prompt in the tab begins a new one.
+    pub(in crate::app) fn tab_session_gone(&mut self, session_id: &str) {
+        let Some(tab_id) = self.tabs.map.unlink_session(session_id) else { return };
+        let error = WireError::new(
+            ErrorCode::UnknownSession,
+            "The session of this tab was deleted; send a prompt to begin a new one.",
+        );
+        let Ok(tab) = self.tabs.get_mut(&tab_id) else { return };
+        tab.record.session_id = None;
+        let prompts = std::mem::take(&mut tab.record.prompts);
+        let waited = std::mem::take(&mut tab.queue) != Default::default();
+        self.keep_tab(&tab_id);
+        // Nothing more comes of what was asked, and a client that waits for it would wait for ever.
+        for asked in prompts.into_iter().filter(|asked| asked.stop_reason.is_none()) {
+            let stop_reason = "cancelled".to_owned();
+            self.post(&tab_id, Some(asked.message_id), TabMessage::ResponseComplete { stop_reason });
+        }
+        if waited {
+            self.post(&tab_id, None, TabMessage::Queue { items: Vec::new(), paused: false });
+        }
+        self.tab_failed(&tab_id, &error);
+    }
+
+    /// The agent of a session ended on its own.
+    pub(in crate::app) fn tab_agent_exited(&mut self, session_id: &str, generation: u64, code: Option<i32>) {
+        if let Some(tab_id) = self.tabs.tab_of(session_id) {
+            self.post(&tab_id, None, TabMessage::AgentExited { generation, code });
+            self.pump(&tab_id);
+        }
+    }
+
+    /// The session is open at a new process of its agent.
+    pub(in crate::app) fn tab_agent_back(&mut self, session_id: &str) {
+        if let Some(tab_id) = self.tabs.tab_of(session_id) {
+            self.post(&tab_id, None, TabMessage::SessionCreated {});
+            self.pump(&tab_id);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `breadboard-ls simulate`: an engine's wire on loopback, or an agent on stdio, until somebody ends it.
+//!
+//! Owns the options, and of the one on loopback the first line on stdout. Never knows the wire: the room `simulate` does.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::args::{ENV_API_TOKEN, SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulatedEngine};
+use super::exit::Exit;
+use crate::simulate::acp;
+use crate::simulate::breadboard::{Faults, Script, Simulator, SimulatorOptions};
+
+/// Largest script: far above what a person or a test writes.
+const LARGEST_SCRIPT: u64 = 64 * 1024 * 1024;
+
+/// Pieces a second of the built-in conversation: as fast as one reads.
+const DEMO_RATE: u32 = 20;
+
+/// The long help of `simulate acp`.
+pub const ACP_HELP: &str = "\
+It speaks on stdin and stdout and ends with stdin: breadboard-ls ask --engine acp:\"breadboard-ls simulate acp\" \"Hello\".
+
+Script: {\"agent\":{…},\"on\":{\"session/new\":[…]},\"prompts\":[{\"when\":\"substring\",\"steps\":[…]}]}, or one list of steps
+for every prompt. A step is an object, and its first word says what it is:
+  {\"say\":\"some words\"}               an answer, word by word; also think, chunk, thought, tool_call, plan, update
+  {\"ask\":{…},\"on\":{\"allow_once\":[…],\"else\":[…]}}   a permission request, and what follows the answer
+  {\"request\":\"fs/read_text_file\",\"params\":{…},\"on\":{\"result\":[…],\"error\":[…]}}   any request; also notify
+  {\"line\":\"junk\"}                    a line as it is; also half, bytes, mib, stderr
+  {\"wait\":\"cancel\"}                  waits; also \"for_ever\", {\"file\":\"path\"}, and {\"sleep_ms\":200}
+  {\"answer\":\"refusal\"}               answers; also error, twice, with another \"id\"
+  {\"exit\":1}, {\"signal\":9}           the process ends; also close_stdout, spawn
+docs/simulate.md has all of it.";
+
+/// The long help of `simulate breadboard`.
+pub const BREADBOARD_HELP: &str = "\
+The first line on stdout is `listening on http://127.0.0.1:PORT`. It runs until Ctrl-C or SIGTERM.
+With BREADBOARD_API_TOKEN in the environment every path needs that token.
+
+Script: {\"prompts\":[{\"when\":\"substring\",\"bare\":false,\"steps\":[…]}]}, or JSON lines. A prompt with `when` answers every
+input that contains it; the others answer in order. When they are used up, the built-in conversation answers. Steps:
+  {\"type\":\"warning\",\"payload\":{…}}     an event; also turn, delay_ms, pad_bytes, envelope, payload_text (raw JSON)
+  {\"ask\":{…},\"on_allow\":[…],\"on_deny\":[…]}  a permission request, and what follows the answer
+  {\"raw\":\"…\",\"log\":true}               a frame with this text as its data; $seq and $sid are filled in
+  {\"error\":\"sentence\"}                 the session fails
+  {\"end\":\"completed\"}                  the session ends
+  {\"repeat\":3,\"steps\":[…]}             the steps again and again
+  {\"ctree\":40}                         so many tree nodes of real size
+  {\"write\":\"a.txt\",\"content\":\"…\"}    the agent writes a file of the workspace
+  {\"delay_ms\":200}                     waits
+An input that begins with `replay:` plays a file of such steps.
+
+Faults, each a probability for one event: drop, dup, reorder, stall, cut, split, garbage, oversize, restart, gone409.
+Also: budget=N faults a session (20), stall_ms=N (300), oversize_mib=N (20). docs/simulate.md has all of it.";
+
+/// Serves until it is interrupted.
+pub fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option<String>) -> Exit {
+    let args = match &args.engine {
+        SimulatedEngine::Breadboard(args) => args,
+        SimulatedEngine::Acp(args) => return agent(args),
+    };
+    let token = environment(ENV_API_TOKEN).filter(|token| !token.is_empty());
+    let options = match options(args, token) {
+        Ok(options) => options,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
+    match serve(options) {
+        Ok(()) => Exit::Done,
+        Err(sentence) => refuse(&sentence, Exit::Failed),
+    }
+}
+
+/// Plays an agent; what the script says about its exit code is the exit code.
+fn agent(args: &SimulateAcpArgs) -> Exit {
+    let options = match agent_options(args) {
+        Ok(options) => options,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
+    match acp::run(options) {
+        Ok(0) => Exit::Done,
+        // Everything is written: the code of a recording is the agent's own, not one of ours.
+        Ok(code) => std::process::exit(code),
+        Err(sentence) => refuse(&sentence, Exit::Failed),
+    }
+}
+
+fn agent_options(args: &SimulateAcpArgs) -> Result<acp::Options, String> {
+    let named = |path: &Path, sentence: String| format!("{}: {sentence}", path.display());
+    let (play, rate) = match (&args.script, &args.replay) {
+        (_, Some(path)) => {
+            let recording = acp::Recording::parse(&read(path, "--replay")?, args.process);
+            (acp::Play::Recording(recording.map_err(|sentence| named(path, sentence))?), 0)
+        }
+        (Some(given), None) if given.trim_start().starts_with(['{', '[']) => {
+            (acp::Play::Script(Box::new(acp::Script::parse(given)?)), 0)
+        }
+        (Some(given), None) => {
+            let path = Path::new(given);
+            let script = acp::Script::parse(&read(path, "--script")?);
+            (acp::Play::Script(Box::new(script.map_err(|sentence| named(path, sentence))?)), 0)
+        }
+        (None, None) => (acp::Play::Script(Box::new(acp::Script::demo()?)), DEMO_RATE),
+    };
+    Ok(acp::Options {
+        play,
+        rate: args.rate.unwrap_or(rate),
+        sessions: args.sessions.clone(),
+        log: args.log.clone(),
+    })
+}
+
+fn refuse(sentence: &str, exit: Exit) -> Exit {
+    let _ = writeln!(std::io::stderr(), "breadboard-ls: {sentence}");
+    exit
+}
+
+fn options(args: &SimulateBreadboardArgs, token: Option<String>) -> Result<SimulatorOptions, String> {
+    Ok(SimulatorOptions {
+        port: args.port,
+        token,
+        script: args.script.as_deref().map(script).transpose()?,
+        faults: Faults::parse(&args.faults)?,
+        seed: args.seed,
+        pr40: args.pr40,
+        latency: Duration::from_millis(args.latency_ms),
+        ..SimulatorOptions::default()
+    })
+}
+
+/// A file that an option names.
+fn read(path: &Path, option: &str) -> Result<String, String> {
+    let unreadable =
+        |error: std::io::Error| format!("{} cannot be read: {error}; check {option}.", path.display());
+    if std::fs::metadata(path).map_err(unreadable)?.len() > LARGEST_SCRIPT {
+        return Err(format!("{} is larger than {LARGEST_SCRIPT} bytes; use `repeat`.", path.display()));
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+fn script(path: &Path) -> Result<Script, String> {
+    Script::parse(&read(path, "--script")?).map_err(|sentence| format!("{}: {sentence}", path.display()))
+}
+
+fn serve(options: SimulatorOptions) -> Result<(), String> {
+    let seed = options.seed;
+    let port = options.port;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| format!("No thread could be started: {error}; free some memory."))?;
+    let simulator = Simulator::start(options, runtime.handle())
+        .map_err(|error| format!("Port {port} cannot be served: {error}; choose another --port."))?;
+    // Heard before the first line is out: whoever reads that may end us at once.
+    let interrupts = {
+        let _inside = runtime.enter();
+        Interrupts::heard().map_err(|error| format!("Ctrl-C cannot be heard: {error}; free some memory."))?
+    };
+    let mut out = std::io::stdout().lock();
+    // Whoever started it may not read; it serves all the same.
+    let _ = writeln!(out, "listening on {}", simulator.base_url());
+    let _ = out.flush();
+    drop(out);
+    let _ = writeln!(std::io::stderr(), "breadboard-ls: simulates BreadBoard, seed {seed}; Ctrl-C ends it");
+    runtime.block_on(interrupts.first());
+    Ok(())
+}
+
+/// Ctrl-C, and the signal by which a supervisor ends a process.
+#[cfg(unix)]
+struct Interrupts(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Interrupts {
+    /// From now on they are heard.
+    fn heard() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
+    }
+
+    async fn first(mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
+        }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+struct Interrupts(tokio::signal::windows::CtrlC);
+
+#[cfg(not(unix))]
+impl Interrupts {
+    /// From now on it is heard.
+    fn heard() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn first(mut self) {
+        let _ = self.0.recv().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args() -> SimulateBreadboardArgs {
+        SimulateBreadboardArgs {
+            port: 0,
+            script: None,
+            seed: 7,
+            faults: String::new(),
+            pr40: true,
+            latency_ms: 5,
+        }
+    }
+
+    #[test]
+    fn the_options_are_those_of_the_command_line_and_the_token_is_not_among_them() {
+        let options = options(&args(), Some("t".into())).expect("are sound");
+        assert_eq!((options.seed, options.pr40, options.latency), (7, true, Duration::from_millis(5)));
+        assert_eq!((options.token.as_deref(), options.script), (Some("t"), None));
+    }
+
+    #[test]
+    fn a_script_that_cannot_be_used_is_one_sentence() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = place.path().join("s.json");
+        let refused = |path: &Path| {
+            let args = SimulateBreadboardArgs { script: Some(path.to_owned()), ..args() };
+            options(&args, None).err().unwrap_or_default()
+        };
+        assert!(refused(&path).contains("cannot be read"));
+        std::fs::write(&path, "7").expect("is written");
+        assert!(refused(&path).ends_with("A script is an object or a list; this is neither."));
+    }
+}

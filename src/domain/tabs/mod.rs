@@ -1,0 +1,16 @@
+//! Tabs: what a chat view shows of a session, as messages that are numbered to be told apart.
+//!
+//! Owns how messages come from changes of the view, how many are kept, and which tab shows which session. Never knows the
+//! wire, a clock or the journal.
+
+mod maps;
+mod messages;
+mod stop;
+mod uuid;
+mod window;
+
+pub use maps::{TabMap, Taken};
+pub use messages::{News, Told};
+pub use stop::stop_reason;
+pub use uuid::is_uuid_v4;
+pub use window::{Step, Window};

@@ -1,0 +1,325 @@
+//! The BreadBoard dialect's tools in the words of the view: calls, the three results of one call, output, todo lists.
+//!
+//! Owns which of the three a result is, and what of it is the compact text. Never pairs a result with a call.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::breadboard::{last_word, read};
+use super::loose::{Inside, Plain, Words};
+use super::{
+    Call, INPUT, NAME, Outcome, Output, OutputWhat, PATH, PLAN_STEPS, PLAN_TEXT, Plan, Shape, title,
+};
+use crate::domain::event::SessionEvent;
+use crate::domain::view::block::PlanStepView;
+use crate::domain::view::cut;
+use crate::domain::view::fingerprint::key;
+
+/// Arguments longer than this are not built as a value, since no more than their start is kept.
+const BUILT: usize = 4 * INPUT;
+/// Files of a patch that a title names.
+const PATCHED: usize = 4;
+/// A diff that a call brings along, as long as a preview.
+const DIFF: usize = 4 * 1024;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CallFields {
+    call: Inside<Inner>,
+    call_id: Plain,
+    tool: Plain,
+    tool_name: Plain,
+    diff_preview: Words,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Inner {
+    id: Plain,
+    function: Inside<Function>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Function {
+    name: Plain,
+    arguments: Option<Box<RawValue>>,
+}
+
+/// The arguments that a title can be made of.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Telling {
+    command: Plain,
+    file_path: Plain,
+    path: Plain,
+    file_name: Plain,
+    query: Plain,
+    pattern: Plain,
+    url: Plain,
+    patch: Plain,
+}
+
+pub(super) fn call(event: &SessionEvent) -> Call {
+    let fields = read::<CallFields>(event).unwrap_or_default();
+    let inner = fields.call.0.unwrap_or_default();
+    let function = inner.function.0.unwrap_or_default();
+    let name = [function.name, fields.tool, fields.tool_name].into_iter().find_map(Plain::text);
+    let name = cut::line(name.as_deref().unwrap_or("tool"), NAME);
+    // JSON text inside a string, or, where an engine spares the string, the object itself.
+    let arguments = function.arguments.map(|raw| match serde_json::from_str::<String>(raw.get()) {
+        Ok(text) => text,
+        Err(_) => raw.get().to_owned(),
+    });
+    let arguments = arguments.filter(|text| !text.trim().is_empty());
+    Call {
+        id: [fields.call_id, inner.id].into_iter().find_map(Plain::text).map(|id| key(&id)),
+        title: arguments.as_deref().and_then(telling).map(|telling| title(&name, &telling)),
+        input: arguments.as_deref().map(input),
+        preview: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(|diff| cut::line(&diff, DIFF)),
+        name,
+    }
+}
+
+fn telling(arguments: &str) -> Option<String> {
+    let says: Telling = serde_json::from_str(arguments).ok()?;
+    let patch = says.patch.text();
+    let says = [says.command, says.file_path, says.path, says.file_name, says.query, says.pattern, says.url];
+    says.into_iter().find_map(Plain::text).or_else(|| patched(&patch?))
+}
+
+/// The files that a patch changes, by the heads of its parts: the new name, or the old one of a file that goes.
+fn patched(patch: &str) -> Option<String> {
+    let mut files: Vec<&str> = Vec::new();
+    let mut old = None;
+    for line in patch.lines() {
+        if let Some(name) = line.strip_prefix("--- ") {
+            old = Some(name);
+        } else if let (Some(new), Some(was)) = (line.strip_prefix("+++ "), old.take()) {
+            let name = if new.trim_end() == "/dev/null" { was } else { new };
+            let name = name.split('\t').next().unwrap_or_default().trim_end();
+            files.push(name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name));
+        }
+    }
+    let more = files.len().saturating_sub(PATCHED);
+    let shown = files.get(..files.len().min(PATCHED))?.join(", ");
+    match more {
+        _ if shown.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}
+
+/// The arguments as a value; those that are too long or no JSON as the start of their text.
+fn input(arguments: &str) -> Value {
+    let built = (arguments.len() <= BUILT).then(|| serde_json::from_str::<Value>(arguments).ok()).flatten();
+    match built {
+        Some(value) => cut::value(&value, INPUT),
+        None => Value::String(cut::line(arguments, INPUT)),
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ResultFields {
+    call_id: Plain,
+    tool: Plain,
+    tool_name: Plain,
+    success: Plain,
+    status: Plain,
+    error: Plain,
+    metadata: Inside<Metadata>,
+    result: Option<Box<RawValue>>,
+    message: Inside<Message>,
+    todo: Inside<Todo>,
+    artifact_ref: Inside<ArtifactRef>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    exit_code: Plain,
+    artifact_ref: Inside<ArtifactRef>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    role: Plain,
+    name: Plain,
+    tool_call_id: Plain,
+    content: Words,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ArtifactRef {
+    path: Plain,
+}
+
+/// What a tool gave back, where it is an object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Given {
+    stdout: Plain,
+    stderr: Plain,
+    output: Words,
+    content: Words,
+    text: Words,
+    error: Plain,
+    exit_code: Plain,
+    artifact_ref: Inside<ArtifactRef>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Todo {
+    items: Option<Box<RawValue>>,
+    scope_key: Plain,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Item {
+    title: Plain,
+    status: Plain,
+}
+
+/// A todo list that is an event of its own.
+pub(super) fn todo(event: &SessionEvent) -> Option<Plan> {
+    result(event).1.or_else(|| plan(read::<Todo>(event)?, false))
+}
+
+pub(super) fn result(event: &SessionEvent) -> (Option<Outcome<'static>>, Option<Plan>) {
+    let Some(mut fields) = read::<ResultFields>(event) else { return (None, None) };
+    let id = fields.call_id.clone().text();
+    let of_todo = |rest: &str| id.as_deref().is_some_and(|id| id.starts_with(&format!("todo:{rest}")));
+    let standing = of_todo("snapshot:");
+    let ends = fields.message.0.is_some()
+        || fields.success != Plain::Other
+        || fields.status != Plain::Other
+        || fields.error != Plain::Other
+        || fields.result.is_some();
+    let is_plan = of_todo("") || (fields.todo.0.is_some() && !ends);
+    let plan = fields.todo.0.take().and_then(|todo| plan(todo, standing));
+    ((!is_plan).then(|| outcome(fields)), plan)
+}
+
+fn outcome(fields: ResultFields) -> Outcome<'static> {
+    let shape = if fields.message.0.is_some() { Shape::Transcript } else { Shape::Execution };
+    let message = fields.message.0.unwrap_or_default();
+    let metadata = fields.metadata.0.unwrap_or_default();
+    // The result as words, or its fields, or neither.
+    let raw = fields.result;
+    let words = raw.as_deref().and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+    let given: Option<Given> = match &words {
+        Some(_) => None,
+        None => raw.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok()),
+    };
+    let given_code = given.as_ref().and_then(|given| given.exit_code.number());
+    let exit_code = metadata.exit_code.number().or(given_code);
+    let error = match &fields.error {
+        Plain::Flag(failed) => *failed,
+        Plain::Text(text) => !text.is_empty(),
+        Plain::Number(_) | Plain::Other => false,
+    };
+    let failed = error
+        || fields.success.flag() == Some(false)
+        || fields.status.text().is_some_and(|status| matches!(status.as_str(), "error" | "failed"))
+        || exit_code.is_some_and(|code| code != 0);
+    let mut given = given;
+    let inner = given.as_mut().map(|given| std::mem::take(&mut given.artifact_ref)).unwrap_or_default();
+    let artifact = [fields.artifact_ref, metadata.artifact_ref, inner];
+    let artifact = artifact.into_iter().find_map(|artifact| artifact.0?.path.text());
+    let said = [words, message.content.0, given.and_then(printed)].into_iter().flatten().next();
+    let raw = || raw.as_deref().map(|raw| raw.get().to_owned());
+    let text = said.or_else(raw).or_else(|| fields.error.text());
+    let name = [message.name, fields.tool, fields.tool_name].into_iter().find_map(Plain::text);
+    Outcome {
+        id: [fields.call_id, message.tool_call_id].into_iter().find_map(Plain::text).map(|id| key(&id)),
+        name: name.map(|name| cut::line(&name, NAME)),
+        shape,
+        failed,
+        text: text.map(Cow::Owned),
+        artifact: artifact.map(|path| cut::line(&path, PATH)),
+    }
+}
+
+/// What a tool printed or, where it printed nothing of the kind, the words it gave.
+fn printed(given: Given) -> Option<String> {
+    match (given.stdout, given.stderr) {
+        (Plain::Text(mut out), Plain::Text(err)) => {
+            if !out.is_empty() && !err.is_empty() && !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.push_str(&err);
+            Some(out)
+        }
+        (Plain::Text(one), _) | (_, Plain::Text(one)) => Some(one),
+        (_, _) => {
+            let words = [given.error.text(), given.output.0, given.content.0, given.text.0];
+            words.into_iter().flatten().next()
+        }
+    }
+}
+
+fn plan(todo: Todo, standing: bool) -> Option<Plan> {
+    let items: Vec<Inside<Item>> = serde_json::from_str(todo.items?.get()).ok()?;
+    let steps = items.into_iter().filter_map(|item| item.0).take(PLAN_STEPS);
+    Some(Plan {
+        scope: Some(key(todo.scope_key.text().as_deref().unwrap_or("main"))),
+        steps: steps
+            .map(|item| PlanStepView {
+                text: cut::line(&item.title.text().unwrap_or_default(), PLAN_TEXT),
+                status: item.status.text().map(|status| cut::line(&status, PLAN_TEXT)),
+                files: Vec::new(),
+            })
+            .collect(),
+        standing,
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OutputFields {
+    call_id: Plain,
+    exec_id: Plain,
+    tool: Plain,
+    tool_name: Plain,
+    command: Option<Box<RawValue>>,
+    delta: Words,
+    exit_code: Plain,
+}
+
+pub(super) fn output(event: &SessionEvent) -> Option<Output> {
+    let fields = read::<OutputFields>(event)?;
+    let what = match last_word(&event.kind) {
+        "start" => OutputWhat::Began,
+        "delta" => OutputWhat::Printed(fields.delta.0?),
+        "end" => OutputWhat::Ended(fields.exit_code.number()),
+        _ => return None,
+    };
+    let name = [fields.tool_name, fields.tool].into_iter().find_map(Plain::text);
+    let name = cut::line(name.as_deref().unwrap_or("tool"), NAME);
+    let command = fields.command.and_then(|raw| command(&raw)).filter(|command| !command.is_empty());
+    Some(Output {
+        exec: fields.exec_id.text().map(|id| key(&id)),
+        call: Call {
+            id: fields.call_id.text().map(|id| key(&id)),
+            title: command.as_deref().map(|command| title(&name, command)),
+            input: command.map(|command| serde_json::json!({ "command": cut::line(&command, INPUT) })),
+            name,
+            preview: None,
+        },
+        what,
+    })
+}
+
+/// A command line: a string, or words.
+fn command(raw: &RawValue) -> Option<String> {
+    let words = || serde_json::from_str::<Vec<String>>(raw.get()).ok().map(|words| words.join(" "));
+    serde_json::from_str::<String>(raw.get()).ok().or_else(words)
+}

@@ -1,0 +1,279 @@
+//! Messages of an engine that names them, or sends each of them whole after its pieces.
+//!
+//! Owns which message a piece belongs to (by the engine's id, else by what is open in this step) and which streamed
+//! message a whole one repeats. Never prints a text twice, and never takes away text that nothing replaces.
+
+use serde::{Deserialize, Serialize};
+
+use super::block::{Change, Lane};
+use super::fingerprint::Fingerprint;
+use super::open_text::{OpenText, Streaming, Voice};
+use super::reducer::TurnName;
+use crate::domain::event::SessionEvent;
+
+/// Messages that may still grow, each with its text. Engines interleave two or three; when one more begins the oldest is
+/// closed, and a piece that still comes for it begins a block of its own.
+const LIVE: usize = 4;
+/// Messages of a run that a whole one is compared with, without their texts. The whole follows within the step; when one more
+/// comes the oldest is forgotten, and a whole that still comes for it is printed again.
+const KEPT: usize = 32;
+
+/// The messages of the run, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Messages {
+    /// Blocks so far in the whole session, because engines restart their numbers and ids.
+    made: u64,
+    kept: Vec<Message>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Message {
+    voice: Voice,
+    /// The engine's id.
+    key: Option<String>,
+    /// The engine's number of the step.
+    step: Option<u64>,
+    /// Its block. The text is kept only while more may come.
+    open: OpenText,
+    live: bool,
+    streaming: bool,
+    /// The whole came: no other whole is about this one.
+    whole: bool,
+    /// Everything it said.
+    print: Fingerprint,
+}
+
+impl Message {
+    /// Shows that it does not stream now. A piece that still comes with its id goes on in the same block.
+    fn pause(&mut self, changes: &mut Vec<Change>) {
+        if self.streaming {
+            self.streaming = false;
+            changes.push(Change::put(Lane::Chat, self.open.block(self.voice, Streaming::Done)));
+        }
+    }
+
+    /// Nothing more comes.
+    fn close(&mut self, changes: &mut Vec<Change>) {
+        self.pause(changes);
+        self.live = false;
+        self.open.text = String::new();
+    }
+
+    fn replace(&mut self, whole: &str, changes: &mut Vec<Change>) {
+        self.open.set(whole);
+        self.print = Fingerprint::of(whole);
+        self.whole = true;
+        self.streaming = true;
+        self.close(changes);
+    }
+}
+
+impl Messages {
+    /// A message begins. One that went on under the same id is another one.
+    pub(super) fn start(&mut self, voice: Voice, key: Option<&str>, changes: &mut Vec<Change>) {
+        for message in self.live(voice).filter(|message| message.key.as_deref() == key) {
+            message.close(changes);
+        }
+    }
+
+    /// A piece of a message.
+    pub(super) fn piece(
+        &mut self,
+        voice: Voice,
+        key: Option<&str>,
+        text: &str,
+        (event, turn): (&SessionEvent, TurnName),
+        changes: &mut Vec<Change>,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        if voice == Voice::Answer {
+            self.pause(Voice::Reasoning, changes);
+        }
+        // A text without an id ends with the block it stands in.
+        let mine =
+            |message: &&mut Message| message.key.as_deref() == key && (key.is_some() || message.streaming);
+        let Some(message) = self.live(voice).rev().find(mine) else {
+            self.open(voice, key, text, (event, turn), changes);
+            return;
+        };
+        if !message.streaming {
+            message.streaming = true;
+            changes.push(Change::put(Lane::Chat, message.open.block(voice, Streaming::More)));
+        }
+        message.print.feed(text);
+        match voice {
+            Voice::Answer => message.open.add_answer(text, changes),
+            Voice::Reasoning => message.open.add_reasoning(text, changes),
+        }
+    }
+
+    /// A message has no more pieces; without an id, none that streams has.
+    pub(super) fn end(&mut self, voice: Voice, key: Option<&str>, changes: &mut Vec<Change>) {
+        for message in self.live(voice).filter(|message| key.is_none() || message.key.as_deref() == key) {
+            message.pause(changes);
+        }
+    }
+
+    /// A whole message. What it repeats is not said again; where it differs from what was streamed, the whole wins. With
+    /// `again`, it is also compared with what was said whole before in this run.
+    pub(super) fn whole(
+        &mut self,
+        key: Option<&str>,
+        text: &str,
+        again: bool,
+        (event, turn): (&SessionEvent, TurnName),
+        changes: &mut Vec<Change>,
+    ) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.pause(Voice::Reasoning, changes);
+        let print = Fingerprint::of(text);
+        let named = |message: &Message| key.is_some() && message.key.as_deref() == key;
+        let answers = || self.kept.iter().enumerate().filter(|(_, message)| message.voice == Voice::Answer);
+        let said = answers()
+            .any(|(_, message)| message.whole && message.print == print && (again || named(message)));
+        if said {
+            return;
+        }
+        let waits = |message: &Message| {
+            !message.whole && (message.step == event.turn || message.step.is_none() || event.turn.is_none())
+        };
+        let waiting = answers().filter(|(_, message)| waits(message));
+        let of_id = waiting.clone().rfind(|(_, message)| named(message)).map(|(at, _)| at);
+        let same = waiting.clone().find(|(_, message)| message.print == print).map(|(at, _)| at);
+        let waiting: Vec<usize> = waiting.map(|(at, _)| at).collect();
+        if let Some(at) = of_id.or(same) {
+            self.settle(at, text, changes);
+            return;
+        }
+        match waiting.split_last() {
+            Some((&last, others)) => match self.after(others, last, text) {
+                Some(rest) => {
+                    for &at in others {
+                        if let Some(message) = self.kept.get_mut(at) {
+                            message.whole = true;
+                            message.close(changes);
+                        }
+                    }
+                    self.settle(last, rest, changes);
+                }
+                None => {
+                    let starts =
+                        |at: &usize| self.kept.get(*at).is_some_and(|one| one.print.rest_of(text).is_some());
+                    let at = waiting.iter().copied().find(starts).unwrap_or(last);
+                    self.settle(at, text, changes);
+                }
+            },
+            None => {
+                self.open(Voice::Answer, key, text, (event, turn), changes);
+                if let Some(message) = self.kept.last_mut() {
+                    message.whole = true;
+                    message.close(changes);
+                }
+            }
+        }
+    }
+
+    /// What `last` says of `whole`, when `whole` is what the others said, one after the other, and then that.
+    fn after<'a>(&self, others: &[usize], last: usize, whole: &'a str) -> Option<&'a str> {
+        if others.is_empty() {
+            return Some(whole);
+        }
+        // Parts of one message are joined with or without an empty line.
+        let starts_at = |print: Fingerprint, rest: &'a str| {
+            let bare = rest.trim_start_matches('\n');
+            [rest, bare].into_iter().find_map(|rest| print.rest_of(rest).map(|after| (rest, after)))
+        };
+        let mut rest = whole;
+        for &at in others {
+            rest = starts_at(self.kept.get(at)?.print, rest)?.1;
+        }
+        starts_at(self.kept.get(last)?.print, rest).map(|(said, _)| said)
+    }
+
+    /// The message of which `text` is the whole.
+    fn settle(&mut self, at: usize, text: &str, changes: &mut Vec<Change>) {
+        let Some(message) = self.kept.get_mut(at) else { return };
+        if message.print == Fingerprint::of(text) {
+            message.whole = true;
+            message.close(changes);
+        } else {
+            message.replace(text, changes);
+        }
+    }
+
+    /// What comes next stands below.
+    pub(super) fn pause_all(&mut self, changes: &mut Vec<Change>) {
+        self.pause(Voice::Reasoning, changes);
+        self.pause(Voice::Answer, changes);
+    }
+
+    /// Another step: its ids are its own.
+    pub(super) fn close_all(&mut self, changes: &mut Vec<Change>) {
+        for message in self.kept.iter_mut().filter(|message| message.live) {
+            message.close(changes);
+        }
+    }
+
+    /// Another run: nothing is compared with what was said before. All are closed.
+    pub(super) fn forget(&mut self) {
+        self.kept.clear();
+    }
+
+    fn pause(&mut self, voice: Voice, changes: &mut Vec<Change>) {
+        for message in self.live(voice) {
+            message.pause(changes);
+        }
+    }
+
+    fn live(&mut self, voice: Voice) -> impl DoubleEndedIterator<Item = &mut Message> {
+        self.kept.iter_mut().filter(move |message| message.live && message.voice == voice)
+    }
+
+    fn open(
+        &mut self,
+        voice: Voice,
+        key: Option<&str>,
+        text: &str,
+        (event, turn): (&SessionEvent, TurnName),
+        changes: &mut Vec<Change>,
+    ) {
+        let live = self.kept.iter().filter(|message| message.live).count();
+        if live >= LIVE
+            && let Some(oldest) = self.kept.iter_mut().find(|message| message.live)
+        {
+            oldest.close(changes);
+        }
+        if self.kept.len() >= KEPT
+            && let Some(oldest) = self.kept.iter().position(|message| !message.live)
+        {
+            self.kept.remove(oldest);
+        }
+        let letter = match voice {
+            Voice::Answer => 'a',
+            Voice::Reasoning => 'r',
+        };
+        let id = format!("{letter}-{}-m{}", turn.label, self.made);
+        self.made += 1;
+        let mut open = OpenText { id, turn: event.turn, seq: event.seq, text: String::new(), full: false };
+        match voice {
+            Voice::Answer => open.set(text),
+            Voice::Reasoning => open.set_reasoning(text),
+        }
+        changes.push(Change::put(Lane::Chat, open.block(voice, Streaming::More)));
+        self.kept.push(Message {
+            voice,
+            key: key.map(str::to_owned),
+            step: event.turn,
+            open,
+            live: true,
+            streaming: true,
+            whole: false,
+            print: Fingerprint::of(text),
+        });
+    }
+}

@@ -1,0 +1,181 @@
+//! Prompts: the blocks of what the user asked, and which echo of the engine is about which of them.
+//!
+//! Owns the prompts whose echo has not come. Never prints a prompt twice and never changes a block that it made (R003-37);
+//! where the engine made other words of a prompt, it says so beside it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::block::{Block, BlockBody, Change, Lane, NoticeLevel};
+use super::cut;
+use super::fingerprint::Fingerprint;
+use crate::domain::event::SessionEvent;
+
+const PROMPT: usize = 512 * 1024;
+/// Prompts that wait for their echo. One input is outstanding at a time; an engine that never echoes fills this, and the
+/// oldest is forgotten.
+const WAITING: usize = 8;
+/// Runs that may end before an echo comes: the one that another client had going, and its own.
+const ENDS: u8 = 2;
+/// Enough of the engine's words to see what it made of the prompt.
+const CHANGED: usize = 300;
+
+/// The prompts whose echo has not come, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Prompts {
+    waiting: Vec<Waiting>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    /// Of its words without the space around them.
+    words: Fingerprint,
+    /// Runs that ended since.
+    ends: u8,
+}
+
+/// Whose prompt an echo is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Echo {
+    /// One of ours.
+    Ours {
+        /// What the engine made of it, when that is something else.
+        changed: Option<String>,
+    },
+    /// Somebody else's, or the task that a session was made with.
+    Other,
+}
+
+impl Prompts {
+    /// A prompt of ours.
+    pub(super) fn sent(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
+        let text = |name: &str| event.payload.get(name).and_then(Value::as_str);
+        let words = text("text").unwrap_or_default();
+        let ids = event.payload.get("attachmentIds").and_then(Value::as_array);
+        let ids = ids.map(|ids| ids.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        let message_id = text("messageId").map(str::to_owned);
+        changes.push(block(event, words, message_id, ids.unwrap_or_default()));
+        if self.waiting.len() >= WAITING {
+            self.waiting.remove(0);
+        }
+        self.waiting.push(Waiting { words: Fingerprint::of(words.trim()), ends: 0 });
+    }
+
+    /// Whose prompt these words of the engine are. Each prompt has one echo.
+    pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
+        let same = said.and_then(|said| self.position(said));
+        // Words of nobody's: the oldest prompt, unless its run is over, since then it is rather another client's.
+        let at = same.or_else(|| self.waiting.iter().position(|prompt| prompt.ends == 0));
+        let Some(at) = at else { return Echo::Other };
+        // An engine takes inputs in order: the echo of an earlier one does not come any more.
+        self.waiting.drain(..=at);
+        let changed = said.filter(|_| same.is_none()).map(|said| cut::line(said.trim(), CHANGED));
+        Echo::Ours { changed }
+    }
+
+    /// Whether these are the words of a prompt whose echo has not come.
+    pub(super) fn waits_for(&self, said: &str) -> bool {
+        self.position(said).is_some()
+    }
+
+    /// The prompt that these words are. One that they are word for word goes before one that they only begin with.
+    fn position(&self, said: &str) -> Option<usize> {
+        let exact = self.waiting.iter().position(|prompt| repeats(said, prompt.words));
+        exact.or_else(|| self.waiting.iter().position(|prompt| begins(said, prompt.words)))
+    }
+
+    /// A run ended.
+    pub(super) fn run_ended(&mut self) {
+        for prompt in &mut self.waiting {
+            prompt.ends += 1;
+        }
+        self.waiting.retain(|prompt| prompt.ends < ENDS);
+    }
+}
+
+/// A prompt that was not ours.
+pub(super) fn others(event: &SessionEvent, words: &str) -> Change {
+    block(event, words, None, Vec::new())
+}
+
+/// Says that the engine made other words of a prompt.
+pub(super) fn changed(event: &SessionEvent, words: &str) -> Change {
+    remark(event, format!("The engine changed the prompt: {words}"))
+}
+
+/// Says what the engine told its model under the type of a prompt.
+pub(super) fn remark(event: &SessionEvent, text: String) -> Change {
+    let body = BlockBody::Notice { level: NoticeLevel::Warning, text };
+    Change::put(Lane::Chat, Block { id: format!("n-{}", event.seq), turn: event.turn, seq: event.seq, body })
+}
+
+fn block(
+    event: &SessionEvent,
+    words: &str,
+    message_id: Option<String>,
+    attachment_ids: Vec<String>,
+) -> Change {
+    let body = BlockBody::User { text: cut::line(words, PROMPT), message_id, attachment_ids };
+    Change::put(Lane::Chat, Block { id: format!("u-{}", event.seq), turn: event.turn, seq: event.seq, body })
+}
+
+/// Whether `said` is the sent words, but for space around them and the attachments that the engine names after them.
+fn repeats(said: &str, sent: Fingerprint) -> bool {
+    let mut said = said.trim();
+    loop {
+        if Fingerprint::of(said) == sent {
+            return true;
+        }
+        let Some(at) = said.strip_suffix(']').and_then(|said| said.rfind("[Attachment ")) else {
+            return false;
+        };
+        said = said.get(..at).unwrap_or_default().trim_end();
+    }
+}
+
+/// Whether `said` is the sent words and, after an empty line, what the engine puts behind a prompt: many a configuration
+/// has its instructions there.
+fn begins(said: &str, sent: Fingerprint) -> bool {
+    let rest = sent.rest_of(said.trim()).filter(|_| sent.bytes > 0);
+    rest.is_some_and(|rest| {
+        let between = rest.len() - rest.trim_start().len();
+        rest.get(..between).is_some_and(|space| space.matches('\n').count() >= 2)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r003_37_an_echo_may_have_the_engines_instructions_behind_it() {
+        let sent = |text: &str| Fingerprint::of(text.trim());
+        for (said, text, same) in [
+            ("fix it\n\nBe brief.", "fix it", true),
+            ("  fix it \n \nBe brief.", "fix it\n", true),
+            ("fix it\n\n[Attachment 1: a -> b]\n\nBe brief.", "fix it", true),
+            ("fix it\nBe brief.", "fix it", false),
+            ("fix it", "fix it", false),
+            ("it\n\nBe brief.", "fix it", false),
+            ("Be brief.\n\nBe kind.", "", false),
+        ] {
+            assert_eq!(begins(said, sent(text)), same, "{said:?} for {text:?}");
+        }
+    }
+
+    #[test]
+    fn r003_37_an_echo_is_the_prompt_but_for_space_and_named_attachments() {
+        let sent = |text: &str| Fingerprint::of(text.trim());
+        for (said, text, same) in [
+            ("fix it", "  fix it\n", true),
+            ("\n fix it\n\n[Attachment 1: a.txt -> x/a.txt]\n[Attachment 2: b]", "fix it", true),
+            ("see [Attachment 1: mine]", "see [Attachment 1: mine]", true),
+            ("[Attachment 1: a]", "", true),
+            ("the bug", "fix the bug", false),
+            ("fix it [1]", "fix it", false),
+        ] {
+            assert_eq!(repeats(said, sent(text)), same, "{said:?} for {text:?}");
+        }
+    }
+}

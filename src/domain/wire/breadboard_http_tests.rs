@@ -1,0 +1,274 @@
+//! Bodies as the engine writes them, today's and the newer one's, and bodies that are odd.
+
+use serde_json::json;
+
+use super::*;
+
+fn bytes(value: &Value) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap()
+}
+
+#[test]
+fn a_session_is_read_from_today_s_engine_and_from_the_newer_one() {
+    let today = json!({
+        "session_id": "s-1", "status": "running", "created_at": "2026-01-01T00:00:00.000001Z",
+        "last_activity_at": "2026-01-01T00:00:01.000001Z", "model": "m", "mode": null, "completion_summary": null,
+        "reward_summary": null, "logging_dir": "logging/x", "metadata": {"permission_mode": "prompt"}
+    });
+    let summary = SessionSummary {
+        session_id: "s-1".to_owned(),
+        status: "running".to_owned(),
+        created_at: Some("2026-01-01T00:00:00.000001Z".to_owned()),
+        last_activity_at: Some("2026-01-01T00:00:01.000001Z".to_owned()),
+        model: Some("m".to_owned()),
+        logging_dir: Some("logging/x".to_owned()),
+        metadata: Map::from_iter([("permission_mode".to_owned(), json!("prompt"))]),
+        ..SessionSummary::default()
+    };
+    assert_eq!(read(&bytes(&today)), Some(summary.clone()));
+    let mut newer = today;
+    newer["turn_admission"] = json!("active");
+    newer["active_turn_id"] = json!("t-1");
+    newer["queued_turn_count"] = json!(2);
+    newer["headSequence"] = json!(9);
+    newer["terminalTurns"] = json!([{}]);
+    assert_eq!(
+        read(&bytes(&newer)),
+        Some(SessionSummary {
+            turn_admission: Some("active".to_owned()),
+            active_turn_id: Some("t-1".to_owned()),
+            queued_turn_count: Some(2),
+            head_sequence: Some(9),
+            ..summary
+        })
+    );
+}
+
+#[test]
+fn one_odd_session_does_not_hide_the_others() {
+    let list = json!([
+        {"session_id": "s-1", "status": null, "metadata": [], "queued_turn_count": -1},
+        {"status": "running"}, {"session_id": ""}, {"session_id": 7}, null, "s-2",
+        {"session_id": "s-3", "completion_summary": {"completed": true}},
+    ]);
+    let empty = SessionSummary { session_id: "s-1".to_owned(), ..SessionSummary::default() };
+    let third = SessionSummary {
+        session_id: "s-3".to_owned(),
+        completion_summary: json!({"completed": true}),
+        ..SessionSummary::default()
+    };
+    assert_eq!(read_list(&bytes(&list)), Some(vec![empty, third]));
+    assert_eq!(read_list::<SessionSummary>(b"{}"), None);
+    assert_eq!(read::<SessionSummary>(b"{\"status\":\"running\"}"), None);
+}
+
+#[test]
+fn bodies_that_are_not_strict_are_read_and_others_are_not() {
+    let body =
+        b"{\"session_id\":\"s-1\",\"model\":\"\\ud83d\",\"metadata\":{\"a\":NaN},\"session_id\":\"s-2\"}";
+    assert_eq!(
+        read(body),
+        Some(SessionSummary {
+            session_id: "s-2".to_owned(),
+            model: Some("\u{fffd}".to_owned()),
+            metadata: Map::from_iter([("a".to_owned(), Value::Null)]),
+            ..SessionSummary::default()
+        })
+    );
+    for body in [&b""[..], b"Internal Server Error", b"[]", b"null", b"{"] {
+        assert_eq!(read::<SessionSummary>(body), None);
+    }
+}
+
+#[test]
+fn health_is_read() {
+    let health = json!({
+        "status": "ok", "protocol_version": "1.0", "version": "0.1.0", "engine_version": "0.1.0", "pid": 22,
+        "started_at": "2026-01-01T00:00:00Z", "started_at_unix": 1.5, "served_revision": {"commit": null}
+    });
+    assert_eq!(
+        read(&bytes(&health)),
+        Some(Health {
+            status: "ok".to_owned(),
+            protocol_version: Some("1.0".to_owned()),
+            engine_version: Some("0.1.0".to_owned()),
+            pid: Some(22),
+            started_at: Some("2026-01-01T00:00:00Z".to_owned()),
+        })
+    );
+    assert_eq!(read(b"{}"), Some(Health::default()));
+}
+
+#[test]
+fn requests_say_only_what_is_set() {
+    let idle = CreateSession { config_path: "c.yaml".to_owned(), ..CreateSession::default() };
+    assert_eq!(serde_json::to_value(idle).unwrap(), json!({"config_path": "c.yaml", "task": ""}));
+    let full = CreateSession {
+        config_path: "c.yaml".to_owned(),
+        task: "t".to_owned(),
+        overrides: Map::from_iter([("a.b".to_owned(), json!([]))]),
+        metadata: Map::from_iter([("model".to_owned(), json!("m"))]),
+        workspace: Some("/w".to_owned()),
+        max_steps: Some(3),
+        permission_mode: Some("prompt".to_owned()),
+        stream: Some(true),
+    };
+    assert_eq!(
+        serde_json::to_value(full).unwrap(),
+        json!({"config_path": "c.yaml", "task": "t", "overrides": {"a.b": []}, "metadata": {"model": "m"},
+            "workspace": "/w", "max_steps": 3, "permission_mode": "prompt", "stream": true})
+    );
+    let input = Input { content: "x".to_owned(), client_message_id: "m-1".to_owned(), ..Input::default() };
+    assert_eq!(serde_json::to_value(input).unwrap(), json!({"content": "x", "client_message_id": "m-1"}));
+    let input = Input { content: "x".to_owned(), attachments: vec!["a".to_owned()], ..Input::default() };
+    assert_eq!(
+        serde_json::to_value(input).unwrap(),
+        json!({"content": "x", "attachments": ["a"], "client_message_id": ""})
+    );
+    let stop = Command { command: "stop".to_owned(), ..Command::default() };
+    assert_eq!(serde_json::to_value(stop).unwrap(), json!({"command": "stop"}));
+    let cancel = CancelTurn { cancellation_request_key: "k".to_owned(), reason: "user_requested" };
+    assert_eq!(
+        serde_json::to_value(cancel).unwrap(),
+        json!({"cancellation_request_key": "k", "reason": "user_requested"})
+    );
+}
+
+#[test]
+fn replies_are_read() {
+    let created =
+        json!({"session_id": "s-1", "status": "starting", "created_at": "now", "logging_dir": null});
+    assert_eq!(
+        read(&bytes(&created)),
+        Some(SessionCreated {
+            session_id: "s-1".to_owned(),
+            status: "starting".to_owned(),
+            created_at: Some("now".to_owned()),
+        })
+    );
+    assert_eq!(read::<SessionCreated>(b"{\"session_id\":null}"), None);
+    let accepted = InputReply { status: "accepted".to_owned(), ..InputReply::default() };
+    assert_eq!(read(br#"{"status":"accepted"}"#), Some(accepted));
+    let newer = json!({"status": "accepted", "client_message_id": "m", "input_id": "i", "turn_id": "t",
+        "disposition": "deduplicated", "original_disposition": "started"});
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        read(&bytes(&newer)),
+        Some(InputReply {
+            status: "accepted".to_owned(),
+            client_message_id: some("m"),
+            input_id: some("i"),
+            turn_id: some("t"),
+            disposition: some("deduplicated"),
+            original_disposition: some("started"),
+        })
+    );
+    assert_eq!(
+        read(br#"{"status":"accepted","detail":{"status":"ok","stopping":true}}"#),
+        Some(CommandReply {
+            status: "accepted".to_owned(),
+            detail: Map::from_iter([
+                ("status".to_owned(), json!("ok")),
+                ("stopping".to_owned(), json!(true))
+            ]),
+        })
+    );
+    let file = StoredAttachment {
+        id: "att-1".to_owned(),
+        filename: "a.txt".to_owned(),
+        mime: some("text/plain"),
+        size_bytes: Some(3),
+    };
+    assert_eq!(
+        read(br#"{"attachments":[{"id":"att-1","filename":"a.txt","mime":"text/plain","size_bytes":3},{"filename":"b"}]}"#),
+        Some(Attachments { attachments: vec![file] })
+    );
+    assert_eq!(read(br#"{"attachments":null}"#), Some(Attachments::default()));
+}
+
+#[test]
+fn files_and_models_are_read() {
+    let entry =
+        |path: &str, kind: &str, size| FileEntry { path: path.to_owned(), kind: kind.to_owned(), size };
+    assert_eq!(
+        read_list(br#"[{"path":"src","type":"directory","updated_at":null},{"path":"a","type":"file","size":3},{}]"#),
+        Some(vec![entry("src", "directory", None), entry("a", "file", Some(3))])
+    );
+    assert_eq!(
+        read(br#"{"path":"a","content":"x\n","truncated":true,"total_bytes":9}"#),
+        Some(FileContent {
+            path: "a".to_owned(),
+            content: "x\n".to_owned(),
+            truncated: true,
+            total_bytes: Some(9),
+        })
+    );
+    assert_eq!(read::<FileContent>(br#"{"path":"a"}"#), None, "no content is not an empty file");
+    let models = json!({"models": [{"id": "m", "adapter": "a", "provider": "p", "name": null, "context_length": 8,
+        "params": {}}, {"name": "no id"}], "default_model": "m", "config_path": "c"});
+    let model =
+        Model { id: "m".to_owned(), name: None, provider: Some("p".to_owned()), context_length: Some(8) };
+    assert_eq!(
+        read(&bytes(&models)),
+        Some(Models { models: vec![model], default_model: Some("m".to_owned()) })
+    );
+}
+
+fn refusal(status: u16, code: &str, message: &str, detail: Value) -> Refusal {
+    Refusal { status, code: code.to_owned(), message: message.to_owned(), detail, path: None }
+}
+
+#[test]
+fn a_refusal_is_read_in_every_shape_it_has() {
+    let retention = json!({"message": "too old", "headSequence": 9, "errors": [{"msg": "no"}]});
+    let fields = json!({"errors": [
+        {"type": "missing", "loc": ["body", "content"], "msg": "Field required", "input": {"token": "hush"}},
+        {"type": "x", "loc": ["body", "items", 0], "msg": "Not\ngood"}, {"loc": []}, {"msg": "last"},
+    ]});
+    let said = "body.content: Field required; body.items.0: Not good; last";
+    for (status, body, expected) in [
+        (
+            401,
+            json!({"error": "unauthorized", "detail": "unauthorized", "path": null}),
+            refusal(401, "unauthorized", "unauthorized", json!("unauthorized")),
+        ),
+        (
+            404,
+            json!({"error": "not_found", "detail": null, "path": "/v1/x"}),
+            Refusal { path: Some("/v1/x".to_owned()), ..refusal(404, "not_found", "not_found", Value::Null) },
+        ),
+        (404, json!({"detail": "Not Found"}), refusal(404, "", "Not Found", json!("Not Found"))),
+        (
+            409,
+            json!({"error": "resume_window_exceeded", "detail": retention}),
+            refusal(409, "resume_window_exceeded", "too old", retention.clone()),
+        ),
+        (
+            422,
+            json!({"error": "invalid_request", "detail": fields}),
+            refusal(422, "invalid_request", said, fields.clone()),
+        ),
+        (422, json!({"detail": fields["errors"]}), refusal(422, "", said, fields["errors"].clone())),
+        (400, json!({"error": "", "detail": {"a": 1}}), refusal(400, "", "HTTP 400", json!({"a": 1}))),
+        (500, json!([]), refusal(500, "", "HTTP 500", Value::Null)),
+    ] {
+        assert_eq!(read_refusal(status, &bytes(&body)), expected);
+    }
+}
+
+#[test]
+fn a_refusal_in_plain_text_is_one_bounded_line() {
+    assert_eq!(
+        read_refusal(500, b" Internal\r\n Server\x1b Error\0 \xFF"),
+        refusal(500, "", "Internal Server Error \u{fffd}", Value::Null)
+    );
+    for body in [&b""[..], b" \n", b"<html><body>Bad gateway</body></html>", b"{\"half\":", b"\"text\""] {
+        assert_eq!(read_refusal(502, body), refusal(502, "", "HTTP 502", Value::Null));
+    }
+    let long = read_refusal(500, "é".repeat(100_000).as_bytes()).message;
+    assert_eq!(long, "é".repeat(MAX_MESSAGE_CHARS));
+    let detail = format!("{{\"detail\":\"{}\"}}", "x".repeat(1000));
+    assert_eq!(read_refusal(500, detail.as_bytes()).message, "x".repeat(MAX_MESSAGE_CHARS));
+    let many = json!({"detail": vec![json!({"msg": "no"}); 9]});
+    assert_eq!(read_refusal(422, &bytes(&many)).message, ["no"; MAX_FIELDS_NAMED].join("; "));
+}

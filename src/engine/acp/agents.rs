@@ -1,0 +1,206 @@
+//! Names of agents: from the settings and the presets to the command line that starts one.
+//!
+//! Owns that way. Never starts anything, and never reads a file of the workspace: the settings it gets hold none.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::presets::PRESETS;
+use crate::protocol::settings::{EngineKind, EngineSetting, Settings};
+use crate::protocol::{ErrorCode, WireError};
+
+/// The name of the agent of `engine.kind: acp`, when it has none.
+const UNNAMED: &str = "agent";
+
+/// How long an agent may say nothing in a turn before the user hears of it, when the setting is silent.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// How one agent is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLine {
+    /// Its name.
+    pub name: String,
+    /// Program.
+    pub program: String,
+    /// Arguments.
+    pub args: Vec<String>,
+    /// Extra environment.
+    pub env: BTreeMap<String, String>,
+    /// How long it may say nothing in a turn before the user hears of it.
+    pub quiet: Duration,
+    /// Whether it may read and write files of the workspace through us.
+    pub file_system: bool,
+    /// Whether it may run commands in terminals of ours.
+    pub terminals: bool,
+}
+
+impl AgentLine {
+    /// Whether it gets terminals: there are none where a process tree cannot be held together.
+    pub fn has_terminals(&self) -> bool {
+        self.terminals && cfg!(unix)
+    }
+}
+
+/// The agents that can be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agents {
+    chosen: Option<String>,
+    by_name: BTreeMap<String, AgentLine>,
+}
+
+impl Agents {
+    /// Presets, then those of `agents`, then the one of the `engine` setting.
+    pub fn read(settings: &Settings) -> Self {
+        let mut by_name: BTreeMap<String, AgentLine> = PRESETS
+            .iter()
+            .map(|preset| {
+                let line = AgentLine {
+                    name: preset.name.to_owned(),
+                    program: preset.program.to_owned(),
+                    args: preset.args.iter().map(|&arg| arg.to_owned()).collect(),
+                    env: BTreeMap::new(),
+                    quiet: QUIET,
+                    file_system: false,
+                    terminals: false,
+                };
+                (line.name.clone(), line)
+            })
+            .collect();
+        for (name, agent) in &settings.agents {
+            let line = AgentLine {
+                name: name.clone(),
+                program: agent.command.clone(),
+                args: agent.args.clone().unwrap_or_default(),
+                env: agent.env.clone().unwrap_or_default(),
+                quiet: agent.quiet_seconds.map_or(QUIET, Duration::from_secs),
+                file_system: agent.file_system.unwrap_or(false),
+                terminals: agent.terminals.unwrap_or(false),
+            };
+            by_name.insert(name.clone(), line);
+        }
+        let chosen =
+            (settings.engine.kind == EngineKind::Acp).then(|| of_engine(&settings.engine, &mut by_name));
+        Self { chosen: chosen.flatten(), by_name }
+    }
+
+    /// The agent with this name; `None` is the one of the `engine` setting.
+    ///
+    /// # Errors
+    /// There is no such agent.
+    pub fn named(&self, name: Option<&str>) -> Result<&AgentLine, WireError> {
+        let Some(name) = name.or(self.chosen.as_deref()) else {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                format!(
+                    "The `acp` engine names no agent; set `engine.command`, or `engine.name` to one of {}.",
+                    self.names()
+                ),
+            ));
+        };
+        self.by_name.get(name).filter(|line| !line.program.trim().is_empty()).ok_or_else(|| {
+            WireError::new(
+                ErrorCode::NotFound,
+                format!("There is no agent `{name}`; name one of {}, or add it to `agents`.", self.names()),
+            )
+        })
+    }
+
+    /// The name of the agent of the `engine` setting.
+    pub fn chosen(&self) -> Option<&str> {
+        self.chosen.as_deref()
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<String> = self.by_name.keys().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    }
+}
+
+/// Takes in the agent of the `engine` setting; its name, where it says enough to start one.
+fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) -> Option<String> {
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let (name, command) = (said(&engine.name), said(&engine.command));
+    let Some(program) = command else {
+        // Its own arguments and environment go to the agent that it names.
+        let name = name?;
+        if let Some(line) = by_name.get_mut(&name) {
+            line.args = engine.args.clone().unwrap_or(std::mem::take(&mut line.args));
+            line.env.extend(engine.env.clone().unwrap_or_default());
+        }
+        return Some(name);
+    };
+    let name = name.unwrap_or_else(|| UNNAMED.to_owned());
+    // What `agents` says of how it is treated stands, whatever starts it.
+    let (quiet, file_system, terminals) = by_name
+        .get(&name)
+        .map_or((QUIET, false, false), |line| (line.quiet, line.file_system, line.terminals));
+    let line = AgentLine {
+        name: name.clone(),
+        program,
+        args: engine.args.clone().unwrap_or_default(),
+        env: engine.env.clone().unwrap_or_default(),
+        quiet,
+        file_system,
+        terminals,
+    };
+    by_name.insert(name.clone(), line);
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::protocol::settings::Overrides;
+
+    fn agents(options: serde_json::Value) -> Agents {
+        let options = serde_json::from_value(options).unwrap();
+        Agents::read(&Settings::layered(options, &Overrides::default()))
+    }
+
+    fn words(agents: &Agents, name: Option<&str>) -> Result<String, ErrorCode> {
+        let line = agents.named(name).map_err(|error| error.code)?;
+        Ok(format!("{} {}", line.program, line.args.join(" ")))
+    }
+
+    #[test]
+    fn settings_win_over_presets_and_the_engine_setting_over_both() {
+        let none = agents(json!({}));
+        assert_eq!(words(&none, Some("opencode")), Ok("opencode acp".to_owned()));
+        assert_eq!(words(&none, Some("nobody")), Err(ErrorCode::NotFound));
+        assert_eq!(words(&none, None), Err(ErrorCode::InvalidParams));
+        let mine = agents(json!({ "agents": {
+            "opencode": { "command": "/opt/oc", "args": ["x"], "quietSeconds": 5 }, "mine": { "command": "m" } } }));
+        assert_eq!(words(&mine, Some("opencode")), Ok("/opt/oc x".to_owned()));
+        assert_eq!(mine.named(Some("opencode")).unwrap().quiet, Duration::from_secs(5));
+        assert_eq!(words(&mine, Some("mine")), Ok("m ".to_owned()));
+        let named = agents(json!({ "engine": { "kind": "acp", "name": "opencode" } }));
+        assert_eq!(words(&named, None), Ok("opencode acp".to_owned()));
+        assert_eq!(named.chosen(), Some("opencode"));
+        let own = agents(
+            json!({ "engine": { "kind": "acp", "command": "a", "args": ["b"], "env": { "K": "v" } } }),
+        );
+        assert_eq!(words(&own, None), Ok("a b".to_owned()));
+        assert_eq!(own.chosen(), Some("agent"));
+        assert_eq!(own.named(None).unwrap().env, BTreeMap::from([("K".to_owned(), "v".to_owned())]));
+        let may = |agents: &Agents, name| {
+            let line = agents.named(name).unwrap();
+            (line.file_system, line.terminals)
+        };
+        let given = json!({ "command": "m", "fileSystem": true, "terminals": true });
+        for engine in [json!({ "name": "mine" }), json!({ "name": "mine", "command": "other" })] {
+            let mut options =
+                json!({ "engine": engine, "agents": { "mine": given, "half": { "command": "h" } } });
+            options["engine"]["kind"] = json!("acp");
+            let both = agents(options);
+            assert_eq!((may(&both, None), may(&both, Some("half"))), ((true, true), (false, false)));
+            assert_eq!(may(&both, Some("opencode")), (false, false));
+        }
+        assert_eq!(may(&own, None), (false, false));
+        let unnamed = agents(json!({ "engine": { "kind": "acp" } }));
+        assert_eq!(words(&unnamed, None), Err(ErrorCode::InvalidParams));
+        let other = agents(json!({ "engine": { "kind": "breadboard", "command": "a" } }));
+        assert_eq!(other.chosen(), None);
+    }
+}

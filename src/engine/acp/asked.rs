@@ -1,0 +1,119 @@
+//! What we asked of an agent and wait for: our requests, by our ids.
+//!
+//! Owns the table and its times. The agent's requests are another direction with ids of their own: `asks`.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::commands::Command;
+use super::sessions::How;
+use crate::app::inbox::Reply;
+use crate::app::ports::EngineSession;
+use crate::protocol::WireError;
+
+/// One request of ours.
+pub(super) enum Asked {
+    /// `initialize`.
+    Initialize,
+    /// `session/new`, `session/resume` or `session/load`.
+    Open { session_id: String, how: How },
+    /// `session/prompt`.
+    Prompt { session_id: String, turn: u64 },
+    /// `session/close`.
+    Close { session_id: String },
+    /// `session/delete`.
+    Delete { session_id: String, reply: Reply },
+    /// `session/list`; what earlier pages had.
+    List { so_far: Vec<EngineSession>, give: oneshot::Sender<Vec<EngineSession>> },
+    /// A command of the user.
+    Command { session_id: String, command: Command, reply: Reply },
+    /// A model that the loop named.
+    Model { session_id: String, model: String },
+}
+
+impl Asked {
+    /// Nobody will answer.
+    pub(super) fn refuse(self, error: &WireError) {
+        match self {
+            // What was to be deleted at the agent is told apart from what is deleted here: it can be tried again.
+            Self::Delete { reply, .. } | Self::Command { reply, .. } => reply.refuse(error.clone()),
+            Self::List { so_far, give } => {
+                // Nobody may wait any more.
+                let _ = give.send(so_far);
+            }
+            Self::Initialize
+            | Self::Open { .. }
+            | Self::Prompt { .. }
+            | Self::Close { .. }
+            | Self::Model { .. } => {}
+        }
+    }
+}
+
+struct Waiting {
+    asked: Asked,
+    until: Option<Instant>,
+}
+
+/// What waits for an answer, by our id. Bounded by what the loop asks: a turn and an opening a session, and commands.
+#[derive(Default)]
+pub(super) struct AskedTable {
+    waiting: BTreeMap<u64, Waiting>,
+    last: u64,
+}
+
+impl AskedTable {
+    /// Its id. Ids go on over processes, so that no answer fits a request of another.
+    pub(super) fn add(&mut self, asked: Asked, until: Option<Instant>) -> u64 {
+        self.last += 1;
+        self.waiting.insert(self.last, Waiting { asked, until });
+        self.last
+    }
+
+    /// What was asked with this id and not answered yet.
+    pub(super) fn take(&mut self, id: u64) -> Option<Asked> {
+        self.waiting.remove(&id).map(|waiting| waiting.asked)
+    }
+
+    /// The session of a request that still waits.
+    pub(super) fn session_of(&self, id: u64) -> Option<&str> {
+        match &self.waiting.get(&id)?.asked {
+            Asked::Open { session_id, .. }
+            | Asked::Prompt { session_id, .. }
+            | Asked::Close { session_id }
+            | Asked::Delete { session_id, .. }
+            | Asked::Command { session_id, .. }
+            | Asked::Model { session_id, .. } => Some(session_id),
+            Asked::Initialize | Asked::List { .. } => None,
+        }
+    }
+
+    /// Whether an answer is wanted. That of a prompt which was given up need not come.
+    pub(super) fn any_wanted(&self, works: impl Fn(&str) -> bool) -> bool {
+        self.waiting.values().any(|waiting| match &waiting.asked {
+            Asked::Prompt { session_id, .. } => works(session_id),
+            _ => true,
+        })
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.waiting.values().filter_map(|waiting| waiting.until).min()
+    }
+
+    /// What was not answered in time.
+    pub(super) fn take_late(&mut self, now: Instant) -> Vec<(u64, Asked)> {
+        let late: Vec<u64> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.until.is_some_and(|until| until <= now))
+            .map(|(id, _)| *id)
+            .collect();
+        late.into_iter().filter_map(|id| self.take(id).map(|asked| (id, asked))).collect()
+    }
+
+    pub(super) fn take_all(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.waiting).into_values().map(|waiting| waiting.asked).collect()
+    }
+}

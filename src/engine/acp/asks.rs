@@ -1,0 +1,169 @@
+//! What an agent asks of the user: permissions, forms, and what it wants its client to do, by the agent's ids.
+//!
+//! Owns who waits for an answer and how each kind is answered. Every one of them is answered once: by the user, or as
+//! cancelled when the turn is stopped, the agent takes it back or nobody can answer.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::client_side::Job;
+use crate::app::ports::EngineReport;
+use crate::domain::payload::Payload;
+use crate::domain::wire::acp::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
+use crate::domain::wire::acp_out::{self, ElicitationAnswer, PermissionOutcome};
+
+/// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
+const ASKS: usize = 256;
+
+/// The methods that ask the user.
+pub(super) const PERMISSION: &str = "session/request_permission";
+pub(super) const ELICITATION: &str = "elicitation/create";
+
+/// What kind of answer is waited for.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Permission,
+    Elicitation,
+    /// This is done once it is allowed.
+    Work(Box<Job>),
+}
+
+impl Kind {
+    /// Of a method that asks by itself.
+    pub(super) fn of(method: &str) -> Self {
+        if method == PERMISSION { Self::Permission } else { Self::Elicitation }
+    }
+}
+
+#[derive(Debug)]
+struct Ask {
+    session_id: String,
+    kind: Kind,
+}
+
+/// Who waits, by the agent's id.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    waiting: HashMap<RpcId, Ask>,
+}
+
+impl Asks {
+    /// Whether anything of this session waits for the user.
+    pub(super) fn any_of(&self, session_id: &str) -> bool {
+        self.waiting.values().any(|ask| ask.session_id == session_id)
+    }
+
+    /// Whether the request with this id waits for the user.
+    pub(super) fn waits(&self, id: &RpcId) -> bool {
+        self.waiting.contains_key(id)
+    }
+
+    /// The process is gone, and with it whoever waited.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+impl Agent {
+    /// The agent asks the user of this session.
+    pub(super) fn asks_user(
+        &mut self,
+        session_id: &str,
+        id: RpcId,
+        method: &str,
+        params: Payload,
+        repaired: bool,
+        kind: Kind,
+    ) {
+        let twice = self.asks.waiting.contains_key(&id);
+        if twice || self.asks.waiting.len() >= ASKS {
+            tracing::warn!(agent = self.name(), method, twice, "an agent asked what nobody will be asked");
+            // An id that is used twice is answered once.
+            if !twice {
+                self.write(cancelled(&id, &kind));
+            }
+            let mut event = method_event(method, params);
+            event.repaired = repaired;
+            return self.said(session_id, event);
+        }
+        let mut event = ask_event(method, params, self.generation, &id);
+        event.repaired = repaired;
+        self.said(session_id, event);
+        self.asks.waiting.insert(id, Ask { session_id: session_id.to_owned(), kind });
+    }
+
+    /// The user answered, or nobody did.
+    pub(super) fn answer(
+        &mut self,
+        engine_request_id: &str,
+        option_id: &str,
+        allowed: bool,
+        content: Option<Value>,
+    ) {
+        let id = asked_by(engine_request_id);
+        // Nobody waits in the process before.
+        let id = id.filter(|(generation, _)| *generation == self.generation).map(|(_, id)| id);
+        let Some((id, ask)) = id.and_then(|id| self.asks.waiting.remove_entry(&id)) else { return };
+        // The agent goes on: its silence begins now.
+        self.heard_of(&ask.session_id);
+        let result = match ask.kind {
+            kind if option_id.is_empty() => return self.write(cancelled(&id, &kind)),
+            Kind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
+            Kind::Work(_) => {
+                let text = "The user did not allow this, so it was not done.";
+                return self.write(acp_out::error_answer(&id, AcpError::REFUSED, text));
+            }
+            Kind::Permission => acp_out::permission(PermissionOutcome::Selected(option_id)),
+            Kind::Elicitation if allowed => acp_out::elicitation(ElicitationAnswer::Accept(content)),
+            Kind::Elicitation => acp_out::elicitation(ElicitationAnswer::Decline),
+        };
+        self.write(acp_out::answer(&id, &result));
+    }
+
+    /// Answers everything of a session that waits as cancelled.
+    pub(super) fn cancel_asks(&mut self, session_id: &str) {
+        let of_session = |_: &RpcId, ask: &mut Ask| ask.session_id == session_id;
+        let mut waiting: Vec<(RpcId, Ask)> = self.asks.waiting.extract_if(of_session).collect();
+        waiting.sort_by(|one, other| one.0.json().cmp(other.0.json()));
+        for (id, ask) in waiting {
+            self.write(cancelled(&id, &ask.kind));
+        }
+    }
+
+    /// The agent takes a request of its own back. It still gets its answer.
+    pub(super) fn withdrawn(&mut self, params: &Payload) -> Option<String> {
+        let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json))?;
+        let Some(ask) = self.asks.waiting.remove(&id) else { return self.withdraw_work(&id) };
+        self.write(acp_out::error_answer(&id, AcpError::REQUEST_CANCELLED, "The request was taken back."));
+        Some(ask.session_id)
+    }
+
+    /// Tells that an ask waits no more.
+    pub(super) fn tell_withdrawn(&mut self, session_id: &str, params: &Payload) {
+        let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json));
+        if let Some(id) = id {
+            let engine_request_id = ask_id(self.generation, &id);
+            self.report(EngineReport::AskWithdrawn { session_id: session_id.to_owned(), engine_request_id });
+        }
+    }
+
+    /// Nobody can be asked: there is no session to ask in.
+    pub(super) fn nobody_to_ask(&mut self, id: &RpcId, method: &str) {
+        self.write(cancelled(id, &Kind::of(method)));
+    }
+}
+
+/// The answer where nobody decided.
+fn cancelled(id: &RpcId, kind: &Kind) -> String {
+    let result = match kind {
+        Kind::Permission => acp_out::permission(PermissionOutcome::Cancelled),
+        Kind::Elicitation => acp_out::elicitation(ElicitationAnswer::Cancel),
+        Kind::Work(_) => {
+            let text = "Nobody allowed this before the turn ended, was stopped or the time for it was over, so it was not done.";
+            return acp_out::error_answer(id, AcpError::REQUEST_CANCELLED, text);
+        }
+    };
+    acp_out::answer(id, &result)
+}

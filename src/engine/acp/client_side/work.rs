@@ -1,0 +1,177 @@
+//! What one agent process has asked its client to do: each request in a task of its own, so that none waits for another.
+//!
+//! Owns these tasks and the terminals of the process; dropped, both end. Never decides whether something may be done.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::files::{ClientFiles, WriteBase};
+use super::words::{CreateTerminal, TerminalExit};
+use super::{Terminals, place};
+use crate::app::ports::EngineReport;
+use crate::domain::wire::acp_out;
+use crate::protocol::WireError;
+
+/// One thing to do.
+#[derive(Debug)]
+pub(in crate::engine::acp) enum Job {
+    /// Read some lines of a file.
+    Read { path: PathBuf, line: Option<u64>, limit: Option<u64> },
+    /// Look what a write would replace.
+    Base { path: PathBuf },
+    /// Write over that.
+    Write { base: WriteBase, text: String },
+    /// Look where a command would run.
+    Place { wanted: Option<PathBuf> },
+    /// Start a command.
+    Create(CreateTerminal),
+    /// Show a terminal.
+    Output(String),
+    /// Wait for the end of its command.
+    Wait(String),
+    /// Bring that about.
+    Kill(String),
+    /// Let a terminal go.
+    Release(String),
+}
+
+/// A job of a session.
+#[derive(Debug)]
+pub(in crate::engine::acp) struct Order {
+    /// Ours; no two of an agent have the same.
+    pub(in crate::engine::acp) number: u64,
+    pub(in crate::engine::acp) session_id: String,
+    /// Where commands may run, the usual place first.
+    pub(in crate::engine::acp) folders: Vec<PathBuf>,
+    pub(in crate::engine::acp) job: Job,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(in crate::engine::acp) enum Came {
+    /// The result for the agent.
+    Answer(Value),
+    /// What a write would replace.
+    Base(WriteBase),
+    /// Where a command would run.
+    Place(PathBuf),
+}
+
+/// A job that is done.
+#[derive(Debug)]
+pub(in crate::engine::acp) struct Finished {
+    pub(in crate::engine::acp) number: u64,
+    pub(in crate::engine::acp) outcome: Result<Came, WireError>,
+}
+
+struct Ended {
+    number: u64,
+    session_id: String,
+    /// The terminal that was made.
+    made: Option<String>,
+    outcome: Result<Came, WireError>,
+}
+
+/// The jobs and the terminals of one process.
+pub(in crate::engine::acp) struct Workshop {
+    files: ClientFiles,
+    terminals: Arc<Terminals>,
+    jobs: JoinSet<Ended>,
+    under_way: HashMap<u64, AbortHandle>,
+}
+
+impl Workshop {
+    /// Nothing to do yet. `guard` is the executable of `breadboard-ls`.
+    pub(in crate::engine::acp) fn new(reports: mpsc::Sender<EngineReport>, guard: PathBuf) -> Self {
+        Self {
+            files: ClientFiles::new(reports),
+            terminals: Arc::new(Terminals::new(guard)),
+            jobs: JoinSet::new(),
+            under_way: HashMap::new(),
+        }
+    }
+
+    /// Begins a job. How many there are, the caller bounds.
+    pub(in crate::engine::acp) fn begin(&mut self, order: Order) {
+        let number = order.number;
+        let job = run(order, self.files.clone(), Arc::clone(&self.terminals));
+        self.under_way.insert(number, self.jobs.spawn(job));
+    }
+
+    /// Nobody waits for this one any more.
+    pub(in crate::engine::acp) fn give_up(&mut self, number: u64) {
+        if let Some(job) = self.under_way.remove(&number) {
+            job.abort();
+        }
+    }
+
+    /// Kills what runs in the terminals of a session.
+    pub(in crate::engine::acp) fn end_session(&self, session_id: &str) {
+        self.terminals.end_session(session_id);
+    }
+
+    /// The next job that is done; waits for ever where there is none. May be dropped while it waits.
+    pub(in crate::engine::acp) async fn next(&mut self) -> Finished {
+        loop {
+            match self.jobs.join_next().await {
+                Some(Ok(Ended { number, session_id, made, outcome })) => {
+                    if self.under_way.remove(&number).is_some() {
+                        return Finished { number, outcome };
+                    }
+                    // It was given up as it became ready: nobody knows this terminal.
+                    if let Some(made) = made {
+                        // Its session may have ended, and the terminal with it.
+                        let _ = self.terminals.release(&session_id, &made);
+                    }
+                }
+                Some(Err(error)) => {
+                    // Given up, or broken: then the agent still waits.
+                    let broken = self.under_way.iter().find(|(_, job)| job.id() == error.id());
+                    if let Some(number) = broken.map(|(number, _)| *number) {
+                        self.under_way.remove(&number);
+                        return Finished { number, outcome: Err(WireError::internal()) };
+                    }
+                }
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
+
+async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> Ended {
+    let Order { number, session_id, folders, job } = order;
+    let session = session_id.as_str();
+    let mut made = None;
+    let outcome = match job {
+        Job::Read { path, line, limit } => files
+            .read(session, &path, line, limit)
+            .await
+            .map(|part| Came::Answer(acp_out::file_content(&part.content))),
+        Job::Base { path } => files.base(session, &path).await.map(Came::Base),
+        Job::Write { base, text } => {
+            files.write(session, base, text).await.map(|_| Came::Answer(acp_out::done()))
+        }
+        Job::Place { wanted } => place(wanted.as_deref(), &folders).map(Came::Place),
+        Job::Create(params) => terminals.create(session, &folders, params).await.map(|id| {
+            let answer = acp_out::terminal_created(&id);
+            made = Some(id);
+            Came::Answer(answer)
+        }),
+        Job::Output(id) => terminals.output(session, &id).map(|shown| {
+            let exit = shown.exit_status.as_ref().map(TerminalExit::parts);
+            Came::Answer(acp_out::terminal_output(&shown.output, shown.truncated, exit))
+        }),
+        Job::Wait(id) => terminals.wait_for_exit(session, &id).await.map(|exit| {
+            let (code, signal) = exit.parts();
+            Came::Answer(acp_out::terminal_exit(code, signal))
+        }),
+        Job::Kill(id) => terminals.kill(session, &id).await.map(|()| Came::Answer(acp_out::done())),
+        Job::Release(id) => terminals.release(session, &id).map(|()| Came::Answer(acp_out::done())),
+    };
+    Ended { number, session_id, made, outcome }
+}

@@ -1,0 +1,290 @@
+//! `bb/command` for a session of an agent: its mode, its options, its model, and the login.
+//!
+//! Owns the names and how each becomes a request. Never decides whether a command may be given: the loop judged trust.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::agent::{Agent, Phase, one_line};
+use super::asked::Asked;
+use super::info::model_option;
+use crate::app::inbox::Reply;
+use crate::domain::payload::Payload;
+use crate::domain::wire::acp::AcpError;
+use crate::domain::wire::acp_out::{self, ConfigValue};
+use crate::domain::wire::acp_results::read;
+use crate::protocol::request::{CommandResult, ModelEntry, ModelsResult};
+use crate::protocol::{ErrorCode, WireError};
+
+/// How long a change may take.
+const CHANGE: Duration = Duration::from_secs(60);
+
+/// How long a login may take: the user may be in a browser.
+const LOGIN: Duration = Duration::from_secs(600);
+
+/// Commands of one session that wait until it is open. A person sends a few; one more is refused.
+const WAITING: usize = 32;
+
+/// One command, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Command {
+    /// `set_mode { modeId }`.
+    Mode(String),
+    /// `set_config_option { configId, value }`.
+    Option(String, ConfigValue),
+    /// `set_model { model }`: the option of the category `model`.
+    Model(String),
+    /// `authenticate { methodId }`.
+    Authenticate(String),
+    /// `logout`.
+    Logout,
+}
+
+impl Command {
+    /// Reads a command by its name.
+    ///
+    /// # Errors
+    /// There is no such command, or its arguments do not fit.
+    pub(super) fn read(name: &str, args: &Map<String, Value>) -> Result<Self, WireError> {
+        let text = |field: &str| {
+            let value = args.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+            value.map(str::to_owned).ok_or_else(|| {
+                WireError::new(
+                    ErrorCode::InvalidParams,
+                    format!("The command `{name}` needs the text `{field}` in its `args`."),
+                )
+            })
+        };
+        match name.trim() {
+            "set_mode" => Ok(Self::Mode(text("modeId")?)),
+            "set_config_option" => {
+                let value = match args.get("value") {
+                    Some(Value::Bool(switch)) => ConfigValue::Switch(*switch),
+                    _ => ConfigValue::Choice(text("value")?),
+                };
+                Ok(Self::Option(text("configId")?, value))
+            }
+            "set_model" => Ok(Self::Model(text("model")?)),
+            "authenticate" => Ok(Self::Authenticate(text("methodId")?)),
+            "logout" => Ok(Self::Logout),
+            _ => Err(WireError::new(
+                ErrorCode::Unsupported,
+                "An agent has no such command; there are `set_mode`, `set_config_option`, `set_model`, \
+                 `authenticate` and `logout`.",
+            )),
+        }
+    }
+
+    /// Whether it is for the agent and not for one session.
+    fn is_for_the_agent(&self) -> bool {
+        matches!(self, Self::Authenticate(_) | Self::Logout)
+    }
+}
+
+impl Agent {
+    /// A command of the user.
+    pub(super) fn command(&mut self, session_id: &str, name: &str, args: &Map<String, Value>, reply: Reply) {
+        let command = match Command::read(name, args) {
+            Ok(command) => command,
+            Err(error) => return reply.refuse(error),
+        };
+        if self.is_open(session_id) || (self.phase == Phase::Ready && command.is_for_the_agent()) {
+            return self.send_command(session_id, command, reply);
+        }
+        let Some(session) = self.sessions.get_mut(session_id) else {
+            return reply.refuse(WireError::new(
+                ErrorCode::Conflict,
+                "This session is not open at its agent; send it a prompt first.",
+            ));
+        };
+        if session.commands.len() >= WAITING {
+            return reply.refuse(WireError::new(
+                ErrorCode::Overloaded,
+                "Too many commands wait for this session to open; wait for an answer and try again.",
+            ));
+        }
+        session.commands.push((command, reply));
+        self.want(session_id);
+    }
+
+    /// Sends it to the agent, which is ready; its session is open, where it is for one.
+    pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply) {
+        let session = self.sessions.get(session_id);
+        let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
+        let (method, params, time) = match &command {
+            Command::Mode(mode) => ("session/set_mode", acp_out::set_mode(&at_agent, mode), CHANGE),
+            Command::Option(option, value) => {
+                ("session/set_config_option", acp_out::set_config_option(&at_agent, option, value), CHANGE)
+            }
+            Command::Model(model) => {
+                let Some(option) = session.and_then(|session| model_option(&session.facts)) else {
+                    return reply.refuse(WireError::new(
+                        ErrorCode::Unsupported,
+                        format!(
+                            "The agent `{}` has no option for the model; choose it in the agent's own settings.",
+                            self.name()
+                        ),
+                    ));
+                };
+                let value = ConfigValue::Choice(model.clone());
+                (
+                    "session/set_config_option",
+                    acp_out::set_config_option(&at_agent, &option.id, &value),
+                    CHANGE,
+                )
+            }
+            Command::Authenticate(method) => ("authenticate", acp_out::authenticate(method), LOGIN),
+            Command::Logout => ("logout", json!({}), CHANGE),
+        };
+        let asked = Asked::Command { session_id: session_id.to_owned(), command, reply };
+        self.ask(method, &params, asked, Some(time));
+    }
+
+    /// The agent answered it.
+    pub(super) fn command_answered(
+        &mut self,
+        session_id: &str,
+        command: Command,
+        outcome: Result<Payload, AcpError>,
+        reply: Reply,
+    ) {
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => {
+                let refusal = self.refused(&error);
+                reply.refuse(refusal);
+                return self.end_if_idle();
+            }
+        };
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            match &command {
+                Command::Mode(mode) => session.facts.mode_set(mode),
+                Command::Option(..) | Command::Model(_) => session.facts.options_set(read(&result)),
+                Command::Authenticate(_) | Command::Logout => {}
+            }
+        }
+        let detail = Some(Value::Object(result.into())).filter(|detail| *detail != json!({}));
+        reply.answer(&CommandResult {
+            session_id: session_id.to_owned(),
+            status: "accepted".to_owned(),
+            detail,
+        });
+        self.end_if_idle();
+    }
+
+    /// The agent's refusal of something that the user asked for.
+    fn refused(&self, error: &AcpError) -> WireError {
+        let said = one_line(&error.message);
+        let name = self.name();
+        match error.code {
+            AcpError::AUTH_REQUIRED => self.login(error),
+            AcpError::METHOD_NOT_FOUND => WireError::new(
+                ErrorCode::Unsupported,
+                format!("The agent `{name}` cannot do this ({said}); do it in the agent's own settings."),
+            ),
+            AcpError::INVALID_PARAMS => WireError::new(
+                ErrorCode::InvalidParams,
+                format!(
+                    "The agent `{name}` does not take this ({said}); look into `bb/session/info` for what it has."
+                ),
+            ),
+            _ => WireError::new(
+                ErrorCode::EngineRejected,
+                format!("The agent `{name}` refused this ({said}); try again, or look into its log."),
+            ),
+        }
+    }
+
+    /// Before a prompt: the model that the loop named for it, where the agent has it and the user chose no other since.
+    pub(super) fn follow_model(&mut self, session_id: &str) {
+        let Some(model) = self.model.clone() else { return };
+        let Some(session) = self.sessions.get(session_id) else { return };
+        let chosen = session.model.as_ref() == Some(&model);
+        let offered = model_option(&session.facts).is_some_and(|option| option.offers(&model));
+        if !chosen && offered {
+            self.set_model_quietly(session_id, &model);
+        }
+    }
+
+    /// Sets a model that was asked for together with something else.
+    pub(super) fn set_model_quietly(&mut self, session_id: &str, model: &str) {
+        let name = self.line.name.clone();
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.model = Some(model.to_owned());
+        let option = model_option(&session.facts);
+        let (Some(option), Some(at_agent)) = (option, session.at_agent.clone()) else {
+            let text = format!("The agent `{name}` has no option for the model, so `{model}` was not set.");
+            return self.notice(session_id, "warning", text);
+        };
+        if option.current == model {
+            return;
+        }
+        if !option.offers(model) {
+            let text = format!(
+                "The agent `{name}` has no model `{model}`, so it goes on with `{}`.",
+                option.current
+            );
+            return self.notice(session_id, "warning", text);
+        }
+        let params =
+            acp_out::set_config_option(&at_agent, &option.id, &ConfigValue::Choice(model.to_owned()));
+        let asked = Asked::Model { session_id: session_id.to_owned(), model: model.to_owned() };
+        self.ask("session/set_config_option", &params, asked, Some(CHANGE));
+    }
+
+    /// The agent took that model, or did not.
+    pub(super) fn model_answered(
+        &mut self,
+        session_id: &str,
+        model: &str,
+        outcome: Result<Payload, AcpError>,
+    ) {
+        match outcome {
+            Ok(result) => {
+                if let Some(session) = self.sessions.get_mut(session_id) {
+                    session.facts.options_set(read(&result));
+                }
+            }
+            Err(error) => {
+                let said = one_line(&error.message);
+                let text = format!("The agent `{}` did not take the model `{model}` ({said}).", self.name());
+                self.notice(session_id, "warning", text);
+            }
+        }
+        self.end_if_idle();
+    }
+
+    /// The models of the session that was used last.
+    pub(super) fn models(&self) -> Result<ModelsResult, WireError> {
+        let session = self.latest.as_ref().and_then(|id| self.sessions.get(id));
+        let option = session.and_then(|session| model_option(&session.facts));
+        let models = option.map(|option| ModelsResult {
+            current: Some(option.current).filter(|current| !current.is_empty()),
+            models: option.models,
+        });
+        models.ok_or_else(|| {
+            WireError::new(
+                ErrorCode::Unsupported,
+                format!(
+                    "The agent `{}` names no models; create a session with it first, or choose in its own settings.",
+                    self.name()
+                ),
+            )
+        })
+    }
+}
+
+/// The option of a session that chooses the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ModelOption {
+    pub(super) id: String,
+    pub(super) current: String,
+    pub(super) models: Vec<ModelEntry>,
+}
+
+impl ModelOption {
+    fn offers(&self, model: &str) -> bool {
+        self.models.iter().any(|entry| entry.id == model)
+    }
+}

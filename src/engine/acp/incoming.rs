@@ -1,0 +1,227 @@
+//! What an agent says: each line to the one that it is for, and as an event to the session that it is about.
+//!
+//! Owns the routing of lines. Every line becomes an event, but for answers to our own requests other than `session/prompt`
+//! and for the replay of what the journal has. Never changes a payload.
+
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::asked::Asked;
+use super::asks::{ELICITATION, Kind, PERMISSION};
+use super::framing::Line;
+use super::sessions::State;
+use super::unplaced::Piece;
+use super::wanted::Method;
+use crate::app::ports::EngineReport;
+use crate::domain::event::EngineEvent;
+use crate::domain::payload::Payload;
+use crate::domain::wire::acp::{
+    AcpError, AcpLine, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event, update_event,
+};
+use crate::domain::wire::acp_out;
+
+impl Agent {
+    /// One line.
+    pub(super) fn heard(&mut self, line: Line) {
+        let bytes = match line {
+            Line::Whole(bytes) | Line::Half(bytes) => bytes,
+            Line::Oversized { head, bytes } => {
+                let mut event = unreadable_event(&String::from_utf8_lossy(&head));
+                event.payload.insert("bytes".to_owned(), Value::from(bytes));
+                event.payload.insert("truncated".to_owned(), Value::from(true));
+                return self.tell_all(event);
+            }
+        };
+        let read = read_line(&bytes);
+        match read.line {
+            AcpLine::Request { id, method, params } => self.requested(id, &method, params, read.repaired),
+            AcpLine::Notification { method, params } => self.notified(&method, params, read.repaired),
+            AcpLine::Answer { id, outcome } => match id.as_number().and_then(|id| self.asked.take(id)) {
+                Some(Asked::Prompt { session_id, turn }) => {
+                    self.prompt_answered(&session_id, turn, &outcome, read.repaired);
+                }
+                Some(asked) => self.settle(asked, outcome),
+                // An id that we never gave, or one that was answered before.
+                None => self.tell_all(unreadable_event(&String::from_utf8_lossy(&bytes))),
+            },
+            AcpLine::Unreadable { raw } => self.tell_all(unreadable_event(&raw)),
+        }
+    }
+
+    /// An answer to a request of ours.
+    pub(super) fn settle(&mut self, asked: Asked, outcome: Result<Payload, AcpError>) {
+        match asked {
+            Asked::Initialize => self.initialized(outcome),
+            Asked::Open { session_id, how } => self.opened(&session_id, how, outcome),
+            Asked::Prompt { session_id, turn } => self.prompt_answered(&session_id, turn, &outcome, false),
+            Asked::Close { .. } => self.end_if_idle(),
+            Asked::Delete { session_id, reply } => self.deleted(&session_id, outcome, reply),
+            Asked::List { so_far, give } => self.listed(so_far, outcome, give),
+            Asked::Command { session_id, command, reply } => {
+                self.command_answered(&session_id, command, outcome, reply);
+            }
+            Asked::Model { session_id, model } => self.model_answered(&session_id, &model, outcome),
+        }
+    }
+
+    fn notified(&mut self, method: &str, params: Payload, repaired: bool) {
+        if method == UPDATE
+            && let Some((at_agent, mut event)) = update_event(&params)
+        {
+            event.repaired = repaired;
+            return self.place(Some(at_agent), Piece::Event(event));
+        }
+        let withdrawn = (method == "$/cancel_request").then(|| self.withdrawn(&params)).flatten();
+        let mut event = method_event(method, params.clone());
+        event.repaired = repaired;
+        if let Some(session_id) = withdrawn {
+            self.said(&session_id, event);
+            return self.tell_withdrawn(&session_id, &params);
+        }
+        self.place(session_of(&params), Piece::Event(event));
+    }
+
+    fn requested(&mut self, id: RpcId, method: &str, params: Payload, repaired: bool) {
+        let at_agent = session_of(&params).or_else(|| self.session_of_request(&params));
+        if method == PERMISSION || method == ELICITATION {
+            if at_agent.is_none() {
+                self.nobody_to_ask(&id, method);
+                return self.tell_all(method_event(method, params));
+            }
+            return self.place(at_agent, Piece::Ask { id, method: method.to_owned(), params, repaired });
+        }
+        if let Some(wanted) = Method::named(method).filter(|wanted| self.serves(*wanted)) {
+            return self.wants(at_agent.as_deref(), id, (method, wanted), params, repaired);
+        }
+        let text = format!("breadboard-ls does not serve `{}` here.", super::agent::one_line(method));
+        self.write(acp_out::error_answer(&id, AcpError::METHOD_NOT_FOUND, &text));
+        let mut event = method_event(method, params);
+        event.repaired = repaired;
+        self.place(at_agent, Piece::Event(event));
+    }
+
+    /// The agent's id of the session in which a request of ours is under way that this one is about.
+    fn session_of_request(&self, params: &Payload) -> Option<String> {
+        let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json))?;
+        let session_id = self.asked.session_of(id.as_number()?)?;
+        self.sessions.get(session_id)?.at_agent.clone()
+    }
+
+    /// To the session with this id of the agent's, or to wait for it.
+    fn place(&mut self, at_agent: Option<String>, piece: Piece) {
+        let session_id = at_agent.as_ref().and_then(|id| self.by_agent.get(id)).cloned();
+        match (session_id, piece) {
+            (Some(session_id), piece) => self.deliver(&session_id, piece),
+            // It is about no session: whoever works hears of it.
+            (None, Piece::Event(event)) if at_agent.is_none() => self.tell_all(event),
+            (None, piece) => self.hold(at_agent, piece),
+        }
+    }
+
+    /// An event to the session with this id of the agent's.
+    pub(super) fn place_event(&mut self, at_agent: Option<&str>, event: EngineEvent) {
+        self.place(at_agent.map(str::to_owned), Piece::Event(event));
+    }
+
+    fn hold(&mut self, at_agent: Option<String>, piece: Piece) {
+        let named_soon = self.sessions.values().any(|session| session.state == State::Opening);
+        match piece {
+            // No session comes that it could be about, and the agent would wait for ever.
+            Piece::Ask { id, method, params, repaired } if !named_soon => {
+                self.nobody_to_ask(&id, &method);
+                let mut event = method_event(&method, params);
+                event.repaired = repaired;
+                self.tell_all(event);
+            }
+            piece => {
+                let refused = self.unplaced.hold(at_agent, piece);
+                if let Err(Piece::Ask { id, method, .. }) = refused {
+                    self.nobody_to_ask(&id, &method);
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, session_id: &str, piece: Piece) {
+        self.heard_of(session_id);
+        match piece {
+            Piece::Event(event) => {
+                let Some(session) = self.sessions.get_mut(session_id) else { return };
+                session.facts.hear(&event.kind, &event.payload);
+                if let Some(replayed) = session.replay.as_mut()
+                    && is_history(&event.kind)
+                {
+                    *replayed += 1;
+                    return;
+                }
+                self.said(session_id, event);
+            }
+            Piece::Ask { id, method, params, repaired } if self.sessions.contains_key(session_id) => {
+                self.asks_user(session_id, id, &method, params, repaired, Kind::of(&method));
+            }
+            // The session was deleted here.
+            Piece::Ask { id, method, .. } => self.nobody_to_ask(&id, &method),
+        }
+    }
+
+    /// What was told of a session before it was named; `None`: of no session.
+    pub(super) fn place_waiting(&mut self, session_id: &str, at_agent: Option<&str>) {
+        let waiting = self.unplaced.take(at_agent);
+        for piece in waiting.pieces {
+            self.deliver(session_id, piece);
+        }
+        if waiting.lost > 0 {
+            let text = format!(
+                "The agent `{}` told so much before it named this session that {} messages were not kept.",
+                self.name(),
+                waiting.lost
+            );
+            self.notice(session_id, "warning", text);
+        }
+    }
+
+    /// To every session that works or, where none does, that is open; without any it waits for the first.
+    fn tell_all(&mut self, event: EngineEvent) {
+        let some = |works: bool| -> Vec<String> {
+            let fits = |session: &super::sessions::Session| {
+                session.state == State::Open
+                    && (!works || session.turn.as_ref().is_some_and(|turn| turn.sent))
+            };
+            self.sessions.iter().filter(|(_, session)| fits(session)).map(|(id, _)| id.clone()).collect()
+        };
+        let mut to = some(true);
+        if to.is_empty() {
+            to = some(false);
+        }
+        if to.is_empty() {
+            return self.hold(None, Piece::Event(event));
+        }
+        for session_id in to {
+            self.heard_of(&session_id);
+            self.said(&session_id, event.clone());
+        }
+    }
+
+    /// An event of a session, in the turn that runs there.
+    pub(super) fn said(&mut self, session_id: &str, mut event: EngineEvent) {
+        let turn = self.sessions.get(session_id).and_then(|session| session.turn.as_ref());
+        event.turn = turn.filter(|turn| turn.sent).map(|turn| turn.number);
+        self.said_as_is(session_id, event);
+    }
+
+    pub(super) fn said_as_is(&mut self, session_id: &str, event: EngineEvent) {
+        self.report(EngineReport::Said { session_id: session_id.to_owned(), event, cursor: None });
+    }
+}
+
+/// Whether an update tells of what was said and done, and not of how the session stands.
+fn is_history(kind: &str) -> bool {
+    !matches!(
+        kind,
+        "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "session_info_update"
+            | "usage_update"
+    ) && !kind.contains('/')
+}

@@ -1,0 +1,382 @@
+//! Agent processes that speak the Agent Client Protocol on stdio: any number of them, by name, behind one port.
+//!
+//! Owns the way from a call to the task of the agent that it is for; an agent's task is made when it is first used, and its
+//! process when a session or a prompt needs it. Dropped, every process ends. Never decides whether something may run: the
+//! loop judged trust before it called, and asks go to the user; that an untrusted workspace starts none is looked at twice.
+
+mod agent;
+pub mod agents;
+mod asked;
+mod asks;
+pub mod client_side;
+mod commands;
+pub mod framing;
+mod incoming;
+mod info;
+pub mod presets;
+pub mod process;
+mod routes;
+mod sessions;
+mod task;
+mod turn;
+mod unplaced;
+mod wanted;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use self::agent::Agent;
+use self::agents::Agents;
+use self::process::Secrets;
+use self::routes::Routes;
+use self::task::{Place, Told};
+use crate::app::inbox::Reply;
+use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, ListedSessions, Reach};
+use crate::protocol::agent::SessionInfoResult;
+use crate::protocol::settings::{EngineKind, Settings};
+use crate::protocol::{ErrorCode, WireError};
+
+/// Calls that wait for one agent's task. It takes them at once whatever the agent does, so thousands waiting mean that the
+/// machine stands still; one more is refused.
+const CALLS: usize = 4_096;
+
+/// How long the agents may take together to list their sessions.
+const LIST: Duration = Duration::from_secs(15);
+
+/// What the agents of a server need beside the settings.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Directory for what they write on stderr; without, only their last words are kept.
+    pub logs: Option<PathBuf>,
+    /// Secrets that never stand in there; those that are set later are added.
+    pub hide: Secrets,
+    /// The executable of `breadboard-ls`, which guards them.
+    pub guard: PathBuf,
+    /// How long they may take for what.
+    pub patience: Patience,
+}
+
+/// How long an agent may take for what a user waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// To say hello; a package runner may have to unpack it first.
+    pub start: Duration,
+    /// To open a session; some start servers of tools first.
+    pub open: Duration,
+    /// To end a turn that was stopped.
+    pub stop: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(60), open: Duration::from_secs(120), stop: Duration::from_secs(30) }
+    }
+}
+
+/// The agents of one server.
+pub struct AcpEngine {
+    reports: mpsc::Sender<EngineReport>,
+    runtime: Handle,
+    agents: Agents,
+    setup: Setup,
+    routes: Routes,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    trusted: bool,
+    folder: Option<PathBuf>,
+    model: Heard,
+    tasks: BTreeMap<String, mpsc::Sender<Told>>,
+    /// The agent that was used last.
+    latest: Option<String>,
+}
+
+/// The model that the loop names. The setting that it names first is for the embedded engine.
+#[derive(Default)]
+struct Heard {
+    first: Option<Option<String>>,
+    chosen: Option<String>,
+}
+
+impl Heard {
+    fn hear(&mut self, model: Option<String>) {
+        match &self.first {
+            None => self.first = Some(model),
+            Some(first) => self.chosen = model.filter(|model| Some(model) != first.as_ref()),
+        }
+    }
+}
+
+impl AcpEngine {
+    /// Agents as the settings name them; nothing is started.
+    pub fn new(
+        reports: mpsc::Sender<EngineReport>,
+        runtime: Handle,
+        settings: &Settings,
+        setup: Setup,
+    ) -> Self {
+        let agents = Agents::read(settings);
+        if settings.engine.kind == EngineKind::Acp {
+            // An agent is started for its first session; until then there is nothing to wait for.
+            let reach = match agents.named(None) {
+                Ok(_) => Reach::Connected { capabilities: capabilities() },
+                Err(error) => Reach::Failed { retry: 0, error },
+            };
+            let reports = reports.clone();
+            runtime.spawn(async move {
+                // The loop may be gone.
+                let _ = reports.send(EngineReport::Reach(reach)).await;
+            });
+        }
+        Self { reports, runtime, agents, setup, routes: Routes::default(), state: Arc::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task of an agent, made now where there is none.
+    fn task(&self, name: Option<&str>) -> Result<(String, mpsc::Sender<Told>), WireError> {
+        let line = self.agents.named(name)?;
+        let mut state = self.state();
+        state.latest = Some(line.name.clone());
+        if let Some(task) = state.tasks.get(&line.name) {
+            return Ok((line.name.clone(), task.clone()));
+        }
+        let (sender, calls) = mpsc::channel(CALLS);
+        let now = Instant::now();
+        let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
+        agent.set_trust(state.trusted);
+        agent.set_folder(state.folder.clone());
+        agent.model = state.model.chosen.clone();
+        let place = Place { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
+        self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
+        state.tasks.insert(line.name.clone(), sender.clone());
+        Ok((line.name.clone(), sender))
+    }
+
+    /// Hands a call to the agent with this name.
+    fn give(&self, name: Option<&str>, call: EngineCall) {
+        match self.task(name) {
+            Ok((_, task)) => match task.try_send(Told::Call(call)) {
+                Ok(()) => {}
+                Err(TrySendError::Full(Told::Call(call)) | TrySendError::Closed(Told::Call(call))) => {
+                    self.refuse(call, overloaded());
+                }
+                Err(_) => {}
+            },
+            Err(error) => self.refuse(call, error),
+        }
+    }
+
+    /// Hands a call to the agent of a session.
+    fn give_of(&self, session_id: &str, call: EngineCall) {
+        match self.routes.get(session_id) {
+            Some(name) => self.give(Some(&name), call),
+            None => match call {
+                // Nobody used it in this process, so there is nothing to tell.
+                EngineCall::SessionInfo { reply, .. } => reply.answer(&SessionInfoResult::default()),
+                call => self.refuse(call, not_known()),
+            },
+        }
+    }
+
+    /// A refused call is answered; a turn that does not begin ends.
+    fn refuse(&self, call: EngineCall, error: WireError) {
+        let report = match call {
+            EngineCall::StartTurn { session_id, turn, .. } => {
+                EngineReport::TurnEnded { session_id, turn, failure: Some(error.message), cancelled: false }
+            }
+            EngineCall::MakeSession { wish, reply, .. } => {
+                EngineReport::SessionMade { wish, outcome: Err(error), reply }
+            }
+            // An agent that is not known has nothing to delete.
+            EngineCall::DeleteSession { session_id, reply, .. } if error.code != ErrorCode::Overloaded => {
+                EngineReport::SessionDeleted { session_id, outcome: Ok(()), reply }
+            }
+            call => return call.refuse(error),
+        };
+        let reports = self.reports.clone();
+        self.runtime.spawn(async move {
+            // The loop may be gone.
+            let _ = reports.send(report).await;
+        });
+    }
+
+    /// Tells every agent something small.
+    fn tell_all(&self, told: impl Fn() -> Told) {
+        for (name, task) in &self.state().tasks {
+            if task.try_send(told()).is_err() {
+                tracing::warn!(agent = name, "an agent's task takes nothing any more");
+            }
+        }
+    }
+
+    fn settings_changed(&self) {
+        let (trusted, folder) = {
+            let state = self.state();
+            (state.trusted, state.folder.clone())
+        };
+        self.tell_all(|| Told::Settings { trusted, folder: folder.clone() });
+    }
+
+    /// Asks the agents that run; none is started to be asked.
+    fn list(&self, reply: Option<Reply>) {
+        let asked: Vec<_> = self
+            .state()
+            .tasks
+            .values()
+            .filter_map(|task| {
+                let (give, listed) = oneshot::channel();
+                task.try_send(Told::List(give)).ok().map(|()| listed)
+            })
+            .collect();
+        let reports = self.reports.clone();
+        self.runtime.spawn(async move {
+            let mut sessions = Vec::new();
+            let until = Instant::now() + LIST;
+            for listed in asked {
+                if let Ok(Ok(listed)) = tokio::time::timeout_at(until, listed).await {
+                    sessions.extend(listed);
+                }
+            }
+            let outcome = Ok(ListedSessions { sessions, whole: false });
+            // The loop may be gone.
+            let _ = reports.send(EngineReport::SessionsListed { outcome, reply }).await;
+        });
+    }
+
+    fn restart(&self, agent: Option<String>, reply: Reply) {
+        let name = agent.or_else(|| {
+            let state = self.state();
+            let only = state.tasks.keys().next().filter(|_| state.tasks.len() == 1);
+            self.agents.chosen().map(str::to_owned).or_else(|| only.cloned())
+        });
+        let Some(name) = name else {
+            return reply.refuse(WireError::new(
+                ErrorCode::InvalidParams,
+                "It is not clear which agent is meant; name one in `agent`.",
+            ));
+        };
+        self.give(Some(&name), EngineCall::RestartAgent { agent: Some(name.clone()), reply });
+    }
+
+    fn models(&self, reply: Reply) {
+        let task = {
+            let state = self.state();
+            state.latest.as_ref().and_then(|name| state.tasks.get(name)).cloned()
+        };
+        match task {
+            Some(task) => {
+                // Dropped, the reply answers by itself.
+                let _ = task.try_send(Told::Models(reply));
+            }
+            None => reply.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "An agent names its models once it has a session; create one first.",
+            )),
+        }
+    }
+}
+
+impl Engine for AcpEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Acp
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        capabilities()
+    }
+
+    fn ways(&self) -> EngineWays {
+        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    }
+
+    fn call(&self, call: EngineCall) {
+        match call {
+            EngineCall::SetFolders(folders) => {
+                self.state().folder = folders.into_iter().find_map(|folder| folder.path);
+                self.settings_changed();
+            }
+            EngineCall::SetTrust { trusted } => {
+                self.state().trusted = trusted;
+                self.settings_changed();
+            }
+            EngineCall::SetModel(setting) => {
+                let model = {
+                    let mut state = self.state();
+                    state.model.hear(setting.map(|setting| setting.name));
+                    state.model.chosen.clone()
+                };
+                self.tell_all(|| Told::Model(model.clone()));
+            }
+            // Agents have their own logins; these only must not stand in their logs.
+            EngineCall::SetToken { token, .. } => {
+                if let Some(token) = token {
+                    self.setup.hide.add(&token.0);
+                }
+            }
+            EngineCall::Attach { .. } => {}
+            EngineCall::MakeSession { session_id, wish, reply } => {
+                let name = wish.agent.clone();
+                match self.agents.named(name.as_deref()) {
+                    Ok(line) => self.routes.set(&session_id, &line.name),
+                    Err(error) => return self.refuse(EngineCall::MakeSession { session_id, wish, reply }, error),
+                }
+                self.give(name.as_deref(), EngineCall::MakeSession { session_id, wish, reply });
+            }
+            EngineCall::Remember(session) => {
+                self.routes.set(&session.session_id, &session.agent);
+                let name = session.agent.clone();
+                self.give(Some(&name), EngineCall::Remember(session));
+            }
+            EngineCall::ListSessions { reply } => self.list(reply),
+            EngineCall::RestartAgent { agent, reply } => self.restart(agent, reply),
+            EngineCall::ListModels { reply } => self.models(reply),
+            EngineCall::Decide { .. }
+            | EngineCall::ListFiles { .. }
+            | EngineCall::ReadFile { .. }
+            | EngineCall::Download { .. }
+            | EngineCall::Rebuild { .. } => call.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
+            )),
+            EngineCall::StartTurn { ref session_id, .. }
+            | EngineCall::Stop { ref session_id }
+            | EngineCall::Answer { ref session_id, .. }
+            | EngineCall::CloseSession { ref session_id }
+            | EngineCall::SessionInfo { ref session_id, .. }
+            | EngineCall::Forget { ref session_id }
+            | EngineCall::DeleteSession { ref session_id, .. }
+            | EngineCall::Command { ref session_id, .. } => {
+                let session_id = session_id.clone();
+                self.give_of(&session_id, call);
+            }
+        }
+    }
+}
+
+/// What every agent can do.
+fn capabilities() -> Vec<String> {
+    ["chat", "permissions", "sessions", "commands"].map(str::to_owned).to_vec()
+}
+
+fn overloaded() -> WireError {
+    WireError::new(
+        ErrorCode::Overloaded,
+        "The agent's part of breadboard-ls is busy and took no more; wait for an answer and try again.",
+    )
+}
+
+fn not_known() -> WireError {
+    WireError::new(ErrorCode::Conflict, "This session is not open at its agent; send it a prompt first.")
+}

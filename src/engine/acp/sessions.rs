@@ -1,0 +1,566 @@
+//! Sessions of one agent: made, opened again at a new process, listed, closed and deleted there.
+//!
+//! Owns how a session stands at the agent, and what is said to be lost when it is opened again. The turns of a session:
+//! `turn`; what the agent tells of it: `incoming`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::agent::{Agent, Phase, one_line};
+use super::asked::Asked;
+use super::commands::Command;
+use super::turn::Turn;
+use crate::app::inbox::Reply;
+use crate::app::ports::{AgentSession, EngineReport, EngineSession, SessionWish};
+use crate::domain::payload::Payload;
+use crate::domain::session::AgentState;
+use crate::domain::wire::acp::{AcpError, log_event};
+use crate::domain::wire::acp_out;
+use crate::domain::wire::acp_results::{ListResult, SessionResult, read};
+use crate::protocol::{ErrorCode, WireError};
+
+/// How long it may take to close or delete one, or to list them.
+const SHORT: Duration = Duration::from_secs(10);
+
+/// Sessions in one list of an agent; those of years fit.
+const LISTED: usize = 2_000;
+
+/// Begins the agent's id of a session that it has not made yet, because it wants a login first.
+const UNOPENED: &str = "unopened:";
+
+/// How a session stands at the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// The process does not have it.
+    Closed,
+    /// It was asked for.
+    Opening,
+    /// The process has it.
+    Open,
+}
+
+/// How a session is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum How {
+    /// `session/new`; with what is lost, where there was one before.
+    Make {
+        /// As the end of a sentence.
+        lost: Option<String>,
+    },
+    /// `session/resume`.
+    Resume,
+    /// `session/load`. The replay is told where the journal has nothing of it.
+    Load {
+        /// Whether.
+        tell: bool,
+    },
+}
+
+/// One session.
+pub(super) struct Session {
+    pub(super) workspace: Option<PathBuf>,
+    /// The agent's id.
+    pub(super) at_agent: Option<String>,
+    pub(super) state: State,
+    /// To be opened once the process is ready.
+    pub(super) wanted: bool,
+    /// Wanted while the process before was ending.
+    pub(super) for_the_next: bool,
+    /// It was open at the process that ended last.
+    pub(super) fell: bool,
+    pub(super) turn: Option<Turn>,
+    /// The agent ended in the middle of an answer.
+    pub(super) half: bool,
+    /// Who made it and waits.
+    pub(super) making: Option<(SessionWish, Reply)>,
+    /// Commands that wait until it is open.
+    pub(super) commands: Vec<(Command, Reply)>,
+    /// Its tab was closed.
+    pub(super) unwanted: bool,
+    /// Whether the updates that come are a replay of what the journal has, and how many came.
+    pub(super) replay: Option<u64>,
+    /// The agent wants a login before it opens it, and its process shall hear of it.
+    pub(super) login: bool,
+    /// The model that was last set as the loop named it.
+    pub(super) model: Option<String>,
+    pub(super) facts: AgentState,
+}
+
+impl Session {
+    pub(super) fn new(workspace: Option<PathBuf>, at_agent: Option<String>) -> Self {
+        Self {
+            workspace,
+            at_agent,
+            state: State::Closed,
+            wanted: false,
+            for_the_next: false,
+            fell: false,
+            turn: None,
+            half: false,
+            making: None,
+            commands: Vec::new(),
+            unwanted: false,
+            replay: None,
+            login: false,
+            model: None,
+            facts: AgentState::default(),
+        }
+    }
+
+    /// Whether the process is needed because of it.
+    pub(super) fn uses_the_process(&self) -> bool {
+        self.turn.is_some()
+            || !self.commands.is_empty()
+            || (!self.unwanted && (self.wanted || self.login || self.was_there()))
+    }
+
+    /// Whether the process has it, or was asked to.
+    pub(super) fn was_there(&self) -> bool {
+        self.state != State::Closed
+    }
+
+    /// The process is gone. Gives who waits for it to be made.
+    pub(super) fn left(&mut self, error: &WireError, again: bool) -> Option<(SessionWish, Reply)> {
+        self.state = State::Closed;
+        self.replay = None;
+        self.login = false;
+        self.model = None;
+        if self.for_the_next {
+            self.for_the_next = false;
+            return None;
+        }
+        self.wanted = again;
+        self.half |= self.turn.take().is_some_and(|turn| turn.sent);
+        for (_, reply) in self.commands.drain(..) {
+            reply.refuse(error.clone());
+        }
+        self.making.take()
+    }
+}
+
+impl Agent {
+    /// Makes a session for somebody who waits.
+    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: Reply) {
+        wish.workspace = wish.workspace.take().or_else(|| self.folder().cloned());
+        let mut session = Session::new(wish.workspace.clone(), None);
+        session.making = Some((wish, reply));
+        self.sessions.insert(session_id.clone(), session);
+        self.latest = Some(session_id.clone());
+        self.want(&session_id);
+    }
+
+    /// What the loop remembers of a session.
+    pub(super) fn remember(&mut self, known: AgentSession) {
+        let session = self.sessions.entry(known.session_id).or_insert_with(|| Session::new(None, None));
+        session.unwanted = false;
+        session.workspace = session.workspace.take().or(known.workspace);
+        if session.at_agent.is_none() && !known.at_agent.starts_with(UNOPENED) {
+            session.at_agent = Some(known.at_agent);
+        }
+    }
+
+    /// Sees to it that the session will be open.
+    pub(super) fn want(&mut self, session_id: &str) {
+        let ending = matches!(self.phase, Phase::Ending(_));
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        if session.was_there() && !ending {
+            return;
+        }
+        session.wanted = true;
+        session.for_the_next = ending;
+        match self.ensure_process() {
+            Ok(()) if self.phase == Phase::Ready => self.open(session_id),
+            Ok(()) => {}
+            Err(error) => self.not_open(session_id, &error),
+        }
+    }
+
+    /// Opens it at the process, which is ready.
+    pub(super) fn open(&mut self, session_id: &str) {
+        let can = &self.hello.agent_capabilities;
+        let (load, resume) = (can.load_session, can.session_capabilities.resume);
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.wanted = false;
+        // The journal has nothing of a session that was not used here before: the replay is all that there is.
+        let first = session.turn.as_ref().is_some_and(|turn| turn.number == 1);
+        let how = match &session.at_agent {
+            None => How::Make { lost: None },
+            Some(_) if load && (first || !resume) => How::Load { tell: first },
+            Some(_) if resume => How::Resume,
+            Some(_) => How::Make {
+                lost: Some(format!(
+                    "the agent `{}` cannot open a session again, so it knows nothing of what was said before",
+                    self.line.name
+                )),
+            },
+        };
+        self.open_by(session_id, how);
+    }
+
+    fn open_by(&mut self, session_id: &str, how: How) {
+        let folder = self.folder().cloned();
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let Some(cwd) = session.workspace.clone().or(folder).filter(|cwd| cwd.is_absolute()) else {
+            let error = WireError::new(
+                ErrorCode::Unsupported,
+                "An agent works in a folder, and none is open; open one and try again.",
+            );
+            return self.not_open(session_id, &error);
+        };
+        let cwd = cwd.to_string_lossy();
+        let (method, params) = match (&how, &session.at_agent) {
+            (How::Load { .. }, Some(id)) => ("session/load", acp_out::open_session(id, &cwd)),
+            (How::Resume, Some(id)) => ("session/resume", acp_out::open_session(id, &cwd)),
+            (How::Load { .. } | How::Resume, None) | (How::Make { .. }, _) => {
+                ("session/new", acp_out::new_session(&cwd))
+            }
+        };
+        session.state = State::Opening;
+        session.replay = None;
+        if let (How::Load { .. } | How::Resume, Some(id)) = (&how, session.at_agent.clone()) {
+            session.replay = matches!(how, How::Load { tell: false }).then_some(0);
+            self.by_agent.insert(id, session_id.to_owned());
+        }
+        self.ask(
+            method,
+            &params,
+            Asked::Open { session_id: session_id.to_owned(), how },
+            Some(self.patience.open),
+        );
+    }
+
+    /// The agent answered to that.
+    pub(super) fn opened(&mut self, session_id: &str, how: How, outcome: Result<Payload, AcpError>) {
+        match outcome {
+            Ok(result) => self.opened_well(session_id, how, &read(&result)),
+            Err(error) => self.opened_badly(session_id, how, &error),
+        }
+    }
+
+    fn opened_well(&mut self, session_id: &str, how: How, result: &SessionResult) {
+        let made = matches!(how, How::Make { .. });
+        let Some(session) = self.sessions.get_mut(session_id) else {
+            // Forgotten meanwhile: the agent need not keep it.
+            return self.close_unknown(result.session_id.as_deref());
+        };
+        let named = result.session_id.clone().filter(|id| made && !id.is_empty());
+        let Some(at_agent) = named.or_else(|| session.at_agent.clone().filter(|_| !made)) else {
+            let error = WireError::new(
+                ErrorCode::EngineRejected,
+                format!(
+                    "The agent `{}` made a session without an id; try another release of it.",
+                    self.line.name
+                ),
+            );
+            return self.not_open(session_id, &error);
+        };
+        if made && self.is_open_as(&at_agent, session_id) {
+            let error = WireError::new(
+                ErrorCode::EngineRejected,
+                format!(
+                    "The agent `{}` gave two sessions one id; close the other tab or try another release of it.",
+                    self.line.name
+                ),
+            );
+            return self.not_open(session_id, &error);
+        }
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let again = session.making.is_none();
+        let half = std::mem::take(&mut session.half);
+        let replayed = session.replay.take();
+        session.at_agent = Some(at_agent.clone());
+        session.state = State::Open;
+        session.login = false;
+        session.facts.opened(result.clone());
+        let making = session.making.take();
+        let workspace = session.workspace.clone();
+        self.by_agent.insert(at_agent.clone(), session_id.to_owned());
+        if let Some(replayed) = replayed {
+            tracing::info!(session_id, replayed, "an agent told again what the journal has");
+        }
+        if let Some((wish, reply)) = making {
+            let made = EngineSession {
+                session_id: session_id.to_owned(),
+                status: "running".to_owned(),
+                workspace,
+                at_agent: Some((self.line.name.clone(), at_agent.clone())),
+                ..EngineSession::default()
+            };
+            let model = wish.model.clone();
+            self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
+            if let Some(model) = model {
+                self.set_model_quietly(session_id, &model);
+            }
+        } else if again {
+            let lost = match how {
+                How::Make { lost } => lost,
+                How::Resume | How::Load { .. } => half.then(|| {
+                    format!(
+                        "the agent `{}` ended in the middle of an answer and does not remember what it had said of it",
+                        self.line.name
+                    )
+                }),
+            };
+            let session_id = session_id.to_owned();
+            self.report(EngineReport::Rebound { session_id, at_agent: at_agent.clone(), lost });
+        }
+        self.link_log(session_id);
+        self.place_waiting(session_id, None);
+        self.place_waiting(session_id, Some(&at_agent));
+        let session = self.sessions.get(session_id);
+        if session.is_some_and(|session| session.unwanted && !session.uses_the_process()) {
+            // Its tab was closed while it was opened again.
+            return self.close(session_id);
+        }
+        self.now_open(session_id);
+    }
+
+    /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.
+    fn is_open_as(&self, at_agent: &str, session_id: &str) -> bool {
+        let other = self.by_agent.get(at_agent).filter(|other| *other != session_id);
+        let other = other.and_then(|other| self.sessions.get(other));
+        other.is_some_and(|other| other.was_there() && !other.unwanted)
+    }
+
+    fn opened_badly(&mut self, session_id: &str, how: How, error: &AcpError) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.replay = None;
+        if error.code == AcpError::AUTH_REQUIRED {
+            return self.login_wanted(session_id, &how, error);
+        }
+        let said = one_line(&error.message);
+        let load = self.hello.agent_capabilities.load_session;
+        match how {
+            How::Make { .. } => {
+                let error = WireError::new(
+                    ErrorCode::EngineRejected,
+                    format!(
+                        "The agent `{}` made no session ({said}); look into its log or try again.",
+                        self.line.name
+                    ),
+                );
+                self.not_open(session_id, &error);
+            }
+            How::Resume if load => self.open_by(session_id, How::Load { tell: false }),
+            How::Resume | How::Load { .. } => {
+                let lost = format!(
+                    "the agent `{}` could not open the session again ({said}), so it knows nothing of what was said before",
+                    self.line.name
+                );
+                self.open_by(session_id, How::Make { lost: Some(lost) });
+            }
+        }
+    }
+
+    /// A session that is made is there all the same, so that `authenticate` can be said to it.
+    fn login_wanted(&mut self, session_id: &str, how: &How, error: &AcpError) {
+        let refusal = self.login(error);
+        let making = self.sessions.get_mut(session_id).and_then(|session| {
+            session.state = State::Closed;
+            session.login = true;
+            session.making.take_if(|_| !self.hello.auth_methods.is_empty())
+        });
+        if let (How::Make { .. }, Some((wish, reply))) = (how, making) {
+            let made = EngineSession {
+                session_id: session_id.to_owned(),
+                status: "running".to_owned(),
+                workspace: wish.workspace.clone(),
+                at_agent: Some((self.line.name.clone(), format!("{UNOPENED}{session_id}"))),
+                ..EngineSession::default()
+            };
+            self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
+            self.notice(session_id, "warning", refusal.message.clone());
+        }
+        self.not_open(session_id, &refusal);
+    }
+
+    /// It could not be opened: whoever waits for it hears why.
+    pub(super) fn not_open(&mut self, session_id: &str, error: &WireError) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.state = State::Closed;
+        session.wanted = false;
+        session.for_the_next = false;
+        session.fell = false;
+        let commands = std::mem::take(&mut session.commands);
+        let turn = session.turn.take();
+        let making = session.making.take();
+        for (_, reply) in commands {
+            reply.refuse(error.clone());
+        }
+        if let Some(turn) = turn {
+            let failure = Some(error.message.clone());
+            self.report(EngineReport::TurnEnded {
+                session_id: session_id.to_owned(),
+                turn: turn.number,
+                failure,
+                cancelled: turn.stopped,
+            });
+        }
+        if let Some((wish, reply)) = making {
+            self.drop_session(session_id);
+            self.report(EngineReport::SessionMade { wish, outcome: Err(error.clone()), reply });
+        }
+        self.end_if_idle();
+    }
+
+    /// What waited for it goes out.
+    fn now_open(&mut self, session_id: &str) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        for (command, reply) in std::mem::take(&mut session.commands) {
+            self.send_command(session_id, command, reply);
+        }
+        self.begin_prompt(session_id);
+    }
+
+    /// One event about where the agent's own log is, for each process.
+    fn link_log(&mut self, session_id: &str) {
+        let Some(file) = self.log_file() else { return };
+        let Ok(uri) = url::Url::from_file_path(&file) else { return };
+        let label = format!("Log of the agent {}", self.line.name);
+        self.said(session_id, log_event(uri.as_str(), &label));
+    }
+
+    /// The session is not used any more: it is closed at the agent, and a process that nobody uses ends.
+    pub(super) fn close(&mut self, session_id: &str) {
+        self.stop(session_id);
+        self.cancel_work(session_id, true);
+        let can_close =
+            self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.close;
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.unwanted = true;
+        if session.state == State::Open
+            && can_close
+            && let Some(at_agent) = session.at_agent.clone()
+        {
+            // What is asked next comes after it.
+            session.state = State::Closed;
+            let asked = Asked::Close { session_id: session_id.to_owned() };
+            self.ask("session/close", &acp_out::of_session(&at_agent), asked, Some(SHORT));
+        }
+        self.end_if_idle();
+    }
+
+    /// Deletes it at the agent, where that can; a process is not started for it.
+    pub(super) fn delete(&mut self, session_id: &str, reply: Reply) {
+        self.stop(session_id);
+        let can = self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.delete;
+        let at_agent = self.sessions.get(session_id).and_then(|session| session.at_agent.clone());
+        match at_agent.filter(|_| can) {
+            Some(at_agent) => {
+                let asked = Asked::Delete { session_id: session_id.to_owned(), reply };
+                self.ask("session/delete", &acp_out::of_session(&at_agent), asked, Some(SHORT));
+            }
+            None => self.deleted(session_id, Ok(Payload::default()), reply),
+        }
+    }
+
+    pub(super) fn deleted(&mut self, session_id: &str, outcome: Result<Payload, AcpError>, reply: Reply) {
+        let outcome = match outcome {
+            // It is not there any more, which is what was wanted.
+            Err(error) if error.code == AcpError::NOT_FOUND => Ok(()),
+            Err(error) => Err(WireError::new(
+                ErrorCode::EngineRejected,
+                format!(
+                    "The agent `{}` did not delete the session ({}); try again.",
+                    self.line.name,
+                    one_line(&error.message)
+                ),
+            )),
+            Ok(_) => Ok(()),
+        };
+        if let (Ok(()), Some(session)) = (&outcome, self.sessions.get_mut(session_id)) {
+            session.state = State::Closed;
+            self.cancel_work(session_id, true);
+        }
+        self.report(EngineReport::SessionDeleted { session_id: session_id.to_owned(), outcome, reply });
+    }
+
+    /// The loop knows it no more.
+    pub(super) fn forget(&mut self, session_id: &str) {
+        self.close(session_id);
+        self.drop_session(session_id);
+        self.end_if_idle();
+    }
+
+    /// Takes it out of everything. What the agent still tells of it goes nowhere.
+    pub(super) fn drop_session(&mut self, session_id: &str) {
+        self.sessions.remove(session_id);
+        self.routes.remove(session_id);
+        if self.latest.as_deref() == Some(session_id) {
+            self.latest = None;
+        }
+    }
+
+    fn close_unknown(&mut self, at_agent: Option<&str>) {
+        if let Some(at_agent) = at_agent {
+            self.by_agent.insert(at_agent.to_owned(), String::new());
+            if self.hello.agent_capabilities.session_capabilities.close {
+                let asked = Asked::Close { session_id: String::new() };
+                self.ask("session/close", &acp_out::of_session(at_agent), asked, Some(SHORT));
+            }
+        }
+        self.end_if_idle();
+    }
+
+    /// Lists what the agent has of this folder, where it runs and can; nothing is started for it.
+    pub(super) fn list(&mut self, give: oneshot::Sender<Vec<EngineSession>>) {
+        if self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.list {
+            return self.list_page(None, Vec::new(), give);
+        }
+        // Nobody may wait any more.
+        let _ = give.send(Vec::new());
+    }
+
+    fn list_page(
+        &mut self,
+        cursor: Option<&str>,
+        so_far: Vec<EngineSession>,
+        give: oneshot::Sender<Vec<EngineSession>>,
+    ) {
+        let cwd = self.folder().map(|folder| folder.to_string_lossy().into_owned());
+        let params = acp_out::list_sessions(cwd.as_deref(), cursor);
+        self.ask("session/list", &params, Asked::List { so_far, give }, Some(SHORT));
+    }
+
+    pub(super) fn listed(
+        &mut self,
+        mut so_far: Vec<EngineSession>,
+        outcome: Result<Payload, AcpError>,
+        give: oneshot::Sender<Vec<EngineSession>>,
+    ) {
+        let page: ListResult = match outcome {
+            Ok(result) => read(&result),
+            Err(error) => {
+                tracing::warn!(
+                    agent = self.name(),
+                    error = error.message,
+                    "an agent did not list its sessions"
+                );
+                ListResult::default()
+            }
+        };
+        let fresh = !page.sessions.is_empty();
+        for listed in page.sessions {
+            let ours = self.by_agent.get(&listed.session_id).filter(|ours| !ours.is_empty()).cloned();
+            so_far.push(EngineSession {
+                session_id: ours.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
+                status: "completed".to_owned(),
+                title: listed.title,
+                updated_at: listed.updated_at.as_deref().and_then(crate::engine::breadboard::time::millis),
+                workspace: listed.cwd.map(PathBuf::from),
+                at_agent: Some((self.line.name.clone(), listed.session_id)),
+                ..EngineSession::default()
+            });
+        }
+        match page.next_cursor.filter(|_| fresh && so_far.len() < LISTED) {
+            Some(cursor) => self.list_page(Some(&cursor), so_far, give),
+            None => {
+                // Nobody may wait any more.
+                let _ = give.send(so_far);
+                self.end_if_idle();
+            }
+        }
+    }
+}

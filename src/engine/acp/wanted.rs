@@ -1,0 +1,360 @@
+//! What an agent wants its client to do: read and write files, run commands in terminals.
+//!
+//! Owns which of it is switched on, what has to hold before it is done, and what the user is asked first: a write shows what
+//! it would replace, a command where it would run. Every request is answered once. Does nothing itself: `client_side` does,
+//! in tasks whose results come back here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::agent::{Agent, Deed, one_line};
+use super::asks::Kind;
+use super::client_side::{Came, CreateTerminal, Job, Order};
+use crate::domain::payload::Payload;
+use crate::domain::wire::acp::{AcpError, RpcId, method_event};
+use crate::domain::wire::acp_out;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Requests of one agent that can be under way; agents wait for a few at once. One more is refused.
+const UNDER_WAY: usize = 256;
+
+/// A method that a client may serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Read,
+    Write,
+    Create,
+    Output,
+    Wait,
+    Kill,
+    Release,
+}
+
+impl Method {
+    pub(super) fn named(method: &str) -> Option<Self> {
+        match method {
+            "fs/read_text_file" => Some(Self::Read),
+            "fs/write_text_file" => Some(Self::Write),
+            "terminal/create" => Some(Self::Create),
+            "terminal/output" => Some(Self::Output),
+            "terminal/wait_for_exit" => Some(Self::Wait),
+            "terminal/kill" => Some(Self::Kill),
+            "terminal/release" => Some(Self::Release),
+            _ => None,
+        }
+    }
+
+    fn is_of_files(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+
+    /// Whether it may begin in a turn only. A terminal outlives its turn, and may be looked at and ended at any time.
+    fn needs_a_turn(self) -> bool {
+        self.is_of_files() || self == Self::Create
+    }
+}
+
+/// What is done once the user allows it.
+#[derive(Debug)]
+enum Then {
+    Write(String),
+    Run(CreateTerminal),
+}
+
+/// A request that the user is asked about once what it would change is known.
+#[derive(Debug)]
+struct ToAsk {
+    method: String,
+    params: Payload,
+    repaired: bool,
+    then: Then,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    id: RpcId,
+    session_id: String,
+    /// Nobody was asked yet.
+    to_ask: Option<Box<ToAsk>>,
+    /// It goes no further once its turn is stopped.
+    ends_with_a_stop: bool,
+}
+
+/// What is under way, by our number.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    under_way: BTreeMap<u64, UnderWay>,
+    last: u64,
+}
+
+impl Wanted {
+    /// Whether anything of this session waits for us.
+    pub(super) fn any_of(&self, session_id: &str) -> bool {
+        self.under_way.values().any(|one| one.session_id == session_id)
+    }
+
+    fn number_of(&self, id: &RpcId) -> Option<u64> {
+        self.under_way.iter().find(|(_, one)| one.id == *id).map(|(number, _)| *number)
+    }
+}
+
+impl Agent {
+    /// Whether this agent was given that.
+    pub(super) fn serves(&self, method: Method) -> bool {
+        if method.is_of_files() { self.line.file_system } else { self.line.has_terminals() }
+    }
+
+    /// The agent wants something done.
+    pub(super) fn wants(
+        &mut self,
+        at_agent: Option<&str>,
+        id: RpcId,
+        (name, method): (&str, Method),
+        params: Payload,
+        repaired: bool,
+    ) {
+        let session_id = at_agent.and_then(|at_agent| self.by_agent.get(at_agent)).cloned();
+        let session_id = session_id.filter(|session_id| self.sessions.contains_key(session_id));
+        let begins = self.may_begin(session_id.as_deref(), method).and_then(|()| begin(method, &params));
+        let (session_id, (job, then)) = match (session_id, begins) {
+            (Some(session_id), Ok(begins)) => (session_id, begins),
+            (_, Err(error)) => {
+                self.refuse_work(&id, &error);
+                return self.tell_request(at_agent, name, params, repaired);
+            }
+            // Without a session nothing begins.
+            (None, Ok(_)) => return,
+        };
+        if self.wanted.number_of(&id).is_some() || self.asks.waits(&id) {
+            // An id that is used twice is answered once.
+            tracing::warn!(agent = self.name(), method = name, "an agent used the id of a request twice");
+            return self.tell_request(at_agent, name, params, repaired);
+        }
+        let to_ask = match then {
+            Some(then) => {
+                self.heard_of(&session_id);
+                Some(Box::new(ToAsk { method: name.to_owned(), params, repaired, then }))
+            }
+            None => {
+                self.tell_request(at_agent, name, params, repaired);
+                None
+            }
+        };
+        self.order(&session_id, id, job, to_ask);
+    }
+
+    fn order(&mut self, session_id: &str, id: RpcId, job: Job, to_ask: Option<Box<ToAsk>>) {
+        self.wanted.last += 1;
+        let number = self.wanted.last;
+        let workspace = self.sessions.get(session_id).and_then(|session| session.workspace.clone());
+        let folders = workspace.or_else(|| self.folder().cloned()).into_iter().collect();
+        let ends_with_a_stop = to_ask.is_some() || matches!(job, Job::Read { .. } | Job::Create(_));
+        let session_id = session_id.to_owned();
+        let one = UnderWay { id, session_id: session_id.clone(), to_ask, ends_with_a_stop };
+        self.wanted.under_way.insert(number, one);
+        self.lay_down(Deed::Work(Order { number, session_id, folders, job }));
+    }
+
+    /// The event of a request that the user is not asked about.
+    fn tell_request(&mut self, at_agent: Option<&str>, method: &str, params: Payload, repaired: bool) {
+        let mut event = method_event(method, params);
+        event.repaired = repaired;
+        self.place_event(at_agent, event);
+    }
+
+    fn may_begin(&self, session_id: Option<&str>, method: Method) -> Result<(), WireError> {
+        let session = session_id.and_then(|session_id| self.sessions.get(session_id));
+        let Some(session) = session else {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "This names no session that is open here, so nothing was done; name the session.",
+            ));
+        };
+        if method.needs_a_turn() {
+            if !self.is_trusted() {
+                return Err(WireError::new(
+                    ErrorCode::UntrustedWorkspace,
+                    "This workspace is not trusted, so nothing was done; the user can trust it.",
+                ));
+            }
+            if !session.turn.as_ref().is_some_and(|turn| turn.sent && !turn.stopped) {
+                return Err(no_turn());
+            }
+        }
+        if self.wanted.under_way.len() >= UNDER_WAY {
+            return Err(WireError::new(
+                ErrorCode::Overloaded,
+                "Too many requests are under way, so nothing was done; wait for an answer and ask again.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A job is done.
+    pub(super) fn work_done(&mut self, number: u64, outcome: Result<Came, WireError>) {
+        let Some(one) = self.wanted.under_way.remove(&number) else { return };
+        self.heard_of(&one.session_id);
+        let UnderWay { id, session_id, to_ask, .. } = one;
+        let method = to_ask.as_ref().and_then(|to_ask| Method::named(&to_ask.method));
+        let outcome = outcome.and_then(|came| match method {
+            // Its turn may be over by now.
+            Some(method) => self.may_begin(Some(&session_id), method).map(|()| came),
+            None => Ok(came),
+        });
+        match (to_ask, outcome) {
+            (None, Ok(Came::Answer(result))) => self.write(acp_out::answer(&id, &result)),
+            (Some(to_ask), Ok(came)) => self.ask_first(&session_id, id, *to_ask, came),
+            (to_ask, outcome) => {
+                self.refuse_work(&id, &outcome.err().unwrap_or_else(WireError::internal));
+                self.tell_unasked(&session_id, to_ask);
+            }
+        }
+    }
+
+    /// The user sees what would be done before it is.
+    fn ask_first(&mut self, session_id: &str, id: RpcId, to_ask: ToAsk, came: Came) {
+        let ToAsk { method, mut params, repaired, then } = to_ask;
+        let job = match (then, came) {
+            (Then::Write(text), Came::Base(base)) => {
+                let old = base.now.as_ref().map(|(text, _)| text.clone());
+                params.insert("oldText".to_owned(), old.map_or(Value::Null, Value::from));
+                Job::Write { base, text }
+            }
+            (Then::Run(mut command), Came::Place(place)) => {
+                // Where it runs is shown, whatever links lead there.
+                params.insert("cwd".to_owned(), Value::from(place.to_string_lossy()));
+                command.cwd = Some(place);
+                Job::Create(command)
+            }
+            // No job answers otherwise.
+            (Then::Write(_) | Then::Run(_), _) => return self.refuse_work(&id, &WireError::internal()),
+        };
+        self.asks_user(session_id, id, &method, params, repaired, Kind::Work(Box::new(job)));
+    }
+
+    /// The user allowed it.
+    pub(super) fn allowed_work(&mut self, session_id: &str, id: RpcId, job: Job) {
+        let method = if matches!(job, Job::Create(_)) { Method::Create } else { Method::Write };
+        match self.may_begin(Some(session_id), method) {
+            Ok(()) => self.order(session_id, id, job, None),
+            Err(error) => self.refuse_work(&id, &error),
+        }
+    }
+
+    /// Its turn is stopped: what did not begin to change anything does not any more. With `whole` the session is closed.
+    pub(super) fn cancel_work(&mut self, session_id: &str, whole: bool) {
+        let of_session = |one: &UnderWay| one.session_id == session_id && (whole || one.ends_with_a_stop);
+        let given_up: Vec<u64> = self
+            .wanted
+            .under_way
+            .iter()
+            .filter(|(_, one)| of_session(one))
+            .map(|(number, _)| *number)
+            .collect();
+        for number in given_up {
+            self.give_up_work(number, &no_turn());
+        }
+        if whole {
+            self.lay_down(Deed::EndTerminals(session_id.to_owned()));
+        }
+    }
+
+    /// The agent takes a request back that is under way; its session.
+    pub(super) fn withdraw_work(&mut self, id: &RpcId) -> Option<String> {
+        let number = self.wanted.number_of(id)?;
+        let session_id = self.wanted.under_way.get(&number)?.session_id.clone();
+        self.give_up_work(number, &WireError::new(ErrorCode::Cancelled, "The request was taken back."));
+        Some(session_id)
+    }
+
+    fn give_up_work(&mut self, number: u64, why: &WireError) {
+        let Some(one) = self.wanted.under_way.remove(&number) else { return };
+        self.lay_down(Deed::GiveUp(number));
+        self.refuse_work(&one.id, why);
+        self.tell_unasked(&one.session_id, one.to_ask);
+    }
+
+    /// The process is gone, and with it whoever waited. Nothing that it said is lost.
+    pub(super) fn lose_work(&mut self) {
+        for one in std::mem::take(&mut self.wanted.under_way).into_values() {
+            self.tell_unasked(&one.session_id, one.to_ask);
+        }
+    }
+
+    fn tell_unasked(&mut self, session_id: &str, to_ask: Option<Box<ToAsk>>) {
+        if let Some(to_ask) = to_ask {
+            let ToAsk { method, params, repaired, .. } = *to_ask;
+            let mut event = method_event(&method, params);
+            event.repaired = repaired;
+            self.said(session_id, event);
+        }
+    }
+
+    pub(super) fn refuse_work(&mut self, id: &RpcId, error: &WireError) {
+        self.write(acp_out::error_answer(id, code_of(error.code), &one_line(&error.message)));
+    }
+}
+
+/// What is done first for a request, and what after the user allowed it.
+fn begin(method: Method, params: &Payload) -> Result<(Job, Option<Then>), WireError> {
+    #[derive(Deserialize)]
+    struct Read {
+        path: PathBuf,
+        line: Option<u64>,
+        limit: Option<u64>,
+    }
+    #[derive(Deserialize)]
+    struct Write {
+        path: PathBuf,
+        content: String,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Terminal {
+        terminal_id: String,
+    }
+    let of_terminal =
+        |job: fn(String) -> Job| params.read().map(|Terminal { terminal_id }| (job(terminal_id), None));
+    let begins = match method {
+        Method::Read => {
+            params.read().map(|Read { path, line, limit }| (Job::Read { path, line, limit }, None))
+        }
+        Method::Write => {
+            params.read().map(|Write { path, content }| (Job::Base { path }, Some(Then::Write(content))))
+        }
+        Method::Create => params.read().map(|command: CreateTerminal| {
+            (Job::Place { wanted: command.cwd.clone() }, Some(Then::Run(command)))
+        }),
+        Method::Output => of_terminal(Job::Output),
+        Method::Wait => of_terminal(Job::Wait),
+        Method::Kill => of_terminal(Job::Kill),
+        Method::Release => of_terminal(Job::Release),
+    };
+    begins.ok_or_else(|| {
+        WireError::new(
+            ErrorCode::InvalidParams,
+            "The parameters are not those of the Agent Client Protocol, so nothing was done; send what it says.",
+        )
+    })
+}
+
+pub(super) fn no_turn() -> WireError {
+    WireError::new(
+        ErrorCode::Cancelled,
+        "No turn of this session runs any more, so nothing was done; ask in the next turn.",
+    )
+}
+
+/// As an agent knows it.
+fn code_of(code: ErrorCode) -> i64 {
+    match code {
+        ErrorCode::InvalidParams => AcpError::INVALID_PARAMS,
+        ErrorCode::NotFound => AcpError::NOT_FOUND,
+        ErrorCode::Cancelled => AcpError::REQUEST_CANCELLED,
+        ErrorCode::Internal => AcpError::INTERNAL,
+        _ => AcpError::REFUSED,
+    }
+}

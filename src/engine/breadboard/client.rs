@@ -1,0 +1,383 @@
+//! The way to the engine: HTTP/1.1 requests with a bounded answer, and streams.
+//!
+//! Owns the HTTP client, built at the first request, the token and all patience. Never follows a redirect, never sends the
+//! token where it could be read on the way, never reads a body without a bound. Asks only what it is told: nothing is
+//! asked twice.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Once, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, RequestBuilder, Response};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::{Notify, OnceCell};
+use url::Url;
+
+use super::place::Place;
+use super::trouble::{Denied, Trouble};
+use crate::app::ports::Secret;
+use crate::domain::wire::breadboard_http;
+
+/// How long we wait for an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Duration,
+    /// For a whole answer; of a stream or a download, for its head.
+    pub answer: Duration,
+    /// For the next bytes of a download. A stream of events may be silent for ever.
+    pub stall: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            answer: Duration::from_secs(20),
+            stall: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Most bytes of an answer that is not a stream or a download. A listing of ten thousand files has about 1 MiB; a larger
+/// answer is refused as no answer.
+pub const LARGEST_ANSWER: usize = 8 << 20;
+
+/// Most bytes that are read of a refusal, which is a sentence.
+const LARGEST_REFUSAL: usize = 64 << 10;
+
+/// The engine closes a connection that was idle for about 5 s, so one that is older than this is not used again.
+const IDLE: Duration = Duration::from_millis(2_500);
+
+/// A dead peer on another machine is noticed by the system after this and three more tries.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Where a stream begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    /// With everything that the engine still has.
+    Start,
+    /// Behind the event with this resume token.
+    After(String),
+    /// With the newest event, which shows how far the session is.
+    Newest,
+    /// With whatever comes.
+    Live,
+}
+
+/// The way to one engine. Cheap to clone; nothing is built or opened before the first request.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: Place,
+    patience: Patience,
+    /// Certificates of authorities beside the system's, in PEM.
+    ca_file: Option<PathBuf>,
+    token: RwLock<Option<Secret>>,
+    http: OnceCell<reqwest::Client>,
+    /// A request did not reach the engine, or its token was not taken.
+    trouble: Notify,
+    /// Another token came.
+    new_token: Notify,
+}
+
+impl Client {
+    /// A way to `place`. `token` belongs to it alone.
+    pub fn new(place: Place, token: Option<Secret>, ca_file: Option<PathBuf>, patience: Patience) -> Self {
+        let token = RwLock::new(token);
+        Self {
+            inner: Arc::new(Inner {
+                place,
+                patience,
+                ca_file,
+                token,
+                http: OnceCell::new(),
+                trouble: Notify::new(),
+                new_token: Notify::new(),
+            }),
+        }
+    }
+
+    /// Where the engine is.
+    pub fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    /// Takes another token, or forgets the one there is; requests from now on use it.
+    pub fn set_token(&self, token: Option<Secret>) {
+        *self.inner.token.write().unwrap_or_else(PoisonError::into_inner) = token;
+        self.inner.new_token.notify_one();
+        self.inner.trouble.notify_one();
+    }
+
+    /// Waits until a request could not reach the engine, or another token came: time to ask how it is.
+    pub async fn trouble(&self) {
+        self.inner.trouble.notified().await;
+    }
+
+    /// Waits until another token comes.
+    pub async fn new_token(&self) {
+        self.inner.new_token.notified().await;
+    }
+
+    /// Tells whoever watches the engine what a request met.
+    fn met(&self, trouble: Trouble) -> Trouble {
+        if matches!(
+            trouble,
+            Trouble::Unreachable { .. } | Trouble::TimedOut { .. } | Trouble::Unauthorized(_)
+        ) {
+            self.inner.trouble.notify_one();
+        }
+        trouble
+    }
+
+    /// `GET /health`.
+    pub async fn health(&self) -> Result<Value, Trouble> {
+        self.read(&["health"], &[]).await
+    }
+
+    /// `GET /v1/sessions/{sid}`: the summary as the engine gives it.
+    pub async fn session(&self, session_id: &str) -> Result<Value, Trouble> {
+        self.read(&["v1", "sessions", session_id], &[]).await
+    }
+
+    /// `GET /v1/sessions/{sid}/events`: returns once the engine has said that it streams.
+    pub async fn events(&self, session_id: &str, from: From) -> Result<EventStream, Trouble> {
+        let path = ["v1", "sessions", session_id, "events"];
+        // The standard's header (R000-54); the engine's own parameter only for a token that no header can hold.
+        let (query, last): (&[(&str, &str)], _) = match &from {
+            From::Start => (&[("replay", "true")], None),
+            From::Newest => (&[("replay", "true"), ("limit", "1")], None),
+            From::Live => (&[], None),
+            From::After(id) => match HeaderValue::try_from(id) {
+                Ok(last) => (&[], Some(last)),
+                Err(_) => (&[("from_id", id)], None),
+            },
+        };
+        let mut request = self.request(Method::GET, self.url(&path, query)?).await?;
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let response = self.head(request.header(ACCEPT, "text/event-stream")).await?;
+        let is_stream =
+            response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|kind| {
+                kind.split(';')
+                    .next()
+                    .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+            });
+        if !is_stream {
+            let why = "its answer is no stream of events".to_owned();
+            return Err(Trouble::Broken { status: response.status().as_u16(), why });
+        }
+        Ok(EventStream { response, stall: None })
+    }
+
+    /// A `GET` with a JSON answer.
+    pub async fn read<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, Trouble> {
+        let request = self.request(Method::GET, self.url(path, query)?).await?;
+        decoded(&self.whole(request, self.inner.patience.answer).await?)
+    }
+
+    /// A `POST` of JSON with a JSON answer.
+    pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, Trouble> {
+        let request = self.request(Method::POST, self.url(path, &[])?).await?;
+        // A JSON value always serialises.
+        let text = serde_json::to_vec(body).unwrap_or_default();
+        let request = request.header(CONTENT_TYPE, "application/json").body(text);
+        decoded(&self.whole(request, self.inner.patience.answer).await?)
+    }
+
+    /// A `POST` of `body`, which has its own content type and may take `within`.
+    pub async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        content_type: &str,
+        length: u64,
+        body: reqwest::Body,
+        within: Duration,
+    ) -> Result<T, Trouble> {
+        let request = self.request(Method::POST, self.url(path, &[])?).await?;
+        let request = request
+            .header(CONTENT_TYPE, content_type)
+            .header(reqwest::header::CONTENT_LENGTH, length)
+            .body(body);
+        decoded(&self.whole(request, within).await?)
+    }
+
+    /// A `DELETE`, which may take `within`.
+    pub async fn delete(&self, path: &[&str], within: Duration) -> Result<(), Trouble> {
+        let request = self.request(Method::DELETE, self.url(path, &[])?).await?;
+        self.whole(request, within).await.map(drop)
+    }
+
+    /// A `GET` whose body comes piece by piece, each within `Patience::stall`.
+    pub async fn download(&self, path: &[&str], query: &[(&str, &str)]) -> Result<EventStream, Trouble> {
+        let request = self.request(Method::GET, self.url(path, query)?).await?;
+        let response = self.head(request).await?;
+        Ok(EventStream { response, stall: Some(self.inner.patience.stall) })
+    }
+
+    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Trouble> {
+        let none = || Trouble::Gone { detail: "it has no such id".to_owned() };
+        self.inner.place.at(path, query).ok_or_else(none)
+    }
+
+    async fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, Trouble> {
+        let token = self.inner.token.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(Secret(token)) = token else { return Ok(self.http().await?.request(method, url)) };
+        if self.inner.place.is_readable_on_the_way() {
+            return Err(Trouble::Unauthorized(Denied::Exposed));
+        }
+        // A token that no header can hold is none that an engine could take.
+        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| Trouble::Unauthorized(Denied::Refused))?;
+        value.set_sensitive(true);
+        Ok(self.http().await?.request(method, url).header(AUTHORIZATION, value))
+    }
+
+    /// Sends, and reads the head of the answer; a refusal is read to its end.
+    async fn head(&self, request: RequestBuilder) -> Result<Response, Trouble> {
+        let (client, request) = request.build_split();
+        let request = request.map_err(|error| Trouble::of_transport(&error))?;
+        let with_token = request.headers().contains_key(AUTHORIZATION);
+        let within = self.inner.patience.answer;
+        let late = |_| self.met(Trouble::TimedOut { sent: true });
+        let response = tokio::time::timeout(within, client.execute(request))
+            .await
+            .map_err(late)?
+            .map_err(|error| self.met(Trouble::of_transport(&error)))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        // What cannot be read says as little as what is not there.
+        let body = tokio::time::timeout(within, bounded(response, LARGEST_REFUSAL)).await;
+        let body = body.ok().and_then(Result::ok).unwrap_or_default();
+        Err(self.met(Trouble::of_answer(status, &body, with_token)))
+    }
+
+    async fn whole(&self, request: RequestBuilder, within: Duration) -> Result<Vec<u8>, Trouble> {
+        let (client, request) = request.build_split();
+        let request = request.map_err(|error| Trouble::of_transport(&error))?;
+        let with_token = request.headers().contains_key(AUTHORIZATION);
+        let exchange = async {
+            let response = client.execute(request).await.map_err(|error| Trouble::of_transport(&error))?;
+            let status = response.status();
+            if status.is_success() {
+                return bounded(response, LARGEST_ANSWER).await;
+            }
+            let body = bounded(response, LARGEST_REFUSAL).await.unwrap_or_default();
+            Err(Trouble::of_answer(status, &body, with_token))
+        };
+        let outcome = tokio::time::timeout(within, exchange).await;
+        outcome.unwrap_or(Err(Trouble::TimedOut { sent: true })).map_err(|trouble| self.met(trouble))
+    }
+
+    /// The HTTP client. Building it may read certificates, so it is not done on a thread that others wait for.
+    async fn http(&self) -> Result<&reqwest::Client, Trouble> {
+        let build = || async {
+            let inner = Arc::clone(&self.inner);
+            let failed = "the client for it could not be built".to_owned();
+            tokio::task::spawn_blocking(move || inner.build())
+                .await
+                .unwrap_or(Err(failed))
+                .map_err(|why| Trouble::Unreachable { why, sent: false })
+        };
+        self.inner.http.get_or_try_init(build).await
+    }
+}
+
+impl Inner {
+    fn build(&self) -> Result<reqwest::Client, String> {
+        static PROVIDER: Once = Once::new();
+        PROVIDER.call_once(|| {
+            // An `Err` means that another part of the process installed one first, which serves as well.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        });
+        let mut builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .http1_only()
+            .tcp_nodelay(true)
+            .tcp_keepalive(KEEPALIVE)
+            .connect_timeout(self.patience.connect)
+            .pool_idle_timeout(IDLE)
+            .user_agent(concat!("breadboard-ls/", env!("CARGO_PKG_VERSION")));
+        if self.place.is_loopback() {
+            // A proxy would see a token in the clear.
+            builder = builder.no_proxy();
+        }
+        if let Some(path) = &self.ca_file {
+            let unreadable =
+                || format!("the certificates in `engine.caFile` ({}) cannot be read", path.display());
+            let pem = std::fs::read(path).map_err(|_| unreadable())?;
+            let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|_| unreadable())?;
+            if certificates.is_empty() {
+                return Err(unreadable());
+            }
+            builder = builder.tls_certs_merge(certificates);
+        } else if self.place.needs_no_tls() {
+            // Reading the system's certificates would cost time and memory for nothing.
+            builder = builder.tls_certs_only([]);
+        }
+        builder.build().map_err(|_| {
+            "the TLS set-up of this machine cannot be used, check the system's certificates".to_owned()
+        })
+    }
+}
+
+/// A body that comes piece by piece. Dropping it closes the connection.
+pub struct EventStream {
+    response: Response,
+    stall: Option<Duration>,
+}
+
+impl EventStream {
+    /// The next bytes; `None` at the body's own end.
+    pub async fn next(&mut self) -> Option<Result<Bytes, Trouble>> {
+        let chunk = match self.stall {
+            None => self.response.chunk().await,
+            Some(stall) => match tokio::time::timeout(stall, self.response.chunk()).await {
+                Ok(chunk) => chunk,
+                Err(_) => return Some(Err(Trouble::TimedOut { sent: true })),
+            },
+        };
+        chunk.map_err(|error| Trouble::of_transport(&error)).transpose()
+    }
+
+    /// How long the body is, where the engine said so.
+    pub fn length(&self) -> Option<u64> {
+        self.response.content_length()
+    }
+}
+
+async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, Trouble> {
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| Trouble::of_transport(&error))? {
+        if body.len() + chunk.len() > largest {
+            return Err(Trouble::Broken {
+                status,
+                why: format!("its answer is larger than {largest} bytes"),
+            });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn decoded<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
+    let broken =
+        || Trouble::Broken { status: 200, why: "its answer is not the JSON that belongs there".to_owned() };
+    breadboard_http::read(body).ok_or_else(broken)
+}

@@ -1,0 +1,129 @@
+//! The engine's commands, and decisions on its asks, which are commands too.
+//!
+//! Owns which commands pass and what a refusal means. Never waits for the effect: the engine only says that it took the
+//! command, and an event says that it did it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use super::trouble::Trouble;
+use crate::app::ports::EngineDecision;
+use crate::domain::policy::command::{CommandNeed, need_of};
+use crate::domain::wire::breadboard_http::{Command, CommandReply};
+use crate::protocol::request::CommandResult;
+use crate::protocol::{ErrorCode, WireError};
+
+/// Answers `bb/command`.
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    session_id: &str,
+    command: &str,
+    args: Map<String, Value>,
+) -> Result<CommandResult, WireError> {
+    let command = command.trim();
+    if command.is_empty() {
+        return Err(WireError::new(
+            ErrorCode::InvalidParams,
+            "The command is blank; name one of the engine's.",
+        ));
+    }
+    if need_of(command) == CommandNeed::Approval {
+        return Err(WireError::new(
+            ErrorCode::InvalidParams,
+            "Permissions are not answered by a command; use `bb/approvePermission`.",
+        ));
+    }
+    let model = (command == "set_model")
+        .then(|| args.get("model").and_then(Value::as_str).map(str::to_owned))
+        .flatten();
+    let reply = send(shared, session_id, command, args)
+        .await
+        .map_err(|trouble| refused(shared, command, &trouble))?;
+    if model.is_some() {
+        shared.state().sessions.entry(session_id.to_owned()).or_default().model = model;
+    }
+    let CommandReply { status, detail } = reply;
+    let detail = (!detail.is_empty()).then_some(Value::Object(detail));
+    Ok(CommandResult { session_id: session_id.to_owned(), status, detail })
+}
+
+/// Decides on an ask. `Ok` means that the engine took it.
+pub(super) async fn decide(
+    shared: &Arc<Shared>,
+    session_id: &str,
+    engine_request_id: &str,
+    decision: &EngineDecision,
+) -> Result<(), WireError> {
+    let mut payload = Map::new();
+    payload.insert("request_id".to_owned(), engine_request_id.into());
+    let word = match decision {
+        EngineDecision::AllowOnce => "allow-once",
+        EngineDecision::AllowRule { pattern, scope } => {
+            payload.insert("rule".to_owned(), pattern.clone().into());
+            payload.insert("scope".to_owned(), scope.clone().into());
+            "allow-always"
+        }
+        EngineDecision::Deny => "deny-once",
+        EngineDecision::DenyAndStop => "deny-stop",
+    };
+    payload.insert("decision".to_owned(), word.into());
+    let sent = send(shared, session_id, "permission_decision", payload.clone()).await;
+    let sent = match sent {
+        // Nothing went out, so the same may go once more; the user's answer should not be lost to a restart of a socket.
+        Err(trouble @ Trouble::Unreachable { .. }) if !trouble.leaves_it_open() => {
+            send(shared, session_id, "permission_decision", payload).await
+        }
+        sent => sent,
+    };
+    sent.map(drop).map_err(|trouble| match &trouble {
+        Trouble::Refused { status: 409, .. } => WireError::new(
+            ErrorCode::Conflict,
+            "The engine no longer waits for this answer; look at the session and answer what waits there now.",
+        ),
+        trouble if trouble.leaves_it_open() => WireError::new(
+            ErrorCode::EngineUnreachable,
+            "The engine did not say whether it took the answer; look whether the ask still waits and answer it again.",
+        ),
+        trouble => refused(shared, "permission_decision", trouble),
+    })
+}
+
+/// Sends a command.
+pub(super) async fn send(
+    shared: &Shared,
+    session_id: &str,
+    command: &str,
+    payload: Map<String, Value>,
+) -> Result<CommandReply, Trouble> {
+    let body = Command { command: command.to_owned(), payload };
+    shared.client.post(&["v1", "sessions", session_id, "command"], &json!(body)).await
+}
+
+/// A refusal of this command. The engine says 400 to a command that it does not have and to one whose arguments do not fit.
+pub(super) fn refused(shared: &Shared, command: &str, trouble: &Trouble) -> WireError {
+    let command: String = command.chars().take(60).collect();
+    match trouble {
+        Trouble::Refused { status: 400, detail, .. } if detail.starts_with("Unsupported command") => {
+            WireError::new(
+                ErrorCode::Unsupported,
+                format!("This engine has no command `{command}`; use one that it has."),
+            )
+        }
+        Trouble::Refused { status: 501, .. } => WireError::new(
+            ErrorCode::Unsupported,
+            format!(
+                "This engine has the command `{command}` by name only; do it yourself or ask for it in a prompt."
+            ),
+        ),
+        // A fault inside is what this engine makes of blank arguments.
+        Trouble::Broken { status: 500, .. } => WireError::new(
+            ErrorCode::EngineRejected,
+            format!(
+                "The engine failed inside at the command `{command}`; check its arguments and the engine's log."
+            ),
+        ),
+        trouble => shared.told(trouble),
+    }
+}

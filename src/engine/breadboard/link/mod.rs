@@ -1,0 +1,161 @@
+//! One link a session: keeps its stream alive and truthful.
+//!
+//! Owns the links that run, one task each, and their bound. `task` is the life of a link, `follow` the reading of one
+//! connection, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
+//! an answer: those are requests.
+
+mod desk;
+mod facts;
+mod follow;
+mod pace;
+mod source;
+mod task;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::app::ports::{EngineCursor, EngineReport, LinkNews};
+use desk::{Desk, Order};
+pub(super) use follow::LARGEST_EVENT;
+pub use pace::{Chance, Pace};
+pub use source::{Chunks, Source};
+use task::Link;
+
+/// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
+/// One more is refused in a sentence.
+pub const MOST_LINKS: usize = 64;
+
+/// Orders to a link that were not followed yet. They only repeat each other, so one that finds no room is not missed.
+const ORDERS: usize = 16;
+
+/// Milliseconds since the Unix epoch.
+pub type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The links of one engine. Dropping them ends all.
+pub struct Links<S> {
+    source: Arc<S>,
+    reports: mpsc::Sender<EngineReport>,
+    runtime: Handle,
+    now_ms: WallClock,
+    pace: Pace,
+    running: Mutex<Running>,
+}
+
+struct Running {
+    chance: Chance,
+    links: HashMap<String, One>,
+}
+
+struct One {
+    orders: mpsc::Sender<Order>,
+    task: AbortHandle,
+}
+
+impl<S: Source> Links<S> {
+    /// No links yet. `seed` decides the delays between tries; `now_ms` notices that the machine slept.
+    pub fn new(
+        source: Arc<S>,
+        reports: mpsc::Sender<EngineReport>,
+        runtime: Handle,
+        now_ms: WallClock,
+        pace: Pace,
+        seed: u64,
+    ) -> Self {
+        let running = Mutex::new(Running { chance: Chance::new(seed), links: HashMap::new() });
+        Self { source, reports, runtime, now_ms, pace, running }
+    }
+
+    /// `EngineCall::Attach`: links the session, or has its link say again how it stands. Never blocks.
+    pub fn attach(&self, session_id: &str, cursor: Option<EngineCursor>) {
+        let mut running = self.running();
+        running.links.retain(|_, one| !one.task.is_finished());
+        if let Some(one) = running.links.get(session_id) {
+            match one.orders.try_send(Order::Restate) {
+                // A full queue holds one already.
+                Ok(()) | Err(TrySendError::Full(_)) => return,
+                // It has just said its last word; a new one asks again.
+                Err(TrySendError::Closed(_)) => {
+                    running.links.remove(session_id);
+                }
+            }
+        }
+        if running.links.len() >= MOST_LINKS {
+            drop(running);
+            self.refuse(session_id);
+            return;
+        }
+        let (orders, inbox) = mpsc::channel(ORDERS);
+        let chance = Chance::new(running.chance.draw());
+        let (source, reports, pace) = (Arc::clone(&self.source), self.reports.clone(), self.pace);
+        let (now_ms, session_id) = (Arc::clone(&self.now_ms), session_id.to_owned());
+        let id = session_id.clone();
+        let task = self.runtime.spawn(async move {
+            let desk = Desk::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
+            Link::new(source, desk, id, cursor, pace, chance, now_ms).run().await;
+        });
+        running.links.insert(session_id, One { orders, task: task.abort_handle() });
+    }
+
+    /// `EngineCall::Forget`, and a deletion: nothing more is said of this session.
+    pub fn detach(&self, session_id: &str) {
+        if let Some(one) = self.running().links.remove(session_id) {
+            one.task.abort();
+        }
+    }
+
+    /// A turn begins in this session: its stream is watched more closely.
+    pub fn turn_began(&self, session_id: &str) {
+        if let Some(one) = self.running().links.get(session_id) {
+            let _ = one.orders.try_send(Order::TurnBegan);
+        }
+    }
+
+    /// The engine answers again, or takes another token: no link waits for its next try.
+    pub fn nudge(&self) {
+        for one in self.running().links.values() {
+            let _ = one.orders.try_send(Order::Nudge);
+        }
+    }
+
+    /// How many links run.
+    pub fn count(&self) -> usize {
+        let mut running = self.running();
+        running.links.retain(|_, one| !one.task.is_finished());
+        running.links.len()
+    }
+
+    fn refuse(&self, session_id: &str) {
+        let error = format!(
+            "{MOST_LINKS} sessions are attached already, and that is the most; delete or forget one and select this \
+             session again."
+        );
+        let news = LinkNews::Connecting { retry: 0, error: Some(error) };
+        let report = EngineReport::Link { session_id: session_id.to_owned(), news };
+        let reports = self.reports.clone();
+        self.runtime.spawn(async move {
+            // Without a loop there is nobody to tell.
+            let _ = reports.send(report).await;
+        });
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> Drop for Links<S> {
+    fn drop(&mut self) {
+        let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for one in running.links.values() {
+            one.task.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! How long a link waits for what.
+//!
+//! Owns the time constants and the delay between two tries. Never reads a clock; chance comes from a seed.
+
+use std::time::Duration;
+
+use crate::app::ports::FIRST_NEWS;
+
+/// Time constants of a link. `Default` is for people; tests shorten nothing but pause the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Something is said of an attach by then. Half a second below `FIRST_NEWS`, for the way to whoever waits.
+    pub first_news: Duration,
+    /// For the summary of a session.
+    pub probe: Duration,
+    /// For the head of a stream, which the engine sends at once.
+    pub open: Duration,
+    /// The backlog has come when nothing came for so long,
+    pub quiet: Duration,
+    /// or, when nothing came at all, for so long,
+    pub first_quiet: Duration,
+    /// or so long after the stream was opened.
+    pub verdict: Duration,
+    /// How long a history that ends below our place is waited for before it counts as another one. Long, since the
+    /// decision is to take everything anew.
+    pub doubt: Duration,
+    /// An ended session has said everything when nothing came for so long: its stream never ends.
+    pub drained: Duration,
+    /// An ended session that stops in the middle of an event for so long has broken.
+    pub drain_stall: Duration,
+    /// Silence after which the session is asked for while a turn runs and this connection said nothing since its backlog
+    /// came: a session that ended between our question and the opening of its stream leaves one that is silent for ever.
+    pub first_probe: Duration,
+    /// Silence after which the session is asked for. Silence itself is normal: there is no heartbeat.
+    pub probe_silence: Duration,
+    /// Silence after which the stream is opened again from our place while a turn runs,
+    pub renew_busy: Duration,
+    /// and while none runs; doubled each time,
+    pub renew_idle: Duration,
+    /// up to this.
+    pub renew_idle_most: Duration,
+    /// How often the two clocks are compared.
+    pub tick: Duration,
+    /// The wall clock ran so much further than ours: the machine slept.
+    pub jump: Duration,
+    /// First delay between two tries, doubled each time,
+    pub retry_base: Duration,
+    /// up to this.
+    pub retry_cap: Duration,
+    /// No delay is shorter: an engine that closes each stream at once must not be asked without a pause.
+    pub retry_least: Duration,
+    /// A stream that stood for so long was a good one: tries count anew.
+    pub steady: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            first_news: FIRST_NEWS.saturating_sub(Duration::from_millis(500)),
+            probe: Duration::from_secs(5),
+            open: Duration::from_secs(10),
+            quiet: Duration::from_millis(100),
+            first_quiet: Duration::from_millis(250),
+            verdict: Duration::from_secs(1),
+            doubt: Duration::from_secs(2),
+            drained: Duration::from_millis(300),
+            drain_stall: Duration::from_secs(5),
+            first_probe: Duration::from_secs(1),
+            probe_silence: Duration::from_secs(15),
+            renew_busy: Duration::from_secs(30),
+            renew_idle: Duration::from_secs(60),
+            renew_idle_most: Duration::from_secs(300),
+            tick: Duration::from_secs(10),
+            jump: Duration::from_secs(10),
+            retry_base: Duration::from_millis(250),
+            retry_cap: Duration::from_secs(8),
+            retry_least: Duration::from_millis(50),
+            steady: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Pace {
+    /// Delay before the next try after `tries` without fruit: anything up to the doubled base (full jitter), so that many
+    /// links do not come back at the same moment.
+    pub(super) fn retry(&self, tries: u32, chance: &mut Chance) -> Duration {
+        let most = self.retry_base.saturating_mul(1 << tries.min(16)).min(self.retry_cap);
+        let most_ms = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(chance.up_to(most_ms)).max(self.retry_least)
+    }
+
+    /// Silence after which an idle stream is opened again, the `times`th time in a row from 0.
+    pub(super) fn idle(&self, times: u32) -> Duration {
+        self.renew_idle.saturating_mul(1 << times.min(16)).min(self.renew_idle_most)
+    }
+}
+
+/// A small seeded source of chance (SplitMix64). Not for secrets.
+#[derive(Debug, Clone)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// The same seed gives the same numbers.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to `most`.
+    fn up_to(&mut self, most: u64) -> u64 {
+        let drawn = self.draw();
+        most.checked_add(1).map_or(drawn, |bound| drawn % bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_grow_to_the_cap_and_are_never_none() {
+        let pace = Pace::default();
+        let mut chance = Chance::new(7);
+        for tries in 0..40 {
+            let most = (250_u64 << tries.min(16)).min(8_000);
+            let mut seen = Duration::ZERO;
+            for _ in 0..200 {
+                let delay = pace.retry(tries, &mut chance);
+                assert!(
+                    delay >= pace.retry_least && delay <= Duration::from_millis(most),
+                    "{tries}: {delay:?}"
+                );
+                seen = seen.max(delay);
+            }
+            assert!(seen > Duration::from_millis(most * 9 / 10), "{tries}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn an_idle_stream_is_renewed_less_and_less() {
+        let pace = Pace::default();
+        let seconds: Vec<u64> = (0..5).map(|times| pace.idle(times).as_secs()).collect();
+        assert_eq!(seconds, [60, 120, 240, 300, 300]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_numbers() {
+        let (mut one, mut other) = (Chance::new(3), Chance::new(3));
+        assert_eq!((one.draw(), one.draw()), (other.draw(), other.draw()));
+        assert_ne!(Chance::new(4).draw(), Chance::new(3).draw());
+    }
+}

@@ -1,0 +1,300 @@
+//! The life of a link: ask how the session stands, open its stream, read it, and again, until the session is over.
+//!
+//! Owns the place in the stream, the tries and their delays, and what is done when the engine no longer knows the place.
+//! `follow` reads the connection.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout};
+
+use super::super::client::From;
+use super::super::trouble::{Trouble, Window};
+use super::WallClock;
+use super::desk::{Closed, Desk};
+use super::facts::{Heard, waiting};
+use super::follow::{Connection, Cut, LEFT_OUT};
+use super::pace::{Chance, Pace};
+use super::source::{Source, Summary};
+use crate::app::ports::{EngineCursor, LinkNews};
+use crate::domain::delivery::continuity::HOLE_TRIES;
+use crate::domain::delivery::{Continuity, Resumption};
+
+/// Requests for one stream: our place, the whole history, and the two places that the engine may name.
+const OPENINGS: usize = 4;
+
+/// One link. Fields are shared with `follow`, which reads the connection.
+pub(super) struct Link<S> {
+    pub source: Arc<S>,
+    pub desk: Desk,
+    pub session_id: String,
+    pub pace: Pace,
+    pub now_ms: WallClock,
+    chance: Chance,
+    /// The last event with a number that was passed on, or could not be.
+    pub cursor: Option<EngineCursor>,
+    pub continuity: Continuity,
+    pub heard: Heard,
+    pub books: Resumption,
+    /// A verdict is due even when nothing came: somebody was told that the stream does not stand.
+    pub owed: bool,
+    /// What waits at the engine has to be told, since events are missing.
+    pub owes_facts: bool,
+    /// First number of a gap without an end that was told, so that it is told once.
+    pub open_gap: Option<u64>,
+    /// The engine's newest number, where it says so.
+    pub head: Option<u64>,
+    /// How often in a row an idle stream was opened again without anything coming.
+    pub idle_times: u32,
+    /// Tries since the last event that was passed on.
+    pub fruitless: u32,
+    /// Where the engine wants to be asked, once.
+    pub hint: Option<String>,
+    /// Whether the stream stood when something was last told of it.
+    standing: bool,
+    /// As last told.
+    retry: u32,
+    /// Why the last connection broke, until that is told.
+    broken: Option<String>,
+}
+
+/// A stream that was opened.
+pub(super) struct Opened<T> {
+    pub stream: T,
+    /// It begins with the engine's history, not behind our place.
+    pub history: bool,
+    /// The engine did not know our place.
+    pub place_unknown: bool,
+    /// The engine said itself that what is missing at the beginning is gone.
+    pub declared: bool,
+    /// It begins with whatever comes: the engine has nothing of before.
+    pub live: bool,
+}
+
+impl<S: Source> Link<S> {
+    pub fn new(
+        source: Arc<S>,
+        desk: Desk,
+        session_id: String,
+        cursor: Option<EngineCursor>,
+        pace: Pace,
+        chance: Chance,
+        now_ms: WallClock,
+    ) -> Self {
+        let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
+        Self {
+            source,
+            desk,
+            session_id,
+            pace,
+            now_ms,
+            chance,
+            cursor,
+            continuity,
+            heard: Heard::default(),
+            books: Resumption::default(),
+            owed: true,
+            owes_facts: false,
+            open_gap: None,
+            head: None,
+            idle_times: 0,
+            fruitless: 0,
+            hint: None,
+            standing: false,
+            retry: 0,
+            broken: None,
+        }
+    }
+
+    /// Lives until the session is over or nobody listens.
+    pub async fn run(mut self) {
+        // Closed: the loop is gone, and so is the reason to live.
+        while let Ok(None) = self.round().await {}
+    }
+
+    /// One connection, or one try. `Some`: there is no next.
+    async fn round(&mut self) -> Result<Option<()>, Closed> {
+        let summary = match self.probe().await? {
+            Ok(summary) => summary,
+            Err(Trouble::Gone { .. }) => return self.gone().await,
+            Err(trouble) => {
+                // The older reason is not news any more.
+                self.broken = None;
+                return self.failed(self.source.say(&trouble)).await;
+            }
+        };
+        let over = summary.is_over();
+        if let Some(why) = self.broken.take() {
+            // A session that has ended is not waited for: its last events are.
+            if !over || self.fruitless > 0 {
+                return self.failed(why).await;
+            }
+            self.fruitless += 1;
+        }
+        self.head = summary.head;
+        self.heard.busy = summary.busy.unwrap_or(self.heard.busy);
+        let opened = match self.open().await? {
+            Ok(opened) => opened,
+            Err(Trouble::Gone { .. }) => return self.gone().await,
+            Err(trouble) => return self.failed(self.source.say(&trouble)).await,
+        };
+        let wall = (self.now_ms)();
+        match Connection::new(&opened, over, wall).follow(self, opened.stream).await? {
+            Cut::Drained if self.lacks_the_end().await? => {}
+            Cut::Drained => {
+                self.desk.end(LinkNews::Ended { status: summary.status }).await?;
+                return Ok(Some(()));
+            }
+            Cut::Broken(why) => self.broken = Some(why),
+            Cut::Renew => {}
+            Cut::Again => {
+                let tries = self.fruitless;
+                self.fruitless = tries.saturating_add(1);
+                // The first time at once: nobody shall notice.
+                if tries > 0 {
+                    let delay = self.pace.retry(tries - 1, &mut self.chance);
+                    self.desk.pause(Instant::now() + delay).await?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// An ended session's stream says nothing of what it left out last, so it is asked how far the session came. What
+    /// does not come however often it is asked for is lost, and said to be.
+    async fn lacks_the_end(&mut self) -> Result<bool, Closed> {
+        if self.head.is_some() {
+            return Ok(false);
+        }
+        let asked = self.source.newest(&self.session_id, self.pace.drained);
+        let Some(newest) = self.desk.attend(asked).await? else { return Ok(false) };
+        let last = self.continuity.last();
+        if newest <= last {
+            return Ok(false);
+        }
+        if self.continuity.wait_for(newest, HOLE_TRIES) {
+            return Ok(true);
+        }
+        self.gap(last.saturating_add(1), Some(newest), LEFT_OUT).await?;
+        self.continuity.give_up(newest);
+        self.settle().await?;
+        Ok(false)
+    }
+
+    /// How the session stands at the engine.
+    pub async fn probe(&mut self) -> Result<Result<Summary, Trouble>, Closed> {
+        let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
+        let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
+        Ok(answer.map(Summary::read))
+    }
+
+    /// Opens the stream behind our place. Where the engine no longer knows it: its whole history; and where it refuses to
+    /// give that because it is not whole any more: from where it begins.
+    async fn open(&mut self) -> Result<Result<Opened<S::Stream>, Trouble>, Closed> {
+        let mut from = match (self.hint.take(), &self.cursor) {
+            (Some(hint), _) => From::After(hint),
+            (None, Some(cursor)) => From::After(cursor.id.clone()),
+            (None, None) => From::Start,
+        };
+        let mut history = from == From::Start;
+        let mut place_unknown = false;
+        let mut live = false;
+        // The oldest number that the engine says it has.
+        let mut first = None;
+        let mut refused = Trouble::WindowExceeded(Window::default());
+        for _ in 0..OPENINGS {
+            let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
+            let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
+            let window = match answer {
+                Ok(stream) => {
+                    let declared = live || first.is_some();
+                    // Of nothing there is no doubt: the engine says how far it is.
+                    let place_unknown = place_unknown && !live;
+                    return Ok(Ok(Opened { stream, history, place_unknown, declared, live }));
+                }
+                Err(Trouble::WindowExceeded(window)) => window,
+                Err(trouble) => return Ok(Err(trouble)),
+            };
+            refused = Trouble::WindowExceeded(window.clone());
+            from = match (history, first) {
+                (false, _) => {
+                    history = true;
+                    place_unknown = true;
+                    self.books.place_was_unknown();
+                    From::Start
+                }
+                (true, None) => match window.first {
+                    Some(named) => {
+                        first = Some(named);
+                        From::After(named.saturating_sub(1).to_string())
+                    }
+                    // All of its history grew too old; its number still says what was lost.
+                    None if self.head.is_some() && !live => {
+                        live = true;
+                        From::Live
+                    }
+                    None => break,
+                },
+                // The place before the oldest is lossless, and yet not every engine knows it.
+                (true, Some(first)) => From::After(first.to_string()),
+            };
+        }
+        Ok(Err(refused))
+    }
+
+    /// A try failed, or the stream broke: says so, and waits before the next try.
+    async fn failed(&mut self, why: String) -> Result<Option<()>, Closed> {
+        self.retry = if self.standing { 0 } else { self.retry.saturating_add(1) };
+        self.standing = false;
+        if !self.owed {
+            self.owed = true;
+            self.books = Resumption::default();
+        }
+        self.desk.news(LinkNews::Connecting { retry: self.retry, error: Some(why) }).await?;
+        let delay = self.pace.retry(self.fruitless, &mut self.chance);
+        self.fruitless = self.fruitless.saturating_add(1);
+        self.desk.pause(Instant::now() + delay).await?;
+        Ok(None)
+    }
+
+    async fn gone(&mut self) -> Result<Option<()>, Closed> {
+        let reason = "The engine has no such session any more: it was deleted there, or the engine was restarted and \
+                      keeps sessions in memory only; what came before is kept here, make a new session to go on.";
+        self.desk.end(LinkNews::Gone { reason: reason.to_owned() }).await?;
+        Ok(Some(()))
+    }
+
+    /// Numbers are missing for good.
+    pub async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
+        self.books.lost(from, to, reason);
+        self.owes_facts = true;
+        self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
+    }
+
+    /// The backlog has come: gives the verdict where one is due.
+    pub async fn settle(&mut self) -> Result<(), Closed> {
+        if self.owes_facts {
+            self.tell_facts().await?;
+        }
+        if self.owed || self.books.brought_something() {
+            let resumed = self.books.verdict();
+            self.desk.news(LinkNews::Resumed(resumed)).await?;
+        }
+        self.owed = false;
+        self.books = Resumption::default();
+        self.standing = true;
+        self.retry = 0;
+        Ok(())
+    }
+
+    /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
+    pub async fn tell_facts(&mut self) -> Result<(), Closed> {
+        let Ok(summary) = self.probe().await? else { return Ok(()) };
+        self.owes_facts = false;
+        self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;
+        for event in self.heard.unheard(&summary.metadata) {
+            self.heard.hear(&event);
+            self.desk.said(event, None).await?;
+        }
+        self.desk.pass_on().await
+    }
+}

@@ -1,0 +1,341 @@
+//! The BreadBoard engine: sessions that live behind HTTP, whose events come as a stream.
+//!
+//! Owns what this process knows of the engine: whether it answers, what it has, the prompts it was given. Nothing is opened
+//! before the loop chose this engine, and each call is a task of its own, bounded in number and in time. Never sends a
+//! prompt twice and never decides anything: what a call means for the user is the loop's.
+
+pub mod client;
+mod commands;
+mod download;
+mod files;
+pub mod link;
+mod models;
+pub mod place;
+mod reach;
+mod rebuild;
+mod sessions;
+pub(super) mod time;
+pub mod trouble;
+mod turn;
+mod upload;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use self::client::{Client, Patience};
+use self::link::{Links, Pace};
+pub use self::place::Place;
+use self::turn::SessionTurns;
+use crate::app::inbox::Folder;
+use crate::app::ports::{DownloadFor, Engine, EngineCall, EngineReport, EngineWays, Secret};
+use crate::protocol::request::CredentialScope;
+use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting};
+use crate::protocol::{ErrorCode, WireError};
+
+/// Calls under way at the same time: each holds a socket at the engine, which answers one after the other anyway. One more
+/// is refused as overloaded.
+const CALLS: usize = 32;
+
+/// Downloads and deletions under way at the same time, which may take long.
+const LONG_CALLS: usize = 8;
+
+/// The configuration that the engine's own terminal client starts with; the engine itself has no default.
+pub const DEFAULT_CONFIG: &str = "agent_configs/codex_0-107-0_e4_3-6-2026.yaml";
+
+/// What is set for this engine.
+pub struct Setup {
+    /// Where it is.
+    pub place: Place,
+    /// Configuration of new sessions.
+    pub config_path: Option<String>,
+    /// Certificates of authorities beside the system's, in PEM.
+    pub ca_file: Option<PathBuf>,
+    /// Its token.
+    pub token: Option<Secret>,
+    /// How long we wait for it.
+    pub patience: Patience,
+    /// How long its streams wait for what.
+    pub pace: Pace,
+}
+
+impl Setup {
+    /// Reads the settings. `token` was given for `token_place`, the URL of the environment, or for whatever is chosen where
+    /// there is none; it goes nowhere else.
+    pub fn read(
+        setting: &EngineSetting,
+        token: Option<Secret>,
+        token_place: Option<&str>,
+    ) -> Result<Self, WireError> {
+        let Some(url) = setting.url.as_deref().filter(|url| !url.trim().is_empty()) else {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The `breadboard` engine has no address; set `engine.url` or `BREADBOARD_API_URL`, for instance \
+                 http://127.0.0.1:9099.",
+            ));
+        };
+        let place = Place::parse(url)?;
+        let elsewhere = token_place
+            .and_then(|url| Place::parse(url).ok())
+            .is_some_and(|other| other.origin() != place.origin());
+        Ok(Self {
+            place,
+            config_path: setting.config_path.clone().filter(|path| !path.trim().is_empty()),
+            ca_file: setting.ca_file.as_ref().filter(|path| !path.trim().is_empty()).map(PathBuf::from),
+            token: token.filter(|_| !elsewhere),
+            patience: Patience::default(),
+            pace: Pace::default(),
+        })
+    }
+}
+
+/// The engine behind HTTP.
+pub struct BreadboardEngine {
+    shared: Arc<Shared>,
+    /// Dropping it ends the task that looks whether the engine answers.
+    _alive: watch::Sender<()>,
+}
+
+struct Shared {
+    reports: mpsc::Sender<EngineReport>,
+    runtime: Handle,
+    client: Client,
+    links: Links<Client>,
+    config_path: String,
+    /// What the engine was found to have; empty until it answered.
+    has: watch::Sender<reach::Has>,
+    calls: Arc<Semaphore>,
+    long_calls: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    folders: Vec<Folder>,
+    model: ChosenModel,
+    sessions: HashMap<String, SessionTurns>,
+}
+
+/// The model for what comes next. The loop says the setting of the embedded engine first, which is not meant for this one.
+#[derive(Default)]
+enum ChosenModel {
+    #[default]
+    Unheard,
+    /// The setting; the same again means nothing.
+    Setting(Option<ModelSetting>),
+    /// One of the engine's, chosen since.
+    Chosen { setting: Option<ModelSetting>, model: ModelSetting },
+}
+
+impl BreadboardEngine {
+    /// An engine that reports into `reports` and works on `runtime`. It begins to look for the engine at once.
+    /// `now_ms` gives milliseconds since the Unix epoch.
+    pub fn new(
+        reports: mpsc::Sender<EngineReport>,
+        runtime: Handle,
+        setup: Setup,
+        now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        let Setup { place, config_path, ca_file, token, patience, pace } = setup;
+        let client = Client::new(place, token, ca_file, patience);
+        let chance = uuid::Uuid::new_v4().as_u64_pair().0;
+        let source = Arc::new(client.clone());
+        let shared = Arc::new(Shared {
+            links: Links::new(source, reports.clone(), runtime.clone(), Arc::new(now_ms), pace, chance),
+            reports,
+            client,
+            config_path: config_path.unwrap_or_else(|| DEFAULT_CONFIG.to_owned()),
+            has: watch::Sender::new(reach::Has::default()),
+            calls: Arc::new(Semaphore::new(CALLS)),
+            long_calls: Arc::new(Semaphore::new(LONG_CALLS)),
+            state: Mutex::default(),
+            runtime,
+        });
+        let (alive, dropped) = watch::channel(());
+        shared.runtime.spawn(reach::watch(Arc::clone(&shared), dropped));
+        Self { shared, _alive: alive }
+    }
+}
+
+impl Engine for BreadboardEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Breadboard
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        self.shared.has.borrow().words()
+    }
+
+    fn ways(&self) -> EngineWays {
+        EngineWays { holds_sessions: true, streams: true, needs_trust: true }
+    }
+
+    fn call(&self, call: EngineCall) {
+        let shared = &self.shared;
+        match call {
+            EngineCall::SetFolders(folders) => shared.state().folders = folders,
+            // The loop judges trust before it calls, and the engine knows no such word.
+            EngineCall::SetTrust { .. } => {}
+            EngineCall::SetModel(setting) => shared.state().model.hear(setting),
+            EngineCall::SetToken { scope: CredentialScope::Engine, token } => {
+                shared.client.set_token(token);
+                shared.links.nudge();
+            }
+            EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
+            EngineCall::StartTurn { session_id, turn, prompt, history } => {
+                turn::start(shared, session_id, turn, prompt, history);
+            }
+            EngineCall::Stop { session_id } => turn::stop(shared, session_id),
+            // This engine confirms by events, so the loop decides with `Decide`.
+            EngineCall::Answer { .. } | EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
+            call @ (EngineCall::RestartAgent { .. } | EngineCall::SessionInfo { .. }) => {
+                call.refuse(WireError::new(
+                    ErrorCode::Unsupported,
+                    "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
+                ));
+            }
+            EngineCall::Forget { session_id } => {
+                shared.links.detach(&session_id);
+                shared.state().sessions.remove(&session_id);
+            }
+            EngineCall::MakeSession { wish, reply, .. } => {
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply));
+                }
+            }
+            EngineCall::ListSessions { reply } => sessions::list(shared, reply),
+            EngineCall::DeleteSession { session_id, asks, reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.long_calls, reply) {
+                    shared.spawn(place, sessions::delete(Arc::clone(shared), session_id, asks, reply));
+                }
+            }
+            EngineCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
+            EngineCall::Decide { session_id, engine_request_id, decision, request_id, reply } => {
+                let own = Arc::clone(shared);
+                // Not counted: one ask has one decision, and a stop must never wait for a place.
+                shared.runtime.spawn(async move {
+                    let outcome = commands::decide(&own, &session_id, &engine_request_id, &decision).await;
+                    own.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
+                });
+            }
+            EngineCall::Command { session_id, command, args, reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    let own = Arc::clone(shared);
+                    shared.spawn(place, async move {
+                        reply.settle(commands::run(&own, &session_id, &command, args).await);
+                    });
+                }
+            }
+            EngineCall::ListFiles { params, reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    let own = Arc::clone(shared);
+                    shared.spawn(place, async move { reply.settle(files::list(&own, &params).await) });
+                }
+            }
+            EngineCall::ReadFile { params, reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    let own = Arc::clone(shared);
+                    shared.spawn(place, async move { reply.settle(files::read(&own, &params).await) });
+                }
+            }
+            EngineCall::Download { session_id, artifact_path, to, purpose } => {
+                match Arc::clone(&shared.long_calls).try_acquire_owned() {
+                    Ok(place) => {
+                        let work = download::run(Arc::clone(shared), session_id, artifact_path, to, purpose);
+                        shared.spawn(place, work);
+                    }
+                    Err(_) => EngineCall::Download { session_id, artifact_path, to, purpose }.refuse(busy()),
+                }
+            }
+            EngineCall::Rebuild { session_id, missing, reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.long_calls, reply) {
+                    shared.spawn(place, rebuild::run(Arc::clone(shared), session_id, missing, reply));
+                }
+            }
+            EngineCall::ListModels { reply } => {
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    let own = Arc::clone(shared);
+                    shared.spawn(place, async move { reply.settle(models::list(&own).await) });
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place among `calls`, or the refusal of `reply`.
+    fn place_for(
+        &self,
+        calls: &Arc<Semaphore>,
+        reply: crate::app::inbox::Reply,
+    ) -> Option<(OwnedSemaphorePermit, crate::app::inbox::Reply)> {
+        match Arc::clone(calls).try_acquire_owned() {
+            Ok(place) => Some((place, reply)),
+            Err(_) => {
+                reply.refuse(busy());
+                None
+            }
+        }
+    }
+
+    /// Runs `work`, which keeps `place` until its end.
+    fn spawn(&self, place: OwnedSemaphorePermit, work: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(async move {
+            let _place = place;
+            work.await;
+        });
+    }
+
+    async fn report(&self, report: EngineReport) {
+        // A closed channel means that the loop is gone, and nobody is left to hear.
+        let _ = self.reports.send(report).await;
+    }
+
+    /// The refusal for a trouble with this engine.
+    fn told(&self, trouble: &trouble::Trouble) -> WireError {
+        trouble.told(self.client.place().origin())
+    }
+}
+
+impl ChosenModel {
+    fn hear(&mut self, heard: Option<ModelSetting>) {
+        *self = match std::mem::take(self) {
+            Self::Unheard => Self::Setting(heard),
+            Self::Setting(setting) | Self::Chosen { setting, .. } => match heard {
+                Some(model) if Some(&model) != setting.as_ref() => Self::Chosen { setting, model },
+                _ => Self::Setting(setting),
+            },
+        };
+    }
+
+    /// The engine's id of the model that was chosen.
+    fn id(&self) -> Option<String> {
+        match self {
+            Self::Unheard | Self::Setting(_) => None,
+            Self::Chosen { model, .. } => Some(model.name.clone()),
+        }
+    }
+}
+
+fn busy() -> WireError {
+    WireError::new(
+        ErrorCode::Overloaded,
+        "Too many requests to the engine are under way; wait for an answer and try again.",
+    )
+}
+
+/// Whether whoever asked for a download still waits for it.
+fn is_wanted(purpose: &DownloadFor) -> bool {
+    match purpose {
+        DownloadFor::Client { reply, .. } => !reply.is_abandoned(),
+        DownloadFor::Diff(job) => !job.reply.is_abandoned(),
+    }
+}

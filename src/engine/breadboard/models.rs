@@ -1,0 +1,29 @@
+//! `bb/models/list`: the models of the engine's configuration.
+//!
+//! Owns the translation only.
+
+use super::Shared;
+use crate::domain::wire::breadboard_http::Models;
+use crate::protocol::WireError;
+use crate::protocol::request::{ModelEntry, ModelsResult};
+
+/// Models in one list; a configuration names a few.
+const MOST_MODELS: usize = 2_000;
+
+/// Lists them. The current one is that of sessions made from now on.
+pub(super) async fn list(shared: &Shared) -> Result<ModelsResult, WireError> {
+    let Models { models, default_model } = shared
+        .client
+        .read(&["v1", "models"], &[("config_path", &shared.config_path)])
+        .await
+        .map_err(|trouble| shared.told(&trouble))?;
+    let entry = |model: crate::domain::wire::breadboard_http::Model| ModelEntry {
+        name: model.name.unwrap_or_else(|| model.id.clone()),
+        id: model.id,
+        provider: model.provider,
+    };
+    Ok(ModelsResult {
+        models: models.into_iter().take(MOST_MODELS).map(entry).collect(),
+        current: shared.state().model.id().or(default_model),
+    })
+}

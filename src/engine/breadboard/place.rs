@@ -1,0 +1,148 @@
+//! Where the engine is: its base URL, checked once.
+//!
+//! Owns the origin that a token is bound to, whether it is this machine, and how a path is put behind the base. Never
+//! contacts anyone.
+
+use url::{Host, Url};
+
+use crate::protocol::{ErrorCode, WireError};
+
+/// A checked base URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// With a `/` at its end; no user name, no query, no fragment.
+    base: Url,
+    origin: String,
+    loopback: bool,
+}
+
+impl Place {
+    /// Reads a base URL: http or https, a path before the engine's own paths allowed. The refusal does not repeat it,
+    /// because it may hold a password.
+    pub fn parse(text: &str) -> Result<Self, WireError> {
+        let bad = || {
+            WireError::new(
+                ErrorCode::InvalidParams,
+                "The engine's URL is not an http or https URL without user name and query; set `engine.url` or \
+                 `BREADBOARD_API_URL`, for instance http://127.0.0.1:9099.",
+            )
+        };
+        let mut base = Url::parse(text.trim()).map_err(|_| bad())?;
+        let named = !base.username().is_empty() || base.password().is_some();
+        let more = base.query().is_some() || base.fragment().is_some();
+        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() || named || more {
+            return Err(bad());
+        }
+        if !base.path().ends_with('/') {
+            let path = format!("{}/", base.path());
+            base.set_path(&path);
+        }
+        let loopback = match base.host() {
+            Some(Host::Domain(name)) => {
+                let name = name.trim_end_matches('.');
+                name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+            }
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+            None => false,
+        };
+        let origin = base.origin().ascii_serialization();
+        Ok(Self { base, origin, loopback })
+    }
+
+    /// `scheme://host[:port]`: what a token is bound to and what messages name.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whether it is this machine.
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
+    }
+
+    /// Whether what is sent there can be read on the way.
+    pub fn is_readable_on_the_way(&self) -> bool {
+        self.base.scheme() == "http" && !self.loopback
+    }
+
+    /// Whether no TLS is spoken: neither with the engine nor with a proxy, which this machine never needs.
+    pub fn needs_no_tls(&self) -> bool {
+        self.base.scheme() == "http" && self.loopback
+    }
+
+    /// The URL of a path. `None` when one of `parts` is not one plain part: an id never chooses another path.
+    pub fn at(&self, parts: &[&str], query: &[(&str, &str)]) -> Option<Url> {
+        if parts.iter().any(|part| part.is_empty() || part.trim_matches('.').is_empty() || part.len() > 512) {
+            return None;
+        }
+        let mut url = self.base.clone();
+        url.path_segments_mut().ok()?.pop_if_empty().extend(parts);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Some(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn a_base_may_have_a_path_and_paths_go_behind_it() {
+        for (given, then) in [
+            ("http://127.0.0.1:9099", "http://127.0.0.1:9099/v1/sessions/a%2Fb?path=x+y%26"),
+            (" http://127.0.0.1:9099/ ", "http://127.0.0.1:9099/v1/sessions/a%2Fb?path=x+y%26"),
+            ("https://h/pre", "https://h/pre/v1/sessions/a%2Fb?path=x+y%26"),
+            ("https://h/pre/", "https://h/pre/v1/sessions/a%2Fb?path=x+y%26"),
+        ] {
+            let place = Place::parse(given).unwrap();
+            let url = place.at(&["v1", "sessions", "a/b"], &[("path", "x y&")]).unwrap();
+            assert_eq!(url.as_str(), then, "{given}");
+        }
+        let place = Place::parse("http://h/pre").unwrap();
+        for id in ["", ".", "..", "..."] {
+            assert_eq!(place.at(&["v1", "sessions", id], &[]), None, "{id:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_base_url_is_refused_without_repeating_it() {
+        for given in [
+            "",
+            "h:1",
+            "127.0.0.1:9099",
+            "ftp://h",
+            "http://u:secret@h",
+            "http://h/?secret",
+            "http://h/#secret",
+        ] {
+            let message = Place::parse(given).unwrap_err().message;
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        for (given, loopback, readable) in [
+            ("http://127.0.0.1:9099", true, false),
+            ("http://127.1.2.3", true, false),
+            ("http://[::1]:9099", true, false),
+            ("http://[::ffff:127.0.0.1]", true, false),
+            ("http://LOCALHOST.", true, false),
+            ("http://a.localhost", true, false),
+            ("https://localhost", true, false),
+            ("http://localhost.evil.example", false, true),
+            ("http://10.0.0.1", false, true),
+            ("https://10.0.0.1", false, false),
+            ("http://0.0.0.0:9099", false, true),
+        ] {
+            let place = Place::parse(given).unwrap();
+            assert_eq!(
+                (place.is_loopback(), place.is_readable_on_the_way()),
+                (loopback, readable),
+                "{given}"
+            );
+        }
+    }
+}

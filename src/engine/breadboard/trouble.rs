@@ -1,0 +1,397 @@
+//! What can go wrong with a request to the engine, and the sentence for each.
+//!
+//! Owns the reading of refusals, which the engine does not always put into its own envelope. Never repeats a token or a
+//! body that is not the engine's envelope.
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::protocol::{ErrorCode, WireError};
+
+/// Longest piece of the engine's text in a sentence of ours, in characters.
+const LONGEST_DETAIL: usize = 300;
+
+/// Why a request did not succeed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// Nothing answers, or the connection broke.
+    Unreachable {
+        /// The end of a sentence.
+        why: String,
+        /// Whether the engine may have got the request all the same.
+        sent: bool,
+    },
+    /// The engine is there or seems to be, and no answer came in time.
+    TimedOut {
+        /// Whether the engine may have got the request all the same.
+        sent: bool,
+    },
+    /// 401, or a token that must not be sent.
+    Unauthorized(Denied),
+    /// 404 in the engine's words: there is no such session, file or artifact.
+    Gone {
+        /// The engine's word.
+        detail: String,
+    },
+    /// The engine does not have this path at all: an older or another one.
+    NoRoute,
+    /// 409: the engine's log does not hold the place that was asked for.
+    WindowExceeded(Window),
+    /// Any other refusal in the engine's words.
+    Refused {
+        /// Status of HTTP.
+        status: u16,
+        /// The engine's code.
+        code: String,
+        /// The engine's word.
+        detail: String,
+    },
+    /// An answer that is not one: a fault inside the engine, or something else at its address.
+    Broken {
+        /// Status of HTTP.
+        status: u16,
+        /// The end of a sentence.
+        why: String,
+    },
+}
+
+/// Why a token did not help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// The engine wants one and we have none.
+    Missing,
+    /// The engine does not take ours.
+    Refused,
+    /// It would be readable on the way.
+    Exposed,
+}
+
+/// What the engine says of its log; all unknown where it says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Oldest number that it still has.
+    pub first: Option<u64>,
+    /// Newest number that it has.
+    pub last: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    error: Option<String>,
+    detail: Option<Value>,
+}
+
+impl Trouble {
+    /// Reads a refusal. `body` is what came of it, bounded.
+    pub(super) fn of_answer(status: StatusCode, body: &[u8], with_token: bool) -> Self {
+        let number = status.as_u16();
+        if status == StatusCode::UNAUTHORIZED {
+            return Self::Unauthorized(if with_token { Denied::Refused } else { Denied::Missing });
+        }
+        if status.is_redirection() {
+            let why = "it sends us elsewhere, and a token does not travel".to_owned();
+            return Self::Broken { status: number, why };
+        }
+        let Ok(Envelope { error, detail }) = serde_json::from_slice::<Envelope>(body) else {
+            let why = format!("it answered {number} without saying why");
+            return Self::Broken { status: number, why };
+        };
+        let Some(code) = error else {
+            return match number {
+                404 | 405 => Self::NoRoute,
+                _ => Self::Refused { status: number, code: String::new(), detail: words(detail.as_ref()) },
+            };
+        };
+        match (number, code.as_str()) {
+            (409, "resume_window_exceeded") => Self::WindowExceeded(Window::of(detail.as_ref())),
+            (404, _) => Self::Gone { detail: words(detail.as_ref()) },
+            (_, _) => Self::Refused { status: number, code, detail: words(detail.as_ref()) },
+        }
+    }
+
+    /// Reads a failure of the transport.
+    pub(super) fn of_transport(error: &reqwest::Error) -> Self {
+        let sent = !error.is_connect() && !error.is_builder();
+        if error.is_timeout() {
+            return Self::TimedOut { sent };
+        }
+        Self::Unreachable { why: reason(error), sent }
+    }
+
+    /// Whether the engine may have done what was asked although we do not know it.
+    pub fn leaves_it_open(&self) -> bool {
+        match self {
+            Self::Unreachable { sent, .. } | Self::TimedOut { sent } => *sent,
+            // What stands before an engine may answer for it after it took the request.
+            Self::Broken { status, .. } => matches!(status, 200..=299 | 502 | 504),
+            Self::Unauthorized(_)
+            | Self::Gone { .. }
+            | Self::NoRoute
+            | Self::WindowExceeded(_)
+            | Self::Refused { .. } => false,
+        }
+    }
+
+    /// The refusal for the user; `origin` is where the engine is.
+    pub fn told(&self, origin: &str) -> WireError {
+        let (code, message) = match self {
+            Self::Unreachable { why, .. } => (
+                ErrorCode::EngineUnreachable,
+                format!(
+                    "The BreadBoard engine at {origin} cannot be reached: {why}; start it or check `engine.url`."
+                ),
+            ),
+            Self::TimedOut { sent: false } => (
+                ErrorCode::EngineUnreachable,
+                format!(
+                    "The BreadBoard engine at {origin} takes no connection; start it or check `engine.url`."
+                ),
+            ),
+            Self::TimedOut { sent: true } => (
+                ErrorCode::EngineUnreachable,
+                format!(
+                    "The BreadBoard engine at {origin} is there but too slow to answer; try again in a moment."
+                ),
+            ),
+            Self::Unauthorized(Denied::Missing) => (
+                ErrorCode::EngineUnauthorized,
+                format!(
+                    "The BreadBoard engine at {origin} wants a token; set it with `bb/setCredentials` or in \
+                     `BREADBOARD_API_TOKEN`."
+                ),
+            ),
+            Self::Unauthorized(Denied::Refused) => (
+                ErrorCode::EngineUnauthorized,
+                format!(
+                    "The BreadBoard engine at {origin} does not take our token; set the right one with \
+                     `bb/setCredentials` or in `BREADBOARD_API_TOKEN`."
+                ),
+            ),
+            Self::Unauthorized(Denied::Exposed) => (
+                ErrorCode::EngineUnauthorized,
+                format!(
+                    "The token for {origin} would be readable on the way and was not sent; use https, a tunnel to this \
+                     machine, or forget the token."
+                ),
+            ),
+            Self::Gone { detail } => (
+                ErrorCode::NotFound,
+                format!("The engine does not have this: {}; list again and choose another.", end(detail)),
+            ),
+            Self::NoRoute => (
+                ErrorCode::Unsupported,
+                format!(
+                    "The engine at {origin} cannot do this; use a newer BreadBoard engine or check `engine.url`."
+                ),
+            ),
+            Self::WindowExceeded(_) => (
+                ErrorCode::Conflict,
+                "The engine no longer has this part of the session's events; select the session again."
+                    .to_owned(),
+            ),
+            Self::Refused { status, code, detail } => refused(*status, code, detail),
+            Self::Broken { status: 200..=299, why } => (
+                ErrorCode::EngineRejected,
+                format!("What answers at {origin} is not a BreadBoard engine: {why}; check `engine.url`."),
+            ),
+            Self::Broken { why, .. } => (
+                ErrorCode::EngineRejected,
+                format!(
+                    "The BreadBoard engine at {origin} failed inside: {why}; look into its log and try again."
+                ),
+            ),
+        };
+        WireError::new(code, message)
+    }
+}
+
+fn refused(status: u16, code: &str, detail: &str) -> (ErrorCode, String) {
+    let why = end(if detail.is_empty() { code } else { detail });
+    match status {
+        409 => (
+            ErrorCode::Conflict,
+            format!("The engine cannot do this now: {why}; look at the session and try again."),
+        ),
+        429 | 503 => (ErrorCode::Overloaded, format!("The engine is busy: {why}; try again in a moment.")),
+        501 => (ErrorCode::Unsupported, format!("The engine cannot do this: {why}; use a newer one for it.")),
+        _ => (
+            ErrorCode::EngineRejected,
+            format!("The engine refused this: {why}; change the request and try again."),
+        ),
+    }
+}
+
+/// The engine's text without the end that a sentence of ours adds.
+fn end(detail: &str) -> &str {
+    let detail = detail.trim().trim_end_matches(['.', ';']);
+    if detail.is_empty() { "it did not say why" } else { detail }
+}
+
+/// `detail` as one line: its text, its `message`, or the first of its `errors`.
+fn words(detail: Option<&Value>) -> String {
+    let text = match detail {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Object(fields)) => match (fields.get("message"), fields.get("errors")) {
+            (Some(Value::String(text)), _) => text.clone(),
+            (_, Some(Value::Array(errors))) => errors.first().map(first_error).unwrap_or_default(),
+            (_, _) => String::new(),
+        },
+        _ => String::new(),
+    };
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = line.chars().take(LONGEST_DETAIL).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// `[{ loc: ["body", "x"], msg }]`: never its `input`, which may be the user's text.
+fn first_error(error: &Value) -> String {
+    let field = error.get("loc").and_then(Value::as_array).and_then(|loc| loc.last()).and_then(Value::as_str);
+    let message = error.get("msg").and_then(Value::as_str).unwrap_or("a field does not fit");
+    match field {
+        Some(field) => format!("`{field}`: {message}"),
+        None => message.to_owned(),
+    }
+}
+
+impl Window {
+    fn of(detail: Option<&Value>) -> Self {
+        let number = |names: &[&str]| {
+            let detail = detail?;
+            names.iter().find_map(|name| detail.get(name)).and_then(Value::as_u64)
+        };
+        Self {
+            first: number(&["first_retained_sequence", "earliestRetainedSequence"]),
+            last: number(&["last_retained_sequence", "headSequence"]),
+        }
+    }
+}
+
+/// What the system says, without URLs: they may hold ids, and the origin is named anyway.
+fn reason(error: &reqwest::Error) -> String {
+    let mut source = std::error::Error::source(error);
+    let mut deepest = None;
+    while let Some(cause) = source {
+        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+            match io.kind() {
+                std::io::ErrorKind::ConnectionRefused => return "nothing listens there".to_owned(),
+                std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => {
+                    return "it closed the connection".to_owned();
+                }
+                _ => {}
+            }
+        }
+        deepest = Some(cause.to_string());
+        source = cause.source();
+    }
+    if error.is_dns() {
+        return "the name of its host is not known".to_owned();
+    }
+    let text = deepest.unwrap_or_else(|| "the connection failed".to_owned());
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(LONGEST_DETAIL).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(status: u16, body: &str) -> Trouble {
+        Trouble::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false)
+    }
+
+    #[test]
+    fn the_engines_refusals_are_told_apart() {
+        let refused = |status, code: &str, detail: &str| Trouble::Refused {
+            status,
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+        };
+        let envelope =
+            |error: &str, detail| json!({ "error": error, "detail": detail, "path": null }).to_string();
+        for (status, body, wanted) in [
+            (401, envelope("unauthorized", json!("unauthorized")), Trouble::Unauthorized(Denied::Missing)),
+            (
+                404,
+                envelope("not_found", json!("session not found")),
+                Trouble::Gone { detail: "session not found".into() },
+            ),
+            (404, json!({ "detail": "Not Found" }).to_string(), Trouble::NoRoute),
+            (405, json!({ "detail": "Method Not Allowed" }).to_string(), Trouble::NoRoute),
+            (409, envelope("resume_window_exceeded", json!("…")), Trouble::WindowExceeded(Window::default())),
+            (
+                409,
+                envelope(
+                    "resume_window_exceeded",
+                    json!({ "first_retained_sequence": 3, "last_retained_sequence": 9 }),
+                ),
+                Trouble::WindowExceeded(Window { first: Some(3), last: Some(9) }),
+            ),
+            (
+                409,
+                envelope("conflict", json!("session is closed")),
+                refused(409, "conflict", "session is closed"),
+            ),
+            (
+                501,
+                envelope("internal", json!("not implemented")),
+                refused(501, "internal", "not implemented"),
+            ),
+            (
+                422,
+                envelope(
+                    "invalid_request",
+                    json!({ "errors": [{ "loc": ["body", "content"], "msg": "Field required", "input": "MINE" }] }),
+                ),
+                refused(422, "invalid_request", "`content`: Field required"),
+            ),
+            (
+                500,
+                "Internal Server Error".to_owned(),
+                Trouble::Broken { status: 500, why: "it answered 500 without saying why".into() },
+            ),
+            (
+                307,
+                String::new(),
+                Trouble::Broken {
+                    status: 307,
+                    why: "it sends us elsewhere, and a token does not travel".into(),
+                },
+            ),
+        ] {
+            assert_eq!(read(status, &body), wanted, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn each_trouble_has_its_code_and_one_sentence() {
+        let origin = "http://127.0.0.1:9099";
+        let refused = |status| Trouble::Refused { status, code: "c".into(), detail: "d.".into() };
+        for (trouble, code) in [
+            (Trouble::Unreachable { why: "w".into(), sent: false }, ErrorCode::EngineUnreachable),
+            (Trouble::TimedOut { sent: true }, ErrorCode::EngineUnreachable),
+            (Trouble::TimedOut { sent: false }, ErrorCode::EngineUnreachable),
+            (Trouble::Unauthorized(Denied::Missing), ErrorCode::EngineUnauthorized),
+            (Trouble::Unauthorized(Denied::Refused), ErrorCode::EngineUnauthorized),
+            (Trouble::Unauthorized(Denied::Exposed), ErrorCode::EngineUnauthorized),
+            (Trouble::Gone { detail: String::new() }, ErrorCode::NotFound),
+            (Trouble::NoRoute, ErrorCode::Unsupported),
+            (Trouble::WindowExceeded(Window::default()), ErrorCode::Conflict),
+            (refused(400), ErrorCode::EngineRejected),
+            (refused(409), ErrorCode::Conflict),
+            (refused(501), ErrorCode::Unsupported),
+            (refused(503), ErrorCode::Overloaded),
+            (Trouble::Broken { status: 500, why: "w".into() }, ErrorCode::EngineRejected),
+            (Trouble::Broken { status: 200, why: "w".into() }, ErrorCode::EngineRejected),
+        ] {
+            let told = trouble.told(origin);
+            assert_eq!(told.code, code, "{trouble:?}");
+            assert!(told.message.ends_with('.') && !told.message.contains(". "), "{}", told.message);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Prompts on their way to the engine, and stops.
+//!
+//! Owns, for each session, the prompts that the engine may remember and the turn that is being sent. A prompt is sent once:
+//! where nobody can know whether the engine took it, that is said. The end of a turn is an event; this reports an end only
+//! for a turn that never began. Memory is bounded by the prompts that the engine remembers.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, json};
+use tokio::sync::watch;
+
+use super::trouble::Trouble;
+use super::{Shared, commands, upload};
+use crate::app::ports::{EngineReport, Prompt};
+use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
+use crate::domain::wire::breadboard_http::{CancelTurn, Input, InputReply};
+
+/// Sessions that are known at the same time. One more makes another, whose turn is not on its way, be forgotten: its
+/// earlier prompts come with its next turn, and its model is told again.
+const KNOWN_SESSIONS: usize = 256;
+
+/// Tries of a stop, which may be said twice without harm.
+const STOP_TRIES: u32 = 3;
+
+/// Between them.
+const STOP_PAUSE: Duration = Duration::from_millis(300);
+
+/// What is known of a session's turns.
+#[derive(Default)]
+pub(super) struct SessionTurns {
+    /// Prompts as they were sent, oldest first.
+    remembered: VecDeque<String>,
+    /// The model that the session was told.
+    pub(super) model: Option<String>,
+    /// The last turn that was sent or is being sent.
+    last: Option<Sending>,
+}
+
+#[derive(Clone)]
+struct Sending {
+    phase: watch::Receiver<Phase>,
+    stop: watch::Sender<bool>,
+}
+
+/// How far a turn is on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// Nothing that begins it was sent.
+    Preparing,
+    /// It is being sent.
+    Leaving,
+    /// The engine took it; its own id of the turn, where it said one.
+    Taken(Option<String>),
+    /// It did not begin, or nobody knows.
+    Failed,
+}
+
+/// Why a turn did not begin, as one sentence.
+struct NotBegun(String);
+
+/// Begins a turn.
+pub(super) fn start(
+    shared: &Arc<Shared>,
+    session_id: String,
+    turn: u64,
+    prompt: Prompt,
+    history: Vec<(String, String)>,
+) {
+    let (phase, seen) = watch::channel(Phase::Preparing);
+    let (stop, stopped) = watch::channel(false);
+    {
+        let mut state = shared.state();
+        make_room(&mut state.sessions, KNOWN_SESSIONS);
+        let session = state.sessions.entry(session_id.clone()).or_default();
+        session.last = Some(Sending { phase: seen, stop });
+    }
+    shared.links.turn_began(&session_id);
+    let shared = Arc::clone(shared);
+    let runtime = shared.runtime.clone();
+    runtime.spawn(async move {
+        let begun = begin(&shared, &session_id, turn, &prompt, &history, &phase, stopped).await;
+        let failure = match begun {
+            Ok(turn_id) => {
+                phase.send_replace(Phase::Taken(turn_id));
+                return;
+            }
+            Err(NotBegun(why)) => Some(why),
+        };
+        phase.send_replace(Phase::Failed);
+        shared.report(EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }).await;
+    });
+}
+
+/// Forgets sessions until there are fewer than `most`, those whose turn is on its way excepted.
+fn make_room(sessions: &mut HashMap<String, SessionTurns>, most: usize) {
+    while sessions.len() >= most {
+        let settled = sessions.iter().find(|(_, session)| !session.is_sending()).map(|(id, _)| id.clone());
+        let Some(id) = settled else { return };
+        sessions.remove(&id);
+    }
+}
+
+impl SessionTurns {
+    fn is_sending(&self) -> bool {
+        let on_its_way =
+            |sending: &Sending| matches!(*sending.phase.borrow(), Phase::Preparing | Phase::Leaving);
+        self.last.as_ref().is_some_and(on_its_way)
+    }
+}
+
+async fn begin(
+    shared: &Arc<Shared>,
+    session_id: &str,
+    turn: u64,
+    prompt: &Prompt,
+    history: &[(String, String)],
+    phase: &watch::Sender<Phase>,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<Option<String>, NotBegun> {
+    let content = {
+        let state = shared.state();
+        let known = state.sessions.get(session_id);
+        let sent = known.into_iter().flat_map(|session| session.remembered.iter().map(String::as_str));
+        // What was asked before this process began was sent bare, or behind white space that other turns do not use.
+        let asked = history.iter().rev().take(REMEMBERED).map(|(asked, _)| asked.as_str());
+        sendable(&prompt.text, turn, sent.chain(asked))
+            .map_err(|refused| NotBegun(refused.reason().to_owned()))?
+    };
+    let preparation = async {
+        follow_model(shared, session_id).await?;
+        upload::all(shared, session_id, &prompt.attachments).await.map_err(NotBegun)
+    };
+    let attachments = tokio::select! {
+        // A stop that was said before is seen as well.
+        _ = stopped.wait_for(|stopped| *stopped) => {
+            return Err(NotBegun("The turn was stopped before its prompt was sent to the engine.".to_owned()));
+        }
+        prepared = preparation => prepared?,
+    };
+    phase.send_replace(Phase::Leaving);
+    let input = Input { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
+    // Before it is known that it arrived: the engine may remember what it did not say that it took.
+    {
+        let mut state = shared.state();
+        let session = state.sessions.entry(session_id.to_owned()).or_default();
+        session.remembered.push_back(content);
+        if session.remembered.len() > REMEMBERED {
+            session.remembered.pop_front();
+        }
+    }
+    post(shared, session_id, &input).await.map(|reply| reply.turn_id)
+}
+
+/// Posts the input. Once more only where nothing went out, or where the engine knows a message that it has already.
+async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputReply, NotBegun> {
+    let path = ["v1", "sessions", session_id, "input"];
+    let body = json!(input);
+    let first = match shared.client.post::<InputReply>(&path, &body).await {
+        Ok(reply) => return Ok(reply),
+        Err(trouble) => trouble,
+    };
+    let knows_messages = shared.has.borrow().has("cancel");
+    let again = match &first {
+        Trouble::Unreachable { sent: false, .. } => true,
+        trouble => trouble.leaves_it_open() && knows_messages,
+    };
+    let last = if again {
+        match shared.client.post::<InputReply>(&path, &body).await {
+            Ok(reply) => return Ok(reply),
+            Err(trouble) => trouble,
+        }
+    } else {
+        first
+    };
+    Err(NotBegun(match &last {
+        trouble if trouble.leaves_it_open() => format!(
+            "The engine at {} did not say whether it took the prompt; look at the session before you send it again.",
+            shared.client.place().origin()
+        ),
+        // What this engine makes of content that it does not like.
+        Trouble::Broken { status: 500, .. } => {
+            "The engine failed inside and did not take the prompt; look into its log and send it again.".to_owned()
+        }
+        Trouble::Gone { .. } => {
+            "The engine no longer has this session, as after a restart of it; make a new one and send the prompt there."
+                .to_owned()
+        }
+        Trouble::Refused { status: 409, .. } => {
+            "The session is over at the engine; make a new one and send the prompt there.".to_owned()
+        }
+        trouble => shared.told(trouble).message,
+    }))
+}
+
+/// Tells the session the model that was chosen, when it was told another one.
+async fn follow_model(shared: &Arc<Shared>, session_id: &str) -> Result<(), NotBegun> {
+    let model = {
+        let mut state = shared.state();
+        let Some(chosen) = state.model.id() else { return Ok(()) };
+        let session = state.sessions.entry(session_id.to_owned()).or_default();
+        if session.model.as_ref() == Some(&chosen) {
+            return Ok(());
+        }
+        chosen
+    };
+    let mut payload = Map::new();
+    payload.insert("model".to_owned(), model.clone().into());
+    commands::send(shared, session_id, "set_model", payload).await.map_err(|trouble| {
+        let why = commands::refused(shared, "set_model", &trouble).message;
+        NotBegun(format!("The engine did not take the chosen model, so the prompt was not sent. {why}"))
+    })?;
+    shared.state().sessions.entry(session_id.to_owned()).or_default().model = Some(model);
+    Ok(())
+}
+
+/// Stops the turn that runs or is on its way. What is on its way is waited for, since the engine forgets a stop that comes
+/// before its turn.
+pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
+    let sending = shared.state().sessions.get(&session_id).and_then(|session| session.last.clone());
+    if let Some(sending) = &sending {
+        sending.stop.send_replace(true);
+    }
+    let shared = Arc::clone(shared);
+    let runtime = shared.runtime.clone();
+    runtime.spawn(async move {
+        let mut turn_id = None;
+        if let Some(mut sending) = sending {
+            let over = |phase: &Phase| matches!(phase, Phase::Taken(_) | Phase::Failed);
+            // Its task reports every end; without it there is nothing to stop.
+            match sending.phase.wait_for(over).await.as_deref() {
+                Ok(Phase::Taken(id)) => turn_id = id.clone(),
+                Ok(Phase::Preparing | Phase::Leaving | Phase::Failed) | Err(_) => {}
+            }
+        }
+        for attempt in 1..=STOP_TRIES {
+            match say_stop(&shared, &session_id, turn_id.as_deref()).await {
+                Ok(()) => return,
+                Err(trouble) => {
+                    tracing::warn!(attempt, why = %shared.told(&trouble).message, "the engine did not take a stop");
+                    if !matches!(trouble, Trouble::Unreachable { .. } | Trouble::TimedOut { .. }) {
+                        return;
+                    }
+                    tokio::time::sleep(STOP_PAUSE).await;
+                }
+            }
+        }
+    });
+}
+
+async fn say_stop(shared: &Shared, session_id: &str, turn_id: Option<&str>) -> Result<(), Trouble> {
+    if let Some(turn_id) = turn_id.filter(|_| shared.has.borrow().has("cancel")) {
+        let body =
+            CancelTurn { cancellation_request_key: format!("stop-{turn_id}"), reason: "user_requested" };
+        let path = ["v1", "sessions", session_id, "turns", turn_id, "cancel"];
+        match shared.client.post::<serde_json::Value>(&path, &json!(body)).await {
+            Ok(_) => return Ok(()),
+            Err(trouble @ (Trouble::Unreachable { .. } | Trouble::TimedOut { .. })) => return Err(trouble),
+            // The turn may have another id by now; the command stops whatever runs.
+            Err(_) => {}
+        }
+    }
+    commands::send(shared, session_id, "stop", Map::new()).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tokio::sync::watch;
+
+    use super::{Phase, Sending, SessionTurns, make_room};
+
+    #[test]
+    fn the_number_of_known_sessions_is_bounded_and_none_that_sends_is_forgotten() {
+        let turns = |phase| {
+            let last = Sending { phase: watch::channel(phase).1, stop: watch::channel(false).0 };
+            SessionTurns { last: Some(last), ..SessionTurns::default() }
+        };
+        let mut sessions: HashMap<String, SessionTurns> = [
+            ("preparing", turns(Phase::Preparing)),
+            ("leaving", turns(Phase::Leaving)),
+            ("taken", turns(Phase::Taken(None))),
+            ("failed", turns(Phase::Failed)),
+            ("made", SessionTurns::default()),
+        ]
+        .map(|(id, session)| (id.to_owned(), session))
+        .into();
+        make_room(&mut sessions, 6);
+        assert_eq!(sessions.len(), 5);
+        make_room(&mut sessions, 5);
+        assert_eq!(sessions.len(), 4);
+        make_room(&mut sessions, 1);
+        let mut left: Vec<&str> = sessions.keys().map(String::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["leaving", "preparing"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! The ledger of permissions on the wire: what waits, which rules were saved, and how one is taken back.
+//!
+//! Owns shapes only. Additive to wire.md: an "always" that cannot be seen or taken back is no permission.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::approval::{Permission, RuleScope};
+
+/// Params of `bb/permission/list`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionListParams {
+    /// Only of this session; without it, of every session of the workspace.
+    pub session_id: Option<String>,
+    /// Only of the session of this tab.
+    pub tab_id: Option<String>,
+}
+
+/// Result of `bb/permission/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionListResult {
+    /// What waits for an answer, oldest first per session.
+    pub pending: Vec<PendingPermission>,
+    /// Rules that hold, those of the workspace first.
+    pub rules: Vec<SavedRule>,
+}
+
+/// One ask that waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingPermission {
+    /// Session that asks.
+    pub session_id: String,
+    /// What is asked.
+    pub permission: Permission,
+    /// Who asks: the kind of the engine, or the name of the agent.
+    pub source: String,
+    /// Number of the agent's process that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// Milliseconds since the Unix epoch.
+    pub asked_at: i64,
+}
+
+/// One saved rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedRule {
+    /// Names it for `bb/permission/revoke`.
+    pub rule_id: String,
+    /// What it covers, as it was shown.
+    pub pattern: String,
+    /// Where it holds.
+    pub scope: RuleScope,
+    /// The session, for a rule of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+/// Params of `bb/permission/revoke`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRevokeParams {
+    /// The rule.
+    pub rule_id: String,
+}
+
+/// Result of `bb/permission/revoke`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRevokeResult {
+    /// The rule.
+    pub rule_id: String,
+    /// Always true; one that is not there is refused with `not_found`.
+    pub revoked: bool,
+}

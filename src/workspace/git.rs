@@ -1,0 +1,265 @@
+//! One file of a commit, read by the `git` program from a repository that nobody vouches for.
+//!
+//! Owns what git may do there: look up a commit, a tree entry and a blob. No filter, no hook, no program of the
+//! repository's settings and no network take part; time and output are bounded. Never writes and never takes a lock.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+use tokio::runtime::Handle;
+
+use super::root::{cause, short};
+use super::run::Group;
+use crate::domain::policy::environment::may_inherit;
+use crate::protocol::{ErrorCode, WireError};
+
+/// How long one look may take. A blob of some megabytes takes milliseconds; a repository on a dead network disk for ever.
+const TIME: Duration = Duration::from_secs(10);
+
+/// How often it is checked whether anybody still waits.
+const WATCH: Duration = Duration::from_millis(100);
+
+/// Bytes of complaints that are looked at.
+const COMPLAINTS: u64 = 4 * 1_024;
+
+/// Bytes of the answers that are no blob: one id, one tree entry with its path.
+const SHORT_ANSWER: usize = 16 * 1_024;
+
+/// Settings that win over those of the repository: nothing of it is started, and a repository that lies open in the files
+/// of another one is not taken for one.
+const SETTINGS: [&str; 6] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.alternateRefsCommand=",
+    "core.attributesFile=/dev/null",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+];
+
+/// The environment of each look: no network, no lock, no objects swapped for others, paths as they are.
+const ENVIRONMENT: [(&str, &str); 9] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+];
+
+/// Where to look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The directory that paths are relative to; the repository is the one it lies in.
+    pub directory: PathBuf,
+    /// The repository's own directory, where it is not to be looked for.
+    pub git_dir: Option<PathBuf>,
+}
+
+/// What a commit has under a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File(Blob),
+    /// A symbolic link; its text is where it leads.
+    Link(Blob),
+}
+
+/// Bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    /// The bytes, or the first of them.
+    pub bytes: Vec<u8>,
+    /// Whether there are more.
+    pub cut: bool,
+}
+
+impl Repository {
+    /// What `revision` has under `path`, its first `most` bytes. On a thread that may wait, of a runtime.
+    pub fn entry(
+        &self,
+        revision: &str,
+        path: &str,
+        most: usize,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Result<Entry, WireError> {
+        let look = |words: &[&str], most| {
+            Handle::current().block_on(self.look(words, std::env::vars_os(), most, is_abandoned))
+        };
+        let commit = format!("{revision}^{{commit}}");
+        let found = look(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], SHORT_ANSWER)?;
+        let commit = match (found.code, std::str::from_utf8(&found.stdout)) {
+            (Some(0), Ok(id)) => id.trim(),
+            _ => return Err(self.without_commit(revision, &found)),
+        };
+        let found = look(&["ls-tree", "-z", commit, "--", path], SHORT_ANSWER)?;
+        if found.code != Some(0) {
+            return Err(unreadable(path));
+        }
+        let Some((mode, kind, id)) = tree_entry(&found.stdout) else { return Ok(Entry::Absent) };
+        match kind {
+            "blob" => {}
+            "tree" => {
+                return Err(WireError::new(
+                    ErrorCode::NotFound,
+                    format!("`{}` is a directory there; name a file in it.", short(path)),
+                ));
+            }
+            _ => {
+                return Err(WireError::new(
+                    ErrorCode::NotFound,
+                    format!("`{}` is a repository of its own there; name a file in it.", short(path)),
+                ));
+            }
+        }
+        let found = look(&["cat-file", "blob", id], most)?;
+        if found.code != Some(0) && !found.cut {
+            return Err(unreadable(path));
+        }
+        let blob = Blob { bytes: found.stdout, cut: found.cut };
+        Ok(if mode == "120000" { Entry::Link(blob) } else { Entry::File(blob) })
+    }
+
+    fn without_commit(&self, revision: &str, found: &Found) -> WireError {
+        let refuse = |message: String| WireError::new(ErrorCode::NotFound, message);
+        if found.complaint.contains("dubious ownership") {
+            return refuse(
+                "The git repository belongs to another user; allow it with git's setting `safe.directory`."
+                    .to_owned(),
+            );
+        }
+        if found.complaint.contains("not a git repository")
+            || found.complaint.contains("cannot use bare repository")
+        {
+            return refuse(
+                "The file lies in no git repository; compare it with `disk` or `buffer`.".to_owned(),
+            );
+        }
+        refuse(format!(
+            "The git repository has no commit `{}`; name a branch, a tag or a commit that it has.",
+            short(revision)
+        ))
+    }
+
+    async fn look(
+        &self,
+        words: &[&str],
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        most: usize,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Result<Found, WireError> {
+        let mut git = Command::new("git");
+        git.current_dir(&self.directory).env_clear().envs(inherited(environment)).envs(ENVIRONMENT);
+        if let Some(git_dir) = &self.git_dir {
+            git.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.directory);
+        }
+        git.arg("--no-pager");
+        for setting in SETTINGS {
+            git.args(["-c", setting]);
+        }
+        #[cfg(unix)]
+        git.process_group(0);
+        git.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = git.spawn().map_err(|error| {
+            WireError::new(
+                ErrorCode::Unsupported,
+                format!("The program `git` could not be started ({}); install it.", cause(&error)),
+            )
+        })?;
+        // However this function ends, the group ends with it.
+        let _group = Group::of(&child);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let work = async {
+            let (stdout, complaint) =
+                tokio::join!(start_of(stdout, most as u64 + 1), start_of(stderr, COMPLAINTS));
+            let cut = stdout.len() > most;
+            // It may still want to write, and nobody reads.
+            let code = if cut { None } else { child.wait().await.ok().and_then(|status| status.code()) };
+            (stdout, complaint, cut, code)
+        };
+        let abandoned = async {
+            let mut watch = tokio::time::interval(WATCH);
+            while !is_abandoned() {
+                watch.tick().await;
+            }
+        };
+        let (mut stdout, complaint, cut, code) = tokio::select! {
+            // First: what nobody waits for ends also when git is quick.
+            biased;
+            () = abandoned => return Err(WireError::new(ErrorCode::Cancelled, "Nobody waits for this any more.")),
+            done = work => done,
+            () = tokio::time::sleep(TIME) => return Err(WireError::new(
+                ErrorCode::Overloaded,
+                "git did not answer within ten seconds; try again when the disk is less busy.",
+            )),
+        };
+        stdout.truncate(most);
+        Ok(Found { code, stdout, cut, complaint: String::from_utf8_lossy(&complaint).into_owned() })
+    }
+}
+
+struct Found {
+    code: Option<i32>,
+    stdout: Vec<u8>,
+    cut: bool,
+    complaint: String,
+}
+
+async fn start_of(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        // What came before a broken pipe is what there is; the exit code says the rest.
+        let _ = pipe.take(most).read_to_end(&mut bytes).await;
+    }
+    bytes
+}
+
+/// No secret, nothing that steers git, and no program by a path relative to where it runs.
+fn inherited(
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    environment.into_iter().filter_map(|(name, value)| {
+        let shown = name.to_string_lossy().to_ascii_uppercase();
+        if !may_inherit(&shown) || shown.starts_with("GIT_") {
+            return None;
+        }
+        if shown == "PATH" {
+            return Some((name, absolute_only(&value)));
+        }
+        Some((name, value))
+    })
+}
+
+fn absolute_only(path: &OsStr) -> OsString {
+    let absolute = std::env::split_paths(path).filter(|entry: &PathBuf| Path::is_absolute(entry));
+    std::env::join_paths(absolute).unwrap_or_default()
+}
+
+/// `<mode> <type> <id>\t<path>\0`.
+fn tree_entry(line: &[u8]) -> Option<(&str, &str, &str)> {
+    let head = line.split(|byte| *byte == b'\t').next()?;
+    let mut words = std::str::from_utf8(head).ok()?.split(' ');
+    Some((words.next()?, words.next()?, words.next()?))
+}
+
+fn unreadable(path: &str) -> WireError {
+    WireError::new(
+        ErrorCode::NotFound,
+        format!(
+            "git could not read `{}` of that commit here; fetch the commit whole and try again.",
+            short(path)
+        ),
+    )
+}
+
+#[cfg(all(test, unix))]
+#[path = "git_tests.rs"]
+pub mod tests;

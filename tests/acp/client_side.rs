@@ -1,0 +1,326 @@
+//! What an agent wants its client to do: files and terminals, where a setting gives them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use breadboard_ls::app::inbox::Reply;
+use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, TextPart, Want};
+use breadboard_ls::domain::normalize::{Dialect, normalize};
+use breadboard_ls::protocol::{ErrorCode, WireError};
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, Layout, PATIENCE, Told, end};
+
+fn given() -> Value {
+    json!({ "fileSystem": true, "terminals": true })
+}
+
+async fn playing(given: Value, steps: Value) -> Desk {
+    let script = json!({ "prompts": [{ "steps": steps }] });
+    let mut desk = Desk::laid(Layout { script, given, ..Layout::default() });
+    desk.make("a").await;
+    desk.start("a", 1, "go");
+    desk
+}
+
+fn reads(id: u64) -> Value {
+    json!({ "request": "fs/read_text_file", "params": { "path": "/w/a.txt", "line": 2, "limit": 1 }, "id": id })
+}
+
+fn writes(id: u64) -> Value {
+    json!({ "request": "fs/write_text_file", "params": { "path": "/w/a.txt", "content": "new" }, "id": id })
+}
+
+fn runs(id: u64, command: &str) -> Value {
+    json!({ "request": "terminal/create", "params": { "command": command }, "id": id, "as": "t" })
+}
+
+fn of_terminal(id: u64, method: &str) -> Value {
+    json!({ "request": method, "params": { "terminalId": "$t.terminalId" }, "id": id })
+}
+
+fn part(content: &str) -> TextPart {
+    let text = str::to_owned;
+    TextPart { content: text(content), hash: text("h1"), root: text("w"), path: text("a.txt") }
+}
+
+impl Desk {
+    /// The next file that is read: which lines of it, and who waits.
+    async fn read(&mut self) -> (Option<u64>, Option<u64>, Reply) {
+        self.wait(|report| match report {
+            EngineReport::Wants { session_id, want: Want::ReadText { path, line, limit, reply } } => {
+                assert_eq!((session_id.as_str(), path.as_path()), ("a", Path::new("/w/a.txt")));
+                Some((line, limit, reply))
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// The next ask: its id, its title and its payload.
+    async fn ask_shown(&mut self) -> (String, String, Value) {
+        self.wait(|report| match report {
+            EngineReport::Said { event, .. } => {
+                let payload = Value::Object(event.payload.clone().into());
+                normalize(Dialect::Acp, event).ask.map(|ask| (ask.engine_request_id, ask.title, payload))
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits for the process that wrote its id into this file of the workspace.
+    async fn process(&self, file: &str) -> Pid {
+        let path = self.workspace().join(file);
+        let written = async {
+            loop {
+                let pid = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+                if let Some(pid) = pid.and_then(Pid::from_raw) {
+                    return pid;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, written).await.expect("it runs")
+    }
+}
+
+async fn gone(pid: Pid) {
+    let gone = async {
+        while test_kill_process(pid).is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("it ends");
+}
+
+/// Says its process id and stays.
+const STAYS: &str = "echo $$ > new && mv new up && exec sleep 600";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_what_no_setting_gives_is_neither_offered_nor_done() {
+    for (given, fs, terminal) in [
+        (json!({}), false, false),
+        (json!({ "fileSystem": true }), true, false),
+        (json!({ "terminals": true }), false, true),
+    ] {
+        // Given an agent that asks for what it was not offered
+        let mut steps = Vec::new();
+        if !fs {
+            steps.extend([reads(11), writes(12)]);
+        }
+        if !terminal {
+            steps.extend([runs(13, "true"), of_terminal(14, "terminal/output")]);
+        }
+        let wanted = steps.len();
+        let mut desk = playing(given, Value::from(steps)).await;
+        // When it does, then each is an event of the turn that nobody is asked about
+        let (told, failure) = desk.turn("a").await;
+        assert_eq!((told.len(), told.last(), failure), (wanted + 1, Some(&end("a", 1, "end_turn")), None));
+        // And it hears that nobody knows the method
+        let sent = desk.sent();
+        let refused = sent.iter().filter(|(what, code)| what.starts_with("error ") && *code == json!(-32601));
+        assert_eq!(refused.count(), wanted);
+        let hello = desk.until_sent("initialize").await;
+        let can = &hello[0]["clientCapabilities"];
+        assert_eq!(can["fs"], json!({ "readTextFile": fs, "writeTextFile": fs }));
+        assert_eq!(can["terminal"], json!(terminal));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_a_read_is_not_asked_and_answers_with_the_lines_or_why_not() {
+    let mut desk = playing(given(), json!([reads(11), reads(12), reads(13)])).await;
+    let (line, limit, reply) = desk.read().await;
+    assert_eq!((line, limit), (Some(2), Some(1)));
+    reply.answer(&part("two\n"));
+    let refusals = [(ErrorCode::NotFound, -32002), (ErrorCode::PathOutsideWorkspace, -32001)];
+    for (code, _) in refusals {
+        desk.read().await.2.refuse(WireError::new(code, "No."));
+    }
+    assert_eq!(desk.turn("a").await.1, None);
+    assert_eq!(desk.until_sent("answer 11").await, [json!({ "content": "two\n" })]);
+    for (id, (_, code)) in [12, 13].into_iter().zip(refusals) {
+        assert_eq!(desk.until_sent(&format!("error {id}")).await, [json!(code)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_a_write_shows_what_it_replaces_and_is_done_once_it_is_allowed() {
+    let mut desk = playing(given(), json!([writes(11), writes(12)])).await;
+    // Given a file that is read before the user is asked
+    let (line, limit, reply) = desk.read().await;
+    assert_eq!((line, limit), (None, None));
+    reply.answer(&part("old"));
+    let (ask, title, payload) = desk.ask_shown().await;
+    assert_eq!(title, "Write /w/a.txt (3 bytes)");
+    assert_eq!((&payload["content"], &payload["oldText"]), (&json!("new"), &json!("old")));
+    // When it is allowed, then it is written over what was shown
+    desk.answer("a", &ask, "allow_once", true);
+    let reply = desk
+        .wait(|report| match report {
+            EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
+                assert_eq!((root.as_deref(), path.as_str()), (Some("w"), "a.txt"));
+                assert_eq!((base_hash.as_deref(), text.as_str()), (Some("h1"), "new"));
+                Some(reply)
+            }
+            _ => None,
+        })
+        .await;
+    reply.answer(&json!({ "appliedHash": "h2" }));
+    assert_eq!(desk.until_sent("answer 11").await, [json!({})]);
+    // And a new file replaces nothing; denied, nothing is written
+    let refusal = WireError::new(ErrorCode::NotFound, "There is none.");
+    desk.read().await.2.refuse(refusal.with_details(json!({ "root": "w", "path": "a.txt" })));
+    let (ask, _, payload) = desk.ask_shown().await;
+    assert_eq!(payload.get("oldText"), Some(&Value::Null));
+    desk.answer("a", &ask, "deny", false);
+    let report = desk
+        .wait(|report| match report {
+            EngineReport::Wants { .. } => panic!("nobody allowed it: {report:?}"),
+            EngineReport::TurnEnded { failure, .. } => Some(failure),
+            _ => None,
+        })
+        .await;
+    assert_eq!(report, None);
+    assert_eq!(desk.until_sent("error 12").await, [json!(-32001)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acp_2_1_05_a_stop_cancels_what_the_user_was_asked_and_what_he_was_to_be_asked() {
+    let wanted = json!([
+        { "request": "terminal/create", "params": { "command": "touch ran" }, "id": 11, "wait": false },
+        { "request": "fs/write_text_file", "params": { "path": "/w/a.txt", "content": "x" }, "id": 12 },
+        { "wait": "cancel" },
+    ]);
+    let mut desk = playing(given(), wanted).await;
+    // Given a command that the user is asked about, and a write whose base is being read
+    let (mut asked, mut base) = (None, None);
+    while asked.is_none() || base.is_none() {
+        match desk.next().await {
+            EngineReport::Wants { want: Want::ReadText { reply, .. }, .. } => base = Some(reply),
+            EngineReport::Said { event, .. } => {
+                asked = asked.or(normalize(Dialect::Acp, event).ask.map(|ask| ask.engine_request_id));
+            }
+            _ => {}
+        }
+    }
+    // When the turn is stopped
+    desk.stop("a");
+    // Then both are answered as cancelled, and the write is an event that asks nobody
+    for id in [11, 12] {
+        assert_eq!(desk.until_sent(&format!("error {id}")).await, [json!(-32800)]);
+    }
+    let (told, _) = desk.turn("a").await;
+    let write = json!({ "path": "/w/a.txt", "content": "x", "sessionId": "sim-1" });
+    let write = Told::Event("a".to_owned(), "fs/write_text_file".to_owned(), Some(1), write);
+    assert_eq!(told, [write, end("a", 1, "cancelled")]);
+    // And what comes later changes nothing
+    base.expect("a read").answer(&part("old"));
+    desk.answer("a", &asked.expect("an ask"), "allow_once", true);
+    desk.command("a", "logout", json!({})).await.expect_err("it has no logout");
+    assert!(!desk.workspace().join("ran").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r000_63_without_trust_nothing_is_read_written_or_run() {
+    let steps = json!([{ "wait": { "file": "go" } }, reads(11), writes(12), runs(13, "touch ran")]);
+    let mut desk = playing(given(), steps).await;
+    desk.until_sent("session/prompt").await;
+    desk.engine.call(EngineCall::SetTrust { trusted: false });
+    std::fs::write(desk.workspace().join("go"), "").expect("a file");
+    let (told, _) = desk.turn("a").await;
+    assert_eq!(told.len(), 4, "three events and the end: {told:?}");
+    for id in [11, 12, 13] {
+        assert_eq!(desk.until_sent(&format!("error {id}")).await, [json!(-32001)]);
+    }
+    assert!(!desk.workspace().join("ran").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_nothing_begins_outside_of_a_turn_and_no_command_runs_outside_of_the_workspace() {
+    let outside =
+        json!({ "request": "terminal/create", "params": { "command": "touch ran", "cwd": "/" }, "id": 11 });
+    let misshapen = json!({ "request": "terminal/create", "params": { "command": 7 }, "id": 12 });
+    let mut desk = playing(given(), json!([outside, misshapen, { "answer": "end_turn" }, reads(13)])).await;
+    let (told, _) = desk.turn("a").await;
+    assert_eq!(told.len(), 3, "two events that ask nobody, and the end: {told:?}");
+    for (id, code) in [(11, -32001), (12, -32602), (13, -32800)] {
+        assert_eq!(desk.until_sent(&format!("error {id}")).await, [json!(code)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_a_terminal_is_asked_about_with_its_folder_and_then_runs() {
+    let mut desk = playing(
+        given(),
+        json!([
+            runs(11, "pwd; exit 3"),
+            of_terminal(12, "terminal/wait_for_exit"),
+            of_terminal(13, "terminal/output"),
+            of_terminal(14, "terminal/kill"),
+            of_terminal(15, "terminal/release"),
+            of_terminal(16, "terminal/output"),
+            runs(17, "touch ran"),
+        ]),
+    )
+    .await;
+    let workspace = desk.workspace().canonicalize().expect("a folder").display().to_string();
+    let (ask, title, payload) = desk.ask_shown().await;
+    assert_eq!(title, format!("Run pwd; exit 3 in {workspace}"));
+    assert_eq!(payload["cwd"], json!(workspace));
+    desk.answer("a", &ask, "allow_once", true);
+    let (ask, _, _) = desk.ask_shown().await;
+    desk.answer("a", &ask, "deny", false);
+    assert_eq!(desk.turn("a").await.1, None);
+    let exit = json!({ "exitCode": 3, "signal": null });
+    let shown = json!({ "output": format!("{workspace}\n"), "truncated": false, "exitStatus": exit });
+    for (what, answer) in [
+        ("answer 11", json!({ "terminalId": "terminal-1" })),
+        ("answer 12", exit),
+        ("answer 13", shown),
+        ("answer 14", json!({})),
+        ("answer 15", json!({})),
+        ("error 16", json!(-32002)),
+        ("error 17", json!(-32001)),
+    ] {
+        assert_eq!(desk.until_sent(what).await, [answer], "{what}");
+    }
+    assert!(!desk.workspace().join("ran").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_an_agent_that_ends_leaves_no_command_of_its_terminals_alive() {
+    let steps = json!([
+        runs(11, STAYS),
+        { "request": "terminal/wait_for_exit", "params": { "terminalId": "$t.terminalId" }, "id": 12, "wait": false },
+        { "wait": { "file": "up" } },
+        { "wait": { "file": "die" } },
+        { "exit": 3 },
+    ]);
+    let mut desk = playing(given(), steps).await;
+    let (ask, _, _) = desk.ask_shown().await;
+    desk.answer("a", &ask, "allow_once", true);
+    let pid = desk.process("up").await;
+    std::fs::write(desk.workspace().join("die"), "").expect("a file");
+    let (_, exit) = desk.exit().await;
+    assert_eq!(exit.code, Some(3));
+    gone(pid).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c_a_terminal_outlives_its_turn_and_ends_with_its_session() {
+    let mut desk = playing(given(), json!([runs(11, STAYS), { "wait": { "file": "up" } }])).await;
+    let (ask, _, _) = desk.ask_shown().await;
+    desk.make("b").await;
+    desk.answer("a", &ask, "allow_once", true);
+    assert_eq!(desk.turn("a").await.1, None);
+    let pid = desk.process("up").await;
+    assert!(test_kill_process(pid).is_ok());
+    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    gone(pid).await;
+    desk.start("b", 1, "the process is still there");
+    assert_eq!(desk.turn("b").await.1, None);
+    assert_eq!(desk.methods().iter().filter(|method| *method == "initialize").count(), 1);
+}

@@ -1,0 +1,14 @@
+//! The agents' adapter against scripted agents: what it says to them, what it makes of what they say, and what it does when
+//! they misbehave.
+#![cfg(unix)]
+
+mod asks;
+mod attachments;
+mod client_side;
+mod commands;
+mod desk;
+mod exits;
+mod lines;
+mod sessions;
+mod silence;
+mod turns;

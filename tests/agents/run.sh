@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Runs breadboard-ls with real agents behind it: elizacp, opencode, and opencode in Neovim.
+#
+#   BB_SERVER=target/release/breadboard-ls tests/agents/run.sh [elizacp] [opencode] [nvim]
+#
+# The agents are pinned and installed into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}, never into the checkout. They
+# run offline: the model is tests/agents/model.mjs, on loopback, and each run has a HOME of its own. Linux only (/proc).
+# The last line reads `N passed, N failed[, N skipped]`. Under CI=true a skipped elizacp or opencode counts as failed.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+peers=$here/../peers
+cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}
+limit=${BB_AGENT_LIMIT:-600} # seconds an agent's stories may take, its installation not counted
+passed=0 failed=0 skipped=0
+
+ELIZACP=12.0.0
+OPENCODE=1.18.33
+
+: "${BB_SERVER:?set BB_SERVER to the breadboard-ls binary to be tested}"
+BB_SERVER=$(realpath -- "$BB_SERVER")
+[[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 2; }
+[[ -r /proc/self/environ ]] || { echo "this needs Linux: the processes of a run are found in /proc" >&2; exit 2; }
+export BB_SERVER
+export BB_ELIZACP=$cache/elizacp/bin/elizacp BB_OPENCODE=$cache/opencode/node_modules/.bin/opencode
+# An agent starts slowly on a busy machine: opencode took half a minute to its first answer on two busy cores.
+export BB_PATIENCE_MS=${BB_PATIENCE_MS:-90000}
+unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
+mkdir -p "$cache"
+
+# Each prepare_* returns 0 when its agent can run, else prints why not and returns 1.
+
+prepare_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || { echo "node and npm (18.13 or newer) are not installed"; return 1; }
+  ((BASH_VERSINFO[0] >= 4)) && (($(node -p 'process.versions.node.split(".")[0]') >= 18)) || { echo "node 18.13 or newer is needed"; return 1; }
+  rm -rf "$cache/node/tests" "$cache/node/agents"
+  mkdir -p "$cache/node/tests" "$cache/node/agents"
+  # Node resolves imports from the file's own place, so the sources go to where node_modules is.
+  cp "$peers"/node/*.mjs "$cache/node/tests/"
+  cp "$here"/*.mjs "$cache/node/agents/"
+  cp "$peers/node/.npmrc" "$cache/node/"
+  if ! cmp -s "$peers/node/package.json" "$cache/node/.installed"; then
+    cp "$peers/node/package.json" "$cache/node/package.json"
+    (cd "$cache/node" && npm install --loglevel=error) || { echo "npm install failed"; return 1; }
+    cp "$peers/node/package.json" "$cache/node/.installed"
+  fi
+}
+
+prepare_elizacp() {
+  prepare_node || return 1
+  [[ $("$BB_ELIZACP" --version 2>/dev/null) == *" $ELIZACP" ]] && return 0
+  command -v cargo >/dev/null || { echo "cargo is not installed"; return 1; }
+  # Its own target directory, so that a second try goes on where the first one ended.
+  CARGO_TARGET_DIR=$cache/elizacp-target cargo install elizacp --version "=$ELIZACP" --locked --quiet --root "$cache/elizacp" --force ||
+    { echo "cargo install elizacp $ELIZACP failed"; return 1; }
+}
+
+prepare_opencode() {
+  prepare_node || return 1
+  [[ -x $BB_OPENCODE ]] &&
+    [[ $(node -p "require('$cache/opencode/node_modules/opencode-ai/package.json').version" 2>/dev/null) == "$OPENCODE" ]] && return 0
+  mkdir -p "$cache/opencode"
+  npm install --prefix "$cache/opencode" --no-audit --no-fund --loglevel=error "opencode-ai@$OPENCODE" ||
+    { echo "npm install opencode-ai@$OPENCODE failed"; return 1; }
+}
+
+prepare_nvim() {
+  prepare_opencode || return 1
+  if ! command -v nvim >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    local log
+    log=$(mktemp)
+    { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends neovim ||
+      { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends neovim; }; } >"$log" 2>&1 ||
+      tail -n 5 "$log"
+    rm -f "$log"
+  fi
+  command -v nvim >/dev/null || { echo "nvim is not installed"; return 1; }
+}
+
+stories() {
+  (cd "$cache/node" && BB_AGENTS=$1 timeout --kill-after=5 "$limit" node --test --test-concurrency=1 --test-reporter=spec agents/scenario.test.mjs)
+}
+
+run_elizacp() { stories elizacp; }
+run_opencode() { stories opencode; }
+
+run_nvim() {
+  (cd "$cache/node" && timeout --kill-after=5 "$limit" node agents/nvim.mjs "$here/scenario.lua")
+}
+
+run_agent() {
+  local agent=$1 why begun=$SECONDS
+  echo "--- $agent"
+  if ! "prepare_$agent" >"$cache/agent-$agent.why" 2>&1; then
+    why=$(tail -n 3 "$cache/agent-$agent.why")
+    if [[ ${CI:-} == true && $agent != nvim ]]; then
+      echo "$agent: failed (CI must run it: $why)"
+      failed=$((failed + 1))
+    else
+      echo "$agent: skipped ($why)"
+      skipped=$((skipped + 1))
+    fi
+  elif "run_$agent"; then
+    echo "$agent: passed ($((SECONDS - begun)) s)"
+    passed=$((passed + 1))
+  else
+    echo "$agent: failed ($((SECONDS - begun)) s)"
+    failed=$((failed + 1))
+  fi
+}
+
+agents=("$@")
+((${#agents[@]})) || agents=(elizacp opencode nvim)
+for agent in "${agents[@]}"; do
+  case $agent in
+    elizacp | opencode | nvim) run_agent "$agent" ;;
+    *) echo "there is no agent '$agent'; there are elizacp, opencode and nvim" >&2; exit 2 ;;
+  esac
+done
+
+summary="$passed passed, $failed failed"
+((skipped == 0)) || summary+=", $skipped skipped"
+echo "$summary"
+((failed == 0))

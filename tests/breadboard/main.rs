@@ -1,0 +1,7 @@
+//! The BreadBoard engine's adapter against the simulated engine: what it asks of it, and what it makes of the answers.
+
+mod calls;
+mod connection;
+mod desk;
+mod files;
+mod prompts;

@@ -1,0 +1,68 @@
+//! `breadboard-ls ask` with an agent process: by its command line, without trust, and when it asks or is not there.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
+
+fn ask(script: &Value, flags: &[&str]) -> Output {
+    let place = tempfile::tempdir().expect("a directory");
+    let (workspace, file) = (place.path().join("w"), place.path().join("script.json"));
+    std::fs::create_dir(&workspace).expect("a workspace");
+    std::fs::write(&file, script.to_string()).expect("a script");
+    let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script \"{}\"", file.display());
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "go", &engine, "--workspace"]).arg(workspace).args(flags);
+    command.arg("--state-dir").arg(place.path().join("state")).stdin(Stdio::null());
+    for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
+        command.env_remove(name);
+    }
+    command.output().expect("the binary runs")
+}
+
+fn said(output: &Output) -> (String, String, Option<i32>) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.code())
+}
+
+#[test]
+fn an_agent_answers_by_its_command_line() {
+    let (out, err, code) = said(&ask(&json!([{ "chunk": "Hello " }, { "chunk": "you" }]), &["--trust"]));
+    assert_eq!((out.trim(), code), ("Hello you", Some(0)), "{err}");
+}
+
+#[test]
+fn r000_63_without_trust_no_agent_is_started() {
+    let (out, err, code) = said(&ask(&json!([{ "chunk": "x" }]), &[]));
+    assert_eq!((out.as_str(), code), ("", Some(4)));
+    assert!(err.contains("not trusted") && err.contains("pass --trust"), "{err}");
+}
+
+#[test]
+fn what_an_agent_asks_is_denied_where_nobody_can_be_asked() {
+    let script = json!([
+        { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "rm x" }, "kind": "execute" } },
+          "on": { "reject_once": [{ "chunk": "then not" }] } },
+    ]);
+    let (out, err, code) = said(&ask(&script, &["--trust"]));
+    assert_eq!((out.trim(), code), ("then not", Some(4)), "{err}");
+    assert!(err.contains("Run rm x"), "{err}");
+}
+
+#[test]
+fn an_agent_that_ends_or_is_not_there_fails_in_one_sentence() {
+    let (_, err, code) =
+        said(&ask(&json!([{ "chunk": "x" }, { "stderr": "no key" }, { "exit": 9 }]), &["--trust"]));
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("ended with exit code 9 (its last words: no key)"), "{err}");
+    let output = Command::new(PROGRAM)
+        .args(["ask", "go", "--engine=acp:/nowhere/agent", "--trust", "--workspace", "/", "--state-dir"])
+        .arg(tempfile::tempdir().expect("a directory").path().join("state"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs");
+    let (_, err, code) = said(&output);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("/nowhere/agent"), "{err}");
+}

@@ -1,0 +1,309 @@
+//! The engine's own log against the journal and against what the client heard.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use breadboard_ls::domain::event::SessionEvent;
+use breadboard_ls::domain::view::{Change, Lane, View, ViewState, apply_changes};
+use breadboard_ls::simulate::breadboard::SentEvent;
+use serde_json::{Value, json};
+
+use crate::plan::Line;
+use crate::user::Sent;
+
+/// Blocks of a lane in a snapshot.
+const SNAPSHOT: usize = 50;
+
+/// Types of events that the engine says outside its log, or that stand between its events as rubbish.
+const LOOSE: &[&str] =
+    &["unknown", "warning", "oversize", "stream.open", "stream.gap", "permission_request", "tool_result"];
+
+/// All that is known at the end of a run.
+pub struct Evidence<'a> {
+    /// All that the engine ever logged.
+    pub engine: Vec<SentEvent>,
+    /// How much of it there was when everything had come to rest.
+    pub rested: u64,
+    /// The engine forgot the session.
+    pub gone: bool,
+    /// The session ended at the engine.
+    pub ended: bool,
+    /// As last told.
+    pub status: String,
+    pub pending: u64,
+    pub journal: Vec<Value>,
+    /// Each process's notifications of the session, by method.
+    pub heard: Vec<BTreeMap<String, Vec<Value>>>,
+    /// Verdicts that answers gave.
+    pub resumes: Vec<Value>,
+    /// `bb/selectSession` at the end.
+    pub selected: Value,
+    pub prompts: &'a [Line],
+    pub sent: &'a [Sent],
+    /// Bodies of the inputs that reached the engine.
+    pub inputs: Vec<Value>,
+}
+
+/// The engine's number of an event of the journal.
+pub fn engine_number(event: &Value) -> Option<u64> {
+    if event["origin"] != "engine" {
+        return None;
+    }
+    event["id"].as_str()?.parse().ok()
+}
+
+/// Everything that is wrong, as sentences.
+pub fn faults(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = Vec::new();
+    journal_is_the_log(evidence, &mut wrong);
+    losses_are_said(evidence, &mut wrong);
+    client_heard_the_journal(evidence, &mut wrong);
+    view_is_the_journal(evidence, &mut wrong);
+    prompts_came_once(evidence, &mut wrong);
+    nothing_stays_open(evidence, &mut wrong);
+    wrong
+}
+
+/// Each of the engine's events at most once, in order, as it was said.
+fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let mut last = 0;
+    for (at, event) in evidence.journal.iter().enumerate() {
+        if event["seq"] != json!(at + 1) {
+            wrong.push(format!("our number {} stands at place {}", event["seq"], at + 1));
+        }
+        let kind = event["type"].as_str().unwrap();
+        let Some(seq) = engine_number(event) else {
+            if event["origin"] == "engine" && !(event["id"] == "" && LOOSE.contains(&kind)) {
+                wrong.push(format!("nobody said this: {event}"));
+            }
+            continue;
+        };
+        if seq <= last {
+            wrong.push(format!("number {seq} comes after {last}: doubled or reordered"));
+        }
+        last = last.max(seq);
+        let Some(said) = usize::try_from(seq - 1).ok().and_then(|at| evidence.engine.get(at)) else {
+            wrong.push(format!("the engine never said {seq}: {event}"));
+            continue;
+        };
+        let expected = match said.kind.as_str() {
+            "raw" => ("unknown", json!({ "raw": said.payload })),
+            kind => (kind, repaired(&said.payload)),
+        };
+        if (kind, &event["payload"]) != (expected.0, &expected.1) {
+            wrong.push(format!("number {seq} was {expected:?} and became {event}"));
+        }
+    }
+}
+
+/// What the script says beyond strict JSON, as it must come out.
+fn repaired(payload: &str) -> Value {
+    let strict = payload.replace(":NaN", ":null").replace("\"\\ud83d\"", "\"\\ufffd\"");
+    serde_json::from_str(&strict).unwrap_or_else(|_| panic!("no JSON: {payload}"))
+}
+
+/// What is missing was said, in the transcript and on the connection, and what was said to be missing is.
+fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let mut in_transcript: Vec<RangeInclusive<u64>> = Vec::new();
+    let mut open = None;
+    let mut came = BTreeSet::new();
+    for event in &evidence.journal {
+        if let Some(seq) = engine_number(event) {
+            // A gap without an end reaches to whatever comes next.
+            in_transcript.extend(open.take().map(|from| from..=seq - 1));
+            came.insert(seq);
+        } else if event["type"] == "local.gap" {
+            let payload = &event["payload"];
+            let Some(from) = payload["from"].as_u64() else {
+                wrong.push(format!("a gap without a beginning: {event}"));
+                continue;
+            };
+            match payload["to"].as_u64() {
+                Some(to) => {
+                    if to > evidence.engine.len() as u64 || to < from {
+                        wrong.push(format!("a gap of what never was: {event}"));
+                    }
+                    in_transcript.push(from..=to);
+                }
+                None => open = Some(from),
+            }
+        }
+    }
+    in_transcript.extend(open.map(|from| from..=u64::MAX));
+    let told = evidence.heard.iter().flat_map(|heard| heard.get("bb/connection").into_iter().flatten());
+    let told = told.filter(|told| told["gapDetected"] == json!(true)).map(|told| &told["resume"]);
+    let on_connection: Vec<RangeInclusive<u64>> = told
+        .chain(&evidence.resumes)
+        .filter(|resume| resume["verdict"] == "lost")
+        .filter_map(|resume| Some(resume["from"].as_u64()?..=resume["to"].as_u64().unwrap_or(u64::MAX)))
+        .collect();
+    let said = |said: &[RangeInclusive<u64>], seq| said.iter().any(|stretch| stretch.contains(&seq));
+    let last = came.last().copied().unwrap_or(0);
+    for seq in (1..=evidence.rested).filter(|seq| !came.contains(seq)) {
+        let kind = &evidence.engine[seq as usize - 1].kind;
+        // The engine forgot the session before it came: that the session is gone was said.
+        if evidence.gone && seq > last {
+            continue;
+        }
+        if !said(&in_transcript, seq) {
+            wrong.push(format!("{seq} ({kind}) is missing and the transcript does not say so"));
+        }
+        if !said(&on_connection, seq) {
+            wrong.push(format!("{seq} ({kind}) is missing and no `bb/connection` says so"));
+        }
+    }
+    let killed = evidence.heard.len() > 1;
+    for seq in came.iter().filter(|seq| !killed && said(&in_transcript, **seq)) {
+        wrong.push(format!("{seq} was said to be missing and is there"));
+    }
+}
+
+fn client_heard_the_journal(evidence: &Evidence, wrong: &mut Vec<String>) {
+    for (process, heard) in evidence.heard.iter().enumerate() {
+        let mut next = None;
+        for batch in heard.get("bb/events").into_iter().flatten() {
+            for event in batch["events"].as_array().unwrap() {
+                let seq = event["seq"].as_u64().unwrap();
+                if seq != next.unwrap_or(seq) || (process == 0 && next.is_none() && seq != 1) {
+                    wrong.push(format!("process {process} told {seq} instead of {next:?}"));
+                }
+                next = Some(seq + 1);
+                let kept = usize::try_from(seq - 1).ok().and_then(|at| evidence.journal.get(at));
+                // What came while the journal was read stands behind it.
+                if kept.is_none() && process + 1 == evidence.heard.len() {
+                    continue;
+                }
+                if kept != Some(event) {
+                    wrong.push(format!("process {process} told {event} and the journal has {kept:?}"));
+                }
+            }
+        }
+        let told = next.map_or(0, |next| next as usize - 1);
+        if evidence.heard.len() == 1 && told < evidence.journal.len() {
+            wrong.push(format!("{} events were journalled and {told} were told", evidence.journal.len()));
+        }
+    }
+}
+
+fn view_is_the_journal(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let at = evidence.selected["seq"].as_u64().unwrap();
+    let (mut state, mut view) = (ViewState::default(), empty());
+    for event in &evidence.journal {
+        let event: SessionEvent = serde_json::from_value(event.clone()).unwrap();
+        if event.seq <= at {
+            apply_changes(&mut view, &state.apply(&event));
+        }
+    }
+    if at > evidence.journal.len() as u64 {
+        wrong.push(format!("the snapshot stands at {at}, the journal ends at {}", evidence.journal.len()));
+    }
+    let shown: View = serde_json::from_value(evidence.selected["view"].clone()).unwrap();
+    for lane in Lane::ALL {
+        let whole = &view.lanes.lane(lane).blocks;
+        let newest = &whole[whole.len().saturating_sub(SNAPSHOT)..];
+        if shown.lanes.lane(lane).blocks != newest {
+            wrong.push(format!(
+                "the snapshot of {lane:?} is not the journal reduced:\n  {}\n  {}",
+                json!(shown.lanes.lane(lane).blocks),
+                json!(newest)
+            ));
+        }
+    }
+    // A client that was there from the beginning made its view out of changes.
+    if let [heard] = evidence.heard.as_slice() {
+        let mut drawn = empty();
+        for told in
+            heard.get("bb/view").into_iter().flatten().filter(|told| told["toSeq"].as_u64() <= Some(at))
+        {
+            let changes: Vec<Change> = serde_json::from_value(told["changes"].clone()).unwrap();
+            apply_changes(&mut drawn, &changes);
+        }
+        for lane in Lane::ALL {
+            if drawn.lanes.lane(lane).blocks != view.lanes.lane(lane).blocks {
+                wrong.push(format!("the client's {lane:?} is not the journal reduced"));
+            }
+        }
+    }
+}
+
+fn empty() -> View {
+    let lane = || json!({"blocks": [], "hasMore": false});
+    serde_json::from_value(json!({"epoch": "", "seq": 0,
+        "lanes": {"chat": lane(), "tasks": lane(), "run": lane(), "debug": lane()}}))
+    .unwrap()
+}
+
+fn prompts_came_once(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let began = evidence.engine.iter().filter(|event| event.kind == "user_message");
+    let began: Vec<String> =
+        began.map(|event| repaired(&event.payload)["text"].as_str().unwrap().trim().to_owned()).collect();
+    for text in began.iter().filter(|text| !evidence.prompts.iter().any(|line| line.text == **text)) {
+        wrong.push(format!("the engine began on {text:?}, which nobody wrote"));
+    }
+    for (at, (line, sent)) in evidence.prompts.iter().zip(evidence.sent).enumerate() {
+        let posts: Vec<&Value> = evidence
+            .inputs
+            .iter()
+            .filter(|body| body["content"].as_str().is_some_and(|content| content.trim() == line.text))
+            .collect();
+        // A newer engine knows a message again by its id.
+        let ids: BTreeSet<Option<&str>> =
+            posts.iter().map(|body| body["client_message_id"].as_str()).collect();
+        let times = began.iter().filter(|text| **text == line.text).count();
+        if times > 1 || ids.len() > 1 {
+            wrong.push(format!("{:?} was sent {} times and begun {times} times", line.text, posts.len()));
+        }
+        let message = format!("message-{at}");
+        let ours: Vec<&Value> = evidence
+            .journal
+            .iter()
+            .filter(|event| {
+                event["type"] == "local.prompt" && event["payload"]["messageId"] == message.as_str()
+            })
+            .collect();
+        if ours.len() > 1 {
+            wrong.push(format!("{:?} stands {} times in the transcript", line.text, ours.len()));
+        }
+        if *sent != Sent::Taken || times == 1 {
+            continue;
+        }
+        let over = evidence.gone || evidence.ended;
+        let excused = match ours.first() {
+            // It waits in the queue of a session that is over.
+            None => over,
+            Some(prompt) => evidence.journal.iter().any(|event| {
+                event["type"] == "local.turn_end"
+                    && event["turn"] == prompt["turn"]
+                    && event["payload"]["reason"] == "failed"
+            }),
+        };
+        if !excused {
+            wrong.push(format!("{:?} was taken and never begun, and nothing says so", line.text));
+        }
+    }
+}
+
+fn nothing_stays_open(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let over = evidence.status != "idle";
+    if over != (evidence.gone || evidence.ended) {
+        wrong.push(format!(
+            "the session is {}; gone at the engine: {}, ended there: {}",
+            evidence.status, evidence.gone, evidence.ended
+        ));
+    }
+    if evidence.pending > 0 {
+        wrong.push(format!("{} asks wait for nobody", evidence.pending));
+    }
+    let mut settled: BTreeMap<&str, u32> = BTreeMap::new();
+    for event in &evidence.journal {
+        if let Some(id) = event["permission"]["requestId"].as_str() {
+            settled.entry(id).or_default();
+        }
+        if event["type"] == "local.permission_settled" {
+            *settled.entry(event["payload"]["requestId"].as_str().unwrap()).or_default() += 1;
+        }
+    }
+    for (id, times) in settled.into_iter().filter(|(_, times)| *times != 1) {
+        wrong.push(format!("the ask {id} was settled {times} times"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Events that are missing, and a process that dies: what is said of them, and what they do to the turn that is open.
+
+use breadboard_ls::app::ports::*;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, Setup, types};
+
+const WHY: &str = "the engine keeps only the last 1000 events of a session";
+
+fn desk(dir: &tempfile::TempDir, first_id: i64) -> Desk {
+    Desk::at(dir.path(), Setup { holds: true, first_id, ..Setup::default() })
+}
+
+fn gap(from: u64, to: Option<u64>) -> LinkNews {
+    LinkNews::Gap { from, to, reason: WHY.to_owned() }
+}
+
+fn lost(from: u64, to: Option<u64>) -> LinkNews {
+    LinkNews::Resumed(ResumedLink::Lost { from, to, reason: WHY.to_owned() })
+}
+
+async fn cursor_asked(desk: &Desk) -> Option<EngineCursor> {
+    desk.called(
+        |call| matches!(call, EngineCall::Attach { .. }),
+        |call| match call {
+            EngineCall::Attach { cursor, .. } => cursor,
+            other => panic!("{other:?}"),
+        },
+    )
+    .await
+}
+
+#[tokio::test]
+async fn r003_60_each_gap_is_told_on_the_connection_however_soon_the_next_one_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    // No turn of the loop between them.
+    desk.link(gap(1, Some(2))).await;
+    desk.link(gap(5, Some(6))).await;
+    desk.link(lost(1, Some(2))).await;
+    desk.caught_up().await;
+    let told: Vec<Value> = desk
+        .heard("bb/connection")
+        .iter()
+        .filter(|told| told["gapDetected"] == json!(true))
+        .map(|told| json!([told["resume"]["from"], told["resume"]["to"]]))
+        .collect();
+    assert_eq!(told, [json!([1, 2]), json!([5, 6]), json!([1, 2])]);
+}
+
+#[tokio::test]
+async fn r003_56_after_a_kill_the_engine_is_asked_for_what_follows_the_last_event_of_the_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = desk(&dir, 1);
+    first.held_session().await;
+    first.working("one", 1).await;
+    first.event(2, "run_finished", json!({"reason": "done"})).await;
+    assert_eq!(types(&first.events("s1").await), ["local.prompt", "user_message", "run_finished"]);
+    first.kill().await;
+
+    let second = desk(&dir, 100);
+    second.prompt("s1", "two").await;
+    assert_eq!(cursor_asked(&second).await, Some(EngineCursor { seq: 2, id: "2".to_owned() }));
+}
+
+#[tokio::test]
+async fn a_turn_whose_beginning_is_missing_ends_with_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    desk.prompt("s1", "one").await;
+    desk.link(gap(1, Some(4))).await;
+    desk.event(5, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+    assert_eq!(types(&desk.events("s1").await), ["local.prompt", "local.gap", "run_finished"]);
+}
+
+#[tokio::test]
+async fn a_turn_whose_end_may_be_missing_ends_with_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    desk.working("one", 1).await;
+    desk.link(gap(2, None)).await;
+    // Said beside the run: it shows nothing of it.
+    desk.event(9, "task_event", json!({"kind": "stop_requested"})).await;
+    desk.link(lost(2, None)).await;
+    let events = desk.events("s1").await;
+    assert_eq!(types(&events)[2..], ["local.gap", "task_event", "local.turn_end"]);
+    assert_eq!(events[4]["payload"]["reason"], "failed");
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+    // The next one is not ended by the same gap.
+    desk.prompt("s1", "two").await;
+    desk.link(LinkNews::Resumed(ResumedLink::Complete)).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+}
+
+#[tokio::test]
+async fn a_turn_that_asks_goes_on_whatever_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    desk.working("one", 1).await;
+    desk.link(gap(2, None)).await;
+    desk.asked(0, "permission_1").await;
+    desk.link(lost(2, None)).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    assert_eq!(desk.heard("bb/state").last().unwrap()["pendingPermissionCount"], 1);
+}
