@@ -74,7 +74,7 @@ fn slope(criterion: &mut Criterion) {
                 |(mut state, mut dirty)| {
                     for event in &events {
                         let changes = state.apply(event);
-                        dirty.absorb(&changes, &mut |_, _| None);
+                        dirty.absorb(&changes, 0, &mut |_, _| None);
                     }
                     (state, dirty)
                 },

@@ -35,8 +35,10 @@ use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::WorkspaceFiles;
 
-/// Threads of the engine's runtime: turns wait for models most of the time, and searching has threads of its own.
-const ENGINE_THREADS: usize = 2;
+/// Threads of the engine's runtime. Turns wait for models most of the time, and searching has threads of its own. With two, a
+/// connection and the task that reads it would wake each other across threads for every chunk, which costs more than
+/// what is in it.
+const ENGINE_THREADS: usize = 1;
 
 /// Blocking threads of that runtime: searches, file jobs. Idle ones end.
 const BLOCKING_THREADS: usize = 16;

@@ -514,9 +514,10 @@ proptest! {
         let mut state = ViewState::default();
         let mut dirty = DirtyBlocks::default();
         let mut stored: Vec<(Lane, u64, Block)> = Vec::new();
+        let mut checkpoint = 0;
         for (at, event) in events.iter().enumerate() {
             let changes = state.apply(event);
-            dirty.absorb(&changes, &mut |lane, id| {
+            dirty.absorb(&changes, checkpoint, &mut |lane, id| {
                 stored.iter().find(|row| row.0 == lane && row.2.id == id).map(|row| (row.1, row.2.clone()))
             });
             if at % every == 0 {
@@ -527,6 +528,7 @@ proptest! {
                     }
                 }
                 dirty.clear();
+                checkpoint = event.seq;
                 dirty = serde_json::from_slice(&serde_json::to_vec(&dirty).unwrap()).unwrap();
             }
         }

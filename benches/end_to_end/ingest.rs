@@ -102,7 +102,7 @@ fn seconds(bytes: &[u8], depth: Depth, expected: u64) -> f64 {
                 }
                 Depth::Reduced => {
                     let changes = view.apply(&event.sequenced(seq));
-                    dirty.absorb(&changes, &mut |_, _| None);
+                    dirty.absorb(&changes, 0, &mut |_, _| None);
                     if dirty.bytes() > 8 << 20 {
                         dirty.clear();
                     }

@@ -129,7 +129,7 @@ impl Way {
         if self.typed {
             assert!(matches!(self.redactor.scrub(&text), std::borrow::Cow::Borrowed(_)));
             let changes = self.view.apply(&event);
-            self.dirty.absorb(&changes, &mut |_, _| None);
+            self.dirty.absorb(&changes, 0, &mut |_, _| None);
             if self.dirty.bytes() > 8 << 20 {
                 self.dirty.clear();
             }

@@ -208,5 +208,5 @@ pub(super) fn absorb(
         let row = journal.as_mut()?.block(session_id, lane, id).ok()??;
         Some((row.ord, serde_json::from_slice(&row.block?).ok()?))
     };
-    live.dirty.absorb(changes, &mut stored);
+    live.dirty.absorb(changes, live.checkpoint, &mut stored);
 }

@@ -20,8 +20,8 @@ use crate::protocol::{Request, WireError};
 pub const EDITOR_BOUND: usize = 4_096;
 
 /// Engine reports that wait for the loop. Engines await a free place, which holds back their socket: nothing is lost. A report
-/// may hold sixteen events, so some thousands of events wait at most.
-pub const ENGINE_BOUND: usize = 256;
+/// may hold sixty-four events, so some thousands of events wait at most.
+pub const ENGINE_BOUND: usize = 64;
 
 /// Everything that can happen, but for engine reports and timers.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Renames a database with its `-wal` and `-shm`, so that they still belong together, and gives the new name.
+/// Renames a database with its `-wal`, `-shm` and front, so that they still belong together, and gives the new name.
 pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
     let mut millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     let aside = loop {
@@ -43,7 +43,7 @@ pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
         millis += 1;
     };
     // The main file goes last: as long as it is there, a process that dies in between finds the same trouble again.
-    for suffix in ["-wal", "-shm", ""] {
+    for suffix in ["-wal", "-shm", super::front::SUFFIX, ""] {
         match std::fs::rename(beside(database, suffix), beside(&aside, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}

@@ -26,9 +26,6 @@ const ALWAYS_CHECKED_BYTES: u64 = 4 << 20;
 /// the next start checks all of it.
 const UNCLEAN_CHECKED_BYTES: u64 = 32 << 20;
 
-/// Pages of the log that are copied into the file at a time, 16 MiB of them: each time costs two waits for the disk.
-const LOG_PAGES: i32 = 4_096;
-
 /// Events and blocks are clustered by what they are read by, so that a page of either is one range.
 const SCHEMA: &str = "
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -127,7 +124,7 @@ pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     // A log that once grew (a long reader, a big commit) gives its space back.
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
-    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    connection.pragma_update(None, "wal_autocheckpoint", super::fold::LOG_PAGES)?;
     let epoch = set_up(&connection, version)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok((connection, epoch))

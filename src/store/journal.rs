@@ -11,8 +11,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::aside::{Why, set_aside};
 use super::database::{Refusal, open_file, open_memory, suspect_marker};
 use super::failure::{Failure, is_damage, journal_error};
+use super::fold::Folder;
+use super::front::{self, Front, Waiting};
 use super::retention;
-use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
+use super::row::{at_most, block_row, collect, ledger_row, number, session_row, stored, tab_row};
 use super::slot::{Slot, SlotError, open_slot};
 use super::write::{delete, with_room, write};
 use crate::app::ports::{
@@ -37,6 +39,10 @@ pub(super) const BLOCKS: &str = "
 
 /// The journal of one slot, or of one process where no slot can be had.
 pub struct SqliteJournal {
+    /// `None` where there is no file. Dropped first: the connection is then the last one, and closes the file cleanly.
+    folder: Option<Folder>,
+    /// `None` where there is no file, or none could be kept beside it.
+    front: Option<Front>,
     /// `Err` only when not even a database in memory could be made; every call then says so.
     connection: Result<Connection, String>,
     epoch: String,
@@ -109,7 +115,12 @@ impl SqliteJournal {
     }
 
     fn with((connection, epoch): (Connection, String), warnings: Vec<String>, slot: Option<Slot>) -> Self {
-        Self { connection: Ok(connection), epoch, heads: HashMap::new(), warnings, slot }
+        let folder = slot.as_ref().map(|slot| Folder::new(&slot.database));
+        let front = slot.as_ref().and_then(|slot| Front::open(&slot.database, &epoch).ok());
+        let mut journal =
+            Self { folder, front, connection: Ok(connection), epoch, heads: HashMap::new(), warnings, slot };
+        journal.take_over();
+        journal
     }
 
     fn in_memory(reason: &str, mut warnings: Vec<String>) -> Self {
@@ -119,6 +130,8 @@ impl SqliteJournal {
         match open_memory() {
             Ok(opened) => Self::with(opened, warnings, None),
             Err(refusal) => Self {
+                folder: None,
+                front: None,
                 connection: Err(format!(
                     "There is no journal: not even one in memory could be made ({refusal:?})."
                 )),
@@ -167,8 +180,91 @@ impl SqliteJournal {
             let head = statement.query_row([session_id], |row| number(row, 0)).optional()?;
             Ok(head.unwrap_or(0))
         })?;
+        let waiting = self.front.as_ref().and_then(|front| front.head(session_id));
+        let head = waiting.unwrap_or(head);
         self.heads.insert(session_id.to_owned(), head);
         Ok(head)
+    }
+
+    /// What a process before this one left in the front goes into the database, but for what had gone there already.
+    fn take_over(&mut self) {
+        let Some(front) = &mut self.front else { return };
+        let mut heads = HashMap::new();
+        front.keep(|one| {
+            let stored = || stored_head(&self.connection, &one.session_id);
+            let head = heads.entry(one.session_id.clone()).or_insert_with(stored);
+            let follows = one.batch.from_seq == *head + 1;
+            if follows {
+                *head = one.batch.to_seq;
+            }
+            follows
+        });
+        // Where the disk is full it waits on, and is read from there.
+        let _ = self.empty_front();
+    }
+
+    /// Everything that waits in the front goes into the database.
+    fn empty_front(&mut self) -> Result<(), JournalError> {
+        if self.front.as_ref().is_none_or(|front| front.waiting().is_empty()) {
+            return Ok(());
+        }
+        self.write_all(&Commit::default())
+    }
+
+    /// What waits in the front, and a commit, in one transaction.
+    fn write_all(&mut self, commit: &Commit) -> Result<(), JournalError> {
+        let front = self.front.take();
+        let waiting = front.as_ref().map_or(&[][..], Front::waiting);
+        let bytes = bytes_of(commit) + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
+        let outcome =
+            self.run(|connection| with_room(connection, |connection| write(connection, waiting, commit)));
+        self.front = front;
+        if outcome.is_ok() {
+            if let Some(folder) = &mut self.folder {
+                folder.wrote(bytes);
+            }
+            // A front that cannot be emptied is of no use any more; what stands in it is skipped when it is read again.
+            if self.front.as_mut().is_some_and(|front| front.clear().is_err()) {
+                self.front = None;
+            }
+        }
+        outcome
+    }
+
+    /// Appends a commit to the front, if it is one that may go there: nothing but a batch and its cursor. `None`: it was not.
+    fn write_in_front(&mut self, commit: &Commit) -> Option<Result<(), JournalError>> {
+        let batch = commit.batch.as_ref()?;
+        let only_events = commit.session.is_none()
+            && commit.blocks.is_empty()
+            && commit.view.is_none()
+            && commit.ledger.is_empty()
+            && commit.prompts.is_empty()
+            && commit.tabs.is_empty();
+        let length = batch.events.len();
+        if !only_events || length > front::LARGEST || stored(batch.to_seq).is_err() {
+            return None;
+        }
+        if commit.cursor.as_ref().is_some_and(|cursor| stored(cursor.seq).is_err()) {
+            return None;
+        }
+        if !self.front.as_ref()?.has_room(length)
+            && let Err(error) = self.empty_front()
+        {
+            return Some(Err(error));
+        }
+        let waiting = Waiting {
+            session_id: commit.session_id.clone(),
+            batch: batch.clone(),
+            cursor: commit.cursor.clone(),
+        };
+        self.front.as_mut()?.append(waiting).ok().map(Ok)
+    }
+}
+
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        // Where that fails, the next start does it.
+        let _ = self.empty_front();
     }
 }
 
@@ -206,7 +302,14 @@ impl Journal for SqliteJournal {
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.heads.remove(session_id);
-        self.run(|connection| with_room(connection, |connection| delete(connection, session_id)))
+        // On a full disk the deletion makes the room.
+        let _ = self.empty_front();
+        self.run(|connection| with_room(connection, |connection| delete(connection, session_id)))?;
+        if let Some(front) = self.front.as_mut().filter(|front| front.head(session_id).is_some()) {
+            front.keep(|one| one.session_id != session_id);
+            let _ = self.empty_front();
+        }
+        Ok(())
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<(), JournalError> {
@@ -230,7 +333,10 @@ impl Journal for SqliteJournal {
             }
             head = Some(batch.to_seq);
         }
-        let outcome = self.run(|connection| with_room(connection, |connection| write(connection, commit)));
+        let outcome = match self.write_in_front(commit) {
+            Some(outcome) => outcome,
+            None => self.write_all(commit),
+        };
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,
@@ -257,7 +363,7 @@ impl Journal for SqliteJournal {
         from_seq: u64,
         max_bytes: usize,
     ) -> Result<Vec<BatchRow>, JournalError> {
-        self.run(|connection| {
+        let mut batches = self.run(|connection| {
             let mut statement = connection.prepare_cached(BATCHES)?;
             let mut rows = statement.query(params![session_id, at_most(from_seq)])?;
             let mut batches: Vec<BatchRow> = Vec::new();
@@ -274,8 +380,19 @@ impl Journal for SqliteJournal {
                 }
                 batches.push(BatchRow { from_seq: number(row, 0)?, to_seq, events: events.to_vec() });
             }
-            Ok(batches)
-        })
+            Ok((batches, bytes))
+        })?;
+        // What waits in the front comes behind all that is in the database.
+        if let Some(front) = &self.front {
+            for one in front.of(session_id).filter(|one| one.batch.to_seq >= from_seq) {
+                batches.1 = batches.1.saturating_add(one.batch.events.len());
+                if batches.1 > max_bytes && !batches.0.is_empty() {
+                    break;
+                }
+                batches.0.push(one.batch.clone());
+            }
+        }
+        Ok(batches.0)
     }
 
     fn blocks(
@@ -333,6 +450,10 @@ impl Journal for SqliteJournal {
     }
 
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
+        let waiting = self.front.as_ref().and_then(|front| front.of(session_id).rev().find_map(|one| one.cursor.clone()));
+        if waiting.is_some() {
+            return Ok(waiting);
+        }
         self.run(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT seq, id FROM cursor WHERE session_id = ?1")?;
@@ -418,19 +539,45 @@ impl Journal for SqliteJournal {
     }
 
     fn first(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        self.empty_front()?;
         self.run(|connection| retention::first_event(connection, session_id))
     }
 
     fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError> {
+        self.empty_front()?;
         self.run(|connection| retention::remove_events(connection, session_id, up_to, max_bytes))
     }
 
     fn remove_session(&mut self, session_id: &str, max_bytes: usize) -> Result<bool, JournalError> {
         self.heads.remove(session_id);
+        self.empty_front()?;
         self.run(|connection| retention::remove_session(connection, session_id, max_bytes))
     }
 
     fn leaving(&mut self) -> Result<Option<String>, JournalError> {
         self.run(|connection| retention::leaving(connection))
     }
+}
+
+/// About what a commit takes in the log.
+fn bytes_of(commit: &Commit) -> usize {
+    /// Each row touches a page at least, and the whole page is logged.
+    const PAGE: usize = 4_096;
+    let batch = commit.batch.as_ref().map_or(0, |batch| PAGE + batch.events.len());
+    let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
+    let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
+    let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
+    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len();
+    batch + session + view + blocks + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
+}
+
+/// The last event of a session in the database.
+fn stored_head(connection: &Result<Connection, String>, session_id: &str) -> u64 {
+    let Ok(connection) = connection else { return 0 };
+    let head = connection.query_row(
+        "SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1",
+        [session_id],
+        |row| number(row, 0),
+    );
+    head.unwrap_or(0)
 }

@@ -6,6 +6,8 @@
 mod aside;
 mod database;
 mod failure;
+mod fold;
+mod front;
 mod journal;
 mod retention;
 mod row;

@@ -2,22 +2,32 @@
 //!
 //! Owns the statements that write. Never checks the order of events: the journal did, against the head it keeps.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::failure::{Failure, is_full};
+use super::front::Waiting;
 use super::row::{status_word, stored};
-use crate::app::ports::{BlockRow, Commit};
+use crate::app::ports::{BatchRow, BlockRow, Commit};
 
-/// Writes a commit in one transaction; dropped on the way, the transaction rolls back.
-pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
+/// Writes what waits in the front and then a commit, in one transaction; dropped on the way, it rolls back.
+pub(super) fn write(
+    connection: &mut Connection,
+    waiting: &[Waiting],
+    commit: &Commit,
+) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut cursors = BTreeMap::new();
+    for one in waiting {
+        write_batch(&transaction, &one.session_id, &one.batch)?;
+        if let Some(cursor) = &one.cursor {
+            cursors.insert(one.session_id.as_str(), cursor);
+        }
+    }
     let session_id = commit.session_id.as_str();
     if let Some(batch) = &commit.batch {
-        transaction
-            .prepare_cached(
-                "INSERT INTO batch (session_id, from_seq, to_seq, events) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![session_id, stored(batch.from_seq)?, stored(batch.to_seq)?, batch.events])?;
+        write_batch(&transaction, session_id, batch)?;
     }
     if let Some(session) = &commit.session {
         transaction
@@ -56,6 +66,9 @@ pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), 
             .execute(params![session_id, message_id, answer])?;
     }
     if let Some(cursor) = &commit.cursor {
+        cursors.insert(session_id, cursor);
+    }
+    for (session_id, cursor) in cursors {
         transaction
             .prepare_cached(
                 "INSERT INTO cursor (session_id, seq, id) VALUES (?1, ?2, ?3)
@@ -75,6 +88,13 @@ pub(super) fn write(connection: &mut Connection, commit: &Commit) -> Result<(), 
         };
     }
     Ok(transaction.commit()?)
+}
+
+fn write_batch(transaction: &Transaction<'_>, session_id: &str, batch: &BatchRow) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT INTO batch (session_id, from_seq, to_seq, events) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![session_id, stored(batch.from_seq)?, stored(batch.to_seq)?, batch.events])?;
+    Ok(())
 }
 
 /// A block that streams is written many times at the same place, so that is tried first and touches no index.

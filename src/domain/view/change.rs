@@ -46,6 +46,26 @@ impl Block {
     }
 }
 
+impl BlockBody {
+    /// Whether a block of this kind has the `seq` of its first `put` in every later one. The others are replaced by newer events
+    /// under the same id.
+    pub(super) fn keeps_its_seq(&self) -> bool {
+        match self {
+            Self::User { .. } | Self::Assistant { .. } | Self::Reasoning { .. } | Self::Tool { .. } => true,
+            Self::Permission { .. }
+            | Self::Plan { .. }
+            | Self::Patch { .. }
+            | Self::Command { .. }
+            | Self::Task { .. }
+            | Self::Checkpoint { .. }
+            | Self::Link { .. }
+            | Self::Summary { .. }
+            | Self::Notice { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
+}
+
 impl ViewLanes {
     /// One lane.
     pub fn lane(&self, lane: Lane) -> &LaneView {

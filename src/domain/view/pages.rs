@@ -40,9 +40,9 @@ impl DirtyBlocks {
         Self { next_ord, ..Self::default() }
     }
 
-    /// Takes in changes as a client does. `stored` gives a block of an earlier checkpoint with its place; it is asked once a
-    /// block and checkpoint.
-    pub fn absorb(&mut self, changes: &[Change], stored: &mut Stored<'_>) {
+    /// Takes in changes as a client does. `stored` gives a block of an earlier checkpoint, the one at `checkpoint`, with its
+    /// place; it is asked once a block and checkpoint, and not for blocks that were made since.
+    pub fn absorb(&mut self, changes: &[Change], checkpoint: u64, stored: &mut Stored<'_>) {
         for change in changes {
             let known = self.place(change.lane, &change.id);
             match change.op {
@@ -53,6 +53,10 @@ impl DirtyBlocks {
                         Some(ord) if live => ord,
                         // Removed and put again: it goes to the end.
                         Some(_) => self.next(change.lane),
+                        None if block.seq > checkpoint && block.body.keeps_its_seq() => {
+                            debug_assert!(stored(change.lane, &change.id).is_none(), "{} is new", change.id);
+                            self.next(change.lane)
+                        }
                         None => match stored(change.lane, &change.id) {
                             Some((ord, _)) => ord,
                             None => self.next(change.lane),

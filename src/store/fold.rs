@@ -1,0 +1,77 @@
+//! Folding the log: copying what was committed from SQLite's write-ahead log into the file, beside the loop.
+//!
+//! Owns when that happens and the thread that does it. A fold waits for the disk twice, and the loop must not wait with it: an
+//! event that comes meanwhile would be told that much later. Never decides what is kept, and changes nothing that a reader
+//! or the next start could see; where it fails, the log only stays longer, and the journal's own connection folds it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// Written bytes after which the log is folded.
+const FOLD_BYTES: usize = 8 << 20;
+
+/// Pages of the log at which the journal's connection folds it itself, in the commit: 64 MiB, which is reached only by a flood
+/// that the disk cannot follow. The writer then waits for the disk, as it must.
+pub(super) const LOG_PAGES: i32 = 16_384;
+
+/// Folds the log of one database.
+pub(super) struct Folder {
+    database: PathBuf,
+    /// Bytes that were written since the last fold began.
+    written: usize,
+    running: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Folder {
+    pub(super) fn new(database: &Path) -> Self {
+        Self {
+            database: database.to_owned(),
+            written: 0,
+            running: Arc::new(AtomicBool::new(false)),
+            thread: None,
+        }
+    }
+
+    /// So many bytes were committed. Starts a fold when it is worth one and none is under way.
+    pub(super) fn wrote(&mut self, bytes: usize) {
+        self.written = self.written.saturating_add(bytes);
+        if self.written < FOLD_BYTES || self.running.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.written = 0;
+        let (database, running) = (self.database.clone(), Arc::clone(&self.running));
+        let spawned = std::thread::Builder::new().name("fold".to_owned()).spawn(move || {
+            if let Err(error) = fold(&database) {
+                tracing::debug!(%error, "the log of the journal was not folded");
+            }
+            running.store(false, Ordering::Release);
+        });
+        match spawned {
+            // The one before has ended, or there would be no new one.
+            Ok(thread) => self.thread = Some(thread),
+            Err(_) => self.running.store(false, Ordering::Release),
+        }
+    }
+}
+
+impl Drop for Folder {
+    /// Waits for a fold that is under way: the journal closes its file after this, and must be the last one to.
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// `PASSIVE` waits for nobody and holds nobody up: it copies what it can.
+fn fold(database: &Path) -> Result<(), rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
