@@ -108,7 +108,7 @@ pub struct EngineCursor {
 /// The journal: every event is in it before anyone is told. One file a slot; one process a file.
 ///
 /// All methods block briefly; the loop runs on a thread of its own. `commit` is atomic and survives `kill -9` (not
-/// necessarily a power cut: WAL with `synchronous=NORMAL`).
+/// necessarily a power cut: nothing waits for the disk but the folding of the database's log).
 pub trait Journal: Send {
     /// Opaque name of the file; another file, another epoch.
     fn epoch(&self) -> &str;

@@ -7,20 +7,24 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{batch, block_row, journal, session_row};
-use crate::app::ports::{Commit, Journal};
+use crate::app::ports::{Commit, EngineCursor, Journal};
 use crate::domain::view::Lane;
 
 const DIRECTORY: &str = "BREADBOARD_TEST_KILL_DIRECTORY";
 
-/// Commit `n` of the child: two events and everything else at the same number.
+/// Commit `n` of the child: two events, with their cursor, and with every fifth everything else at the same number. The others
+/// go into the front.
 fn numbered(n: u64) -> Commit {
+    let cursor = Some(EngineCursor { seq: n, id: format!("id-{n}") });
+    let events = Commit { session_id: "s".into(), batch: Some(batch(2 * n - 1, 2 * n)), cursor, ..Commit::default() };
+    if !n.is_multiple_of(5) {
+        return events;
+    }
     Commit {
-        session_id: "s".into(),
         session: Some(session_row("s", "w", i64::try_from(n).unwrap())),
-        batch: Some(batch(2 * n - 1, 2 * n)),
         blocks: vec![block_row(Lane::Chat, n, &format!("b{n}"), &"text ".repeat(400))],
         view: Some((2 * n, n.to_string().into_bytes())),
-        ..Commit::default()
+        ..events
     }
 }
 
@@ -76,8 +80,10 @@ fn a_killed_writer_loses_nothing_that_it_answered_and_leaves_nothing_half_writte
         assert!(n == told || n == told + 1, "told {told}, found {n}");
         let expected: Vec<_> = (1..=n).map(|n| batch(2 * n - 1, 2 * n)).collect();
         assert_eq!(journal.batches("s", 1, usize::MAX), Ok(expected));
-        assert_eq!(journal.session("s"), Ok(numbered(n).session));
-        assert_eq!(journal.view("s"), Ok(numbered(n).view));
+        assert_eq!(journal.cursor("s"), Ok(numbered(n).cursor));
+        let whole = if n < 5 { Commit::default() } else { numbered(n / 5 * 5) };
+        assert_eq!(journal.session("s"), Ok(whole.session));
+        assert_eq!(journal.view("s"), Ok(whole.view));
         let expected: Vec<_> = (1..=n).rev().flat_map(|n| numbered(n).blocks).collect();
         assert_eq!(journal.blocks("s", Lane::Chat, None, usize::MAX), Ok(expected));
         before = n;
