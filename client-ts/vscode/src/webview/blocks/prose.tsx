@@ -14,7 +14,7 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
       const box = button.closest<HTMLElement>(".code");
       const code = box?.querySelector("code")?.textContent ?? "";
       const action = button.dataset["action"];
-      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.say("Copied."));
+      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say("Copied."));
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {

@@ -17,7 +17,7 @@ export function Transcript({ session }: { session: OpenSession }) {
   const older = useCallback(() => {
     if (loading.current || !session.session.view.hasMore("chat")) return;
     loading.current = true;
-    void model.loadOlder("chat").finally(() => (loading.current = false));
+    void model.reading.loadOlder("chat").finally(() => (loading.current = false));
   }, [model, session]);
   const rows = useRows(keys, older);
   const pending = session.pending();
