@@ -264,7 +264,7 @@ describe("what an agent offers", () => {
     let usage: object = { used: 53_211, size: 200_000, cost: { amount: 0.045, currency: "USD" } };
     const page = await ofAgent({}, { "bb.session.info": () => ({ agent: AGENT, usage }) });
     const line = () => page.one(".usage").textContent?.replace(/\u202f/g, " ");
-    expect(line()).toBe("Context: 53 211 of 200 000 (27 %) tokens · cost so far 0.04 USD");
+    expect(line()).toBe("Context: 53 211 of 200 000 tokens (27 %) · cost so far 0.04 USD");
     usage = { used: 1_200, size: 0 };
     await page.put(11, "run", { id: "usage-1", seq: 11, kind: "notice", level: "info", text: "Context: 1200 tokens." });
     expect(line()).toBe("Context: 1 200 tokens");

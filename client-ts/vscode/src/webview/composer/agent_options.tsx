@@ -120,11 +120,12 @@ export function Usage({ session }: { session: OpenSession }) {
   const { usage } = session.info.value;
   if (usage == null) return null;
   const { used, size, cost } = usage;
-  const share = size > 0 ? ` of ${count(size)} (${Math.round((used / size) * 100)} %)` : "";
+  const of = size > 0 ? ` of ${count(size)}` : "";
+  const share = size > 0 ? ` (${Math.round((used / size) * 100)} %)` : "";
   const price = cost == null ? "" : ` · cost so far ${money(cost.amount)} ${cost.currency}`.trimEnd();
   return (
-    <p class="usage hint" aria-label="Usage">
-      {`Context: ${count(used)}${share} tokens${price}`}
+    <p class="usage hint">
+      {`Context: ${count(used)}${of} tokens${share}${price}`}
     </p>
   );
 }

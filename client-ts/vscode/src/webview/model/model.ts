@@ -15,7 +15,7 @@ import { OpenTabs } from "./open_tabs";
 import { Prompts } from "./prompts";
 import { RawEvents } from "./raw_events";
 import { Reading } from "./reading";
-import { newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
+import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
 import { Sentences } from "./sentences";
 import { Standing, type State } from "./standing";
 
@@ -183,7 +183,7 @@ export class Model {
       };
       standing.booted.value = true;
     });
-    await tabs.restore(open, active);
+    await tabs.restore(open.slice(-MOST_OPEN), active);
     if (this.wanted !== undefined) await this.showSession(this.wanted);
     if (this.wantsNew) this.newSession();
   }

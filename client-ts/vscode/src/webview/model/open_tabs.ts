@@ -231,7 +231,7 @@ export class OpenTabs {
       await this.link.show({ tabId: tab.tabId, sessionId: session.sessionId });
       if (this.front.value !== tab) return this.link.hide(tab.tabId);
       await session.attach();
-      await session.readQueue();
+      await Promise.all([session.readQueue(), session.readInfo()]);
     } catch (error) {
       session.failure.value = sentenceOf(error);
     }

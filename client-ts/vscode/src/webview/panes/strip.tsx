@@ -28,9 +28,14 @@ export function SessionStrip() {
     if (standing.runs(tab.sessionId)) setClosing(tab.tabId);
     else void tabs.close(tab.tabId);
   };
+  const strip = useRef<HTMLDivElement>(null);
+  const keep = (): void => {
+    setClosing(undefined);
+    strip.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
+  };
   const asked = tabs.all.value.find(({ tabId }) => tabId === closing);
   return (
-    <div class="strip-area">
+    <div class="strip-area" ref={strip}>
       <div class="strip">
         <div class="tabs" role="tablist" aria-label="Open sessions" onKeyDown={moveFocus}>
           {tabs.all.value.map((tab) => (
@@ -47,7 +52,7 @@ export function SessionStrip() {
             setClosing(undefined);
             void tabs.close(asked.tabId);
           }}
-          onKeep={() => setClosing(undefined)}
+          onKeep={keep}
         />
       )}
       {listing && <SessionList onDone={() => setListing(false)} />}
