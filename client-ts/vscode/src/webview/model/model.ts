@@ -4,7 +4,7 @@
  * Owns the order of the beginning and which pane is in front. What can be done in each concern is its part's: `tabs`,
  * `prompts`, `asks`, `choices`, `reading`, `raw`. Reduces nothing, stores nothing but the saved state of the page.
  */
-import type { BreadboardClient, Requests, ServerNotifications } from "@breadboard-ls/sdk";
+import type { BreadboardClient, Requests } from "@breadboard-ls/sdk";
 import { batch, computed, signal } from "@preact/signals";
 import type { HostStatus, PageMethod } from "../../shared/page_methods";
 import type { HostLink } from "../host_link";
