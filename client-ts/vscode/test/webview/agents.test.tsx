@@ -260,14 +260,17 @@ describe("what an agent offers", () => {
     expect([select(page, "Model").disabled, select(page, "Model").selectedOptions[0]?.textContent]).toEqual([true, "Em"]);
   });
 
-  it("what it used stands in one line, and follows what it says in the run lane", async () => {
-    let usage: object = { used: 53_211, size: 200_000, cost: { amount: 0.045, currency: "USD" } };
+  it("what it used stands in one line, exact as a tooltip, and follows what it says in the run lane", async () => {
+    let usage: object = { used: 53_211, size: 200_000, cost: { amount: 0.0045, currency: "USD" } };
     const page = await ofAgent({}, { "bb.session.info": () => ({ agent: AGENT, usage }) });
-    const line = () => page.one(".usage").textContent?.replace(/\u202f/g, " ");
-    expect(line()).toBe("Context: 53 211 of 200 000 tokens (27 %) · cost so far 0.04 USD");
-    usage = { used: 1_200, size: 0 };
-    await page.put(11, "run", { id: "usage-1", seq: 11, kind: "notice", level: "info", text: "Context: 1200 tokens." });
-    expect(line()).toBe("Context: 1 200 tokens");
+    const line = () => [page.one(".usage").textContent, page.one(".usage").title];
+    expect(line()).toEqual([
+      "Context: 53k of 200k tokens (27 %) · 0.0045 USD",
+      "Context: 53211 of 200000 tokens; cost so far: 0.0045 USD",
+    ]);
+    usage = { used: 1_234, size: 0 };
+    await page.put(11, "run", { id: "usage-1", seq: 11, kind: "notice", level: "info", text: "Context: 1234 tokens." });
+    expect(line()).toEqual(["Context: 1.2k tokens", "Context: 1234 tokens"]);
   });
 
   it("nothing of it is shown for a session that no agent holds", async () => {

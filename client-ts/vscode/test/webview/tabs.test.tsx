@@ -152,7 +152,7 @@ describe("closing", () => {
     const page = await both({ sessions: [SESSIONS[0] as object, { ...SESSIONS[1], status: "running" }] });
     await page.key(page.one(".strip [role=tab]", "Two"), "Delete");
     const question = page.one(".strip-area [role=alertdialog]");
-    expect(question.textContent).toContain("A turn is running in Two; closing the tab stops it.");
+    expect(question.textContent).toContain("A turn is running in “Two”; closing the tab stops it.");
     expect(document.activeElement?.textContent).toBe("Keep it open");
     await page.key(question, "Escape");
     expect([page.all(".strip-area [role=alertdialog]").length, page.asked("bb.tab.close")]).toEqual([0, []]);

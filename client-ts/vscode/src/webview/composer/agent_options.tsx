@@ -115,24 +115,29 @@ function Picker({
   );
 }
 
-/** How full the agent's context is, and what the session cost, where the agent counts it. */
+/** How full the agent's context is, and what the session cost, where the agent counts it: short, and exact as a tooltip. */
 export function Usage({ session }: { session: OpenSession }) {
   const { usage } = session.info.value;
   if (usage == null) return null;
   const { used, size, cost } = usage;
-  const of = size > 0 ? ` of ${count(size)}` : "";
   const share = size > 0 ? ` (${Math.round((used / size) * 100)} %)` : "";
-  const price = cost == null ? "" : ` · cost so far ${money(cost.amount)} ${cost.currency}`.trimEnd();
+  const tokens = (count: (tokens: number) => string) =>
+    `Context: ${count(used)}${size > 0 ? ` of ${count(size)}` : ""} tokens`;
+  const price = (amount: (amount: number) => string) =>
+    cost == null ? "" : `${amount(cost.amount)} ${cost.currency}`.trimEnd();
   return (
-    <p class="usage hint">
-      {`Context: ${count(used)}${of} tokens${share}${price}`}
+    <p class="usage hint" title={`${tokens(String)}${cost == null ? "" : `; cost so far: ${price(String)}`}`}>
+      {`${tokens(short)}${share}${cost == null ? "" : ` · ${price(money)}`}`}
     </p>
   );
 }
 
-/** Digits in groups of three, the same in every language. */
-function count(number: number): string {
-  return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+/** A count in few characters. */
+function short(count: number): string {
+  if (count < 1_000) return String(count);
+  const [size, sign] = count < 1_000_000 ? [1_000, "k"] : [1_000_000, "M"];
+  const some = count / size;
+  return `${some < 10 ? some.toFixed(1) : Math.round(some)}${sign}`;
 }
 
 /** Small amounts keep two digits that say something. */

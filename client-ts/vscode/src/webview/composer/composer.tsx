@@ -39,6 +39,8 @@ export function Composer() {
   const focus = prompts.focus.value;
   const session = tabs.active.value;
   const ofAgent = session?.info.value.agent != null;
+  // Until an agent has said what it offers, there is nothing of it to choose, and nothing of another engine either.
+  const willBe = tabs.front.value?.agent !== undefined || standing.summary(session?.sessionId)?.agent != null;
   // An agent has commands of its own, whatever the engine of the settings is.
   const commands = ofAgent ? [] : commandsOf(standing.engine.value);
 
@@ -221,7 +223,8 @@ export function Composer() {
       <div class="composer-bar">
         <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void prompts.pickAttachments()} />
         <div class="pickers">
-          {session !== undefined && ofAgent ? <AgentOptions session={session} /> : <ModelPicker />}
+          {session !== undefined && ofAgent && <AgentOptions session={session} />}
+          {!ofAgent && !willBe && <ModelPicker />}
         </div>
         {running && (
           <button type="button" class="secondary stop" onClick={() => void prompts.stop()} title="Stop (Escape)">

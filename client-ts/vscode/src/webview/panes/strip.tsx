@@ -64,8 +64,13 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
   const model = useModel();
   const active = tab.tabId === model.tabs.frontId.value;
   const { title, word, icon, spin } = describe(model, tab);
+  const whole = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A strip of many tabs is scrolled; there is none where nothing is laid out.
+    if (active) whole.current?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [active]);
   return (
-    <div class={`tab${active ? " active" : ""}`}>
+    <div ref={whole} class={`tab${active ? " active" : ""}`}>
       <button
         type="button"
         role="tab"
@@ -131,7 +136,7 @@ function CloseQuestion({ title, onClose, onKeep }: { title: string; onClose: () 
       aria-label="Close the tab"
       onKeyDown={(event) => event.key === "Escape" && onKeep()}
     >
-      A turn is running in {title}; closing the tab stops it.{" "}
+      A turn is running in “{title}”; closing the tab stops it.{" "}
       <button type="button" class="secondary" onClick={onClose}>
         Stop and close
       </button>{" "}
