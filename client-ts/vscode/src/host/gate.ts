@@ -234,7 +234,9 @@ export class Gate {
     settle(field(message, "ok") === true);
   }
 
-  /** Noted when it is asked for, since the page may be gone before the answer comes; detaching one too many is nothing. */
+  /**
+   * Noted when it is asked for, since the page may be gone before the answer comes; detaching one too many is nothing.
+   */
   private noteTabs(wire: string, params: unknown): void {
     const tabId = field(params, "tabId") as string;
     if (wire === "bb/tab/open") this.tabs.add(tabId);

@@ -70,13 +70,21 @@ it("starts the program of the user's settings with the user's options, and annou
     workspace: { applyEdit: true },
     experimental: { breadboard: { terminalRun: true, showDiff: true } },
   });
-  expect(subject.status()).toEqual({ server: "running", generation: 1, methods: ["bb/init", "bb/setCredentials"], agents: [] });
+  expect(subject.status()).toEqual({
+    server: "running",
+    generation: 1,
+    methods: ["bb/init", "bb/setCredentials"],
+    agents: [],
+  });
 });
 
 it("the page hears the names of the agents that the server knows, and not how they are started", async () => {
   stub.configuration.user = {
     ...stub.configuration.user,
-    agents: { gemini: { command: "/opt/secret-place", args: ["--key", "k1"], env: { KEY: "k2" } }, opencode: { command: "oc" } },
+    agents: {
+      gemini: { command: "/opt/secret-place", args: ["--key", "k1"], env: { KEY: "k2" } },
+      opencode: { command: "oc" },
+    },
   };
   const { subject } = server();
   await subject.restart();

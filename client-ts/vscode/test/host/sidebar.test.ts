@@ -95,7 +95,10 @@ it("R001-25 R001-26: nothing is posted to a hidden page, and the server is told 
 
 it("R001-59 R001-61: of a page that is hidden or given up the server hears which tabs have no view any more", async () => {
   const [one, two] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"];
-  for (const goes of [(page: ReturnType<typeof view>) => page.show(false), (page: ReturnType<typeof view>) => page.dispose()]) {
+  for (const goes of [
+    (page: ReturnType<typeof view>) => page.show(false),
+    (page: ReturnType<typeof view>) => page.dispose(),
+  ]) {
     const { subject, asked } = sidebar();
     const page = view();
     subject.resolveWebviewView(page.subject);

@@ -44,7 +44,10 @@ describe("a new session", () => {
 
   it("of the engine of the settings, or of an agent by its name", async () => {
     let made = 0;
-    const page = await openPage({ status: STATUS, answers: { "bb.createSession": () => ({ sessionId: `n${(made += 1)}` }) } });
+    const page = await openPage({
+      status: STATUS,
+      answers: { "bb.createSession": () => ({ sessionId: `n${(made += 1)}` }) },
+    });
     await page.click(".strip button", /^New session/);
     await page.click("[role=menuitem]", "New session");
     await page.click(".strip button[aria-haspopup]");
@@ -60,14 +63,20 @@ describe("a new session", () => {
   it("R001-13 R001-35: has its tab while the agent starts; a refusal stands there, with Retry and Close", async () => {
     let reject: (why: object) => void = () => undefined;
     const starting = new Promise((_resolve, refused) => (reject = refused));
-    const refusals: (() => unknown)[] = [() => starting, refuse("engine_rejected", "Still not logged in; log in first.")];
+    const refusals: (() => unknown)[] = [
+      () => starting,
+      refuse("engine_rejected", "Still not logged in; log in first."),
+    ];
     const page = await openPage({
       status: STATUS,
       answers: { "bb.createSession": () => (refusals.shift() ?? (() => ({ sessionId: "n1" })))() },
     });
     await page.click(".strip button", /^New session/);
     await page.click("[role=menuitem]", "gemini");
-    const shown = () => [page.one(".strip .tab.active [role=tab]").getAttribute("aria-label"), page.one("#pane").textContent?.trim()];
+    const shown = () => [
+      page.one(".strip .tab.active [role=tab]").getAttribute("aria-label"),
+      page.one("#pane").textContent?.trim(),
+    ];
     expect(shown()).toEqual(["Starting gemini…", "Starting gemini…"]);
     await page.type("what I wanted to ask");
     reject({ code: "not_found", message: "The program `gemini` was not found; install it." });
@@ -130,7 +139,10 @@ describe("an agent that ended", () => {
     ]);
     await page.click(".banner button", "Restart");
     expect(page.asked("bb.agent.restart")).toEqual([{ agent: "gemini" }]);
-    expect([page.all(".banner").length, page.one(".strip [role=tab]").getAttribute("aria-label")]).toEqual([0, "First"]);
+    expect([page.all(".banner").length, page.one(".strip [role=tab]").getAttribute("aria-label")]).toEqual([
+      0,
+      "First",
+    ]);
   });
 
   it("R001-57: also a tab at the back, when only its agent ended", async () => {
@@ -146,9 +158,10 @@ describe("an agent that ended", () => {
     });
     exited = "s1";
     await gone(page);
-    expect([page.all(".strip [role=tab]").map((tab) => tab.getAttribute("aria-label")), page.all(".banner").length]).toEqual(
-      [["First, its agent ended", "Second"], 0],
-    );
+    expect([
+      page.all(".strip [role=tab]").map((tab) => tab.getAttribute("aria-label")),
+      page.all(".banner").length,
+    ]).toEqual([["First, its agent ended", "Second"], 0]);
   });
 
   it("R001-58: one that does not start again says why", async () => {
@@ -241,7 +254,11 @@ describe("what an agent offers", () => {
       },
     );
     // The model once, though it is named twice; nothing of the engine of the settings.
-    expect(page.all(".composer-bar select, .composer-bar input").map((one) => one.getAttribute("aria-label") ?? one.parentElement?.textContent)).toEqual(["Mode", "Model", "Careful"]);
+    expect(
+      page
+        .all(".composer-bar select, .composer-bar input")
+        .map((one) => one.getAttribute("aria-label") ?? one.parentElement?.textContent),
+    ).toEqual(["Mode", "Model", "Careful"]);
     await choose(page, "Mode", "code");
     await choose(page, "Model", "large");
     page.one(".composer-bar input").click();
@@ -257,7 +274,10 @@ describe("what an agent offers", () => {
 
   it("models in the older way are shown and not offered, since nothing sets them", async () => {
     const page = await ofAgent({ models: { currentModelId: "m", availableModels: [{ modelId: "m", name: "Em" }] } });
-    expect([select(page, "Model").disabled, select(page, "Model").selectedOptions[0]?.textContent]).toEqual([true, "Em"]);
+    expect([select(page, "Model").disabled, select(page, "Model").selectedOptions[0]?.textContent]).toEqual([
+      true,
+      "Em",
+    ]);
   });
 
   it("what it used stands in one line, exact as a tooltip, and follows what it says in the run lane", async () => {
@@ -275,6 +295,10 @@ describe("what an agent offers", () => {
 
   it("nothing of it is shown for a session that no agent holds", async () => {
     const page = await openPage({ status: STATUS, engine: { capabilities: ["models"], model: "m" } });
-    expect([page.asked("bb.session.info"), page.all(".usage").length, page.all(".composer-bar select").map((one) => one.getAttribute("aria-label"))]).toEqual([[{ sessionId: "s1" }], 0, ["Model"]]);
+    expect([
+      page.asked("bb.session.info"),
+      page.all(".usage").length,
+      page.all(".composer-bar select").map((one) => one.getAttribute("aria-label")),
+    ]).toEqual([[{ sessionId: "s1" }], 0, ["Model"]]);
   });
 });

@@ -15,9 +15,7 @@ describe("the prompt", () => {
     const page = await openPage();
     const area = await page.type("hello");
     await page.key(area, "Enter");
-    expect(page.asked("bb.tab.prompt")).toEqual([
-      { tabId: uuid(1), text: "hello", messageId: uuid(2) },
-    ]);
+    expect(page.asked("bb.tab.prompt")).toEqual([{ tabId: uuid(1), text: "hello", messageId: uuid(2) }]);
     expect(area.value).toBe("");
   });
 

@@ -47,7 +47,9 @@ describe("put together from the events", () => {
   });
 
   it("the engine's own whole after the pieces is said once", async () => {
-    expect(await whole("abc", [said(3, { delta: "abc" }), said(4, { delta: "d" }), said(5, { text: "abcd" })])).toBe("abcd");
+    expect(await whole("abc", [said(3, { delta: "abc" }), said(4, { delta: "d" }), said(5, { text: "abcd" })])).toBe(
+      "abcd",
+    );
   });
 
   it("events that do not begin with what is shown, or have no more, are no whole", async () => {
@@ -59,7 +61,15 @@ describe("put together from the events", () => {
 });
 
 describe("Show all of an answer", () => {
-  const cut: Block = { id: "a", seq: 3, turn: 1, kind: "assistant", text: "It **be", streaming: false, truncated: true };
+  const cut: Block = {
+    id: "a",
+    seq: 3,
+    turn: 1,
+    kind: "assistant",
+    text: "It **be",
+    streaming: false,
+    truncated: true,
+  };
   const answers = (payloads: unknown[]) => {
     const events = payloads.map((payload, at) => said(3 + at, payload));
     return {
@@ -72,7 +82,10 @@ describe("Show all of an answer", () => {
   };
 
   it("R000-68: shows the rest in its place", async () => {
-    const page = await openPage({ lanes: { chat: [cut] }, answers: answers([{ token: "It **be" }, { token: "gins** here." }]) });
+    const page = await openPage({
+      lanes: { chat: [cut] },
+      answers: answers([{ token: "It **be" }, { token: "gins** here." }]),
+    });
     await page.click(".assistant button", "Show all");
     expect([page.one(".assistant strong").textContent, page.all(".assistant button").length]).toEqual(["begins", 0]);
     expect(page.asked("bb.eventBody")).toEqual([{ sessionId: "s1", seq: 3 }]);

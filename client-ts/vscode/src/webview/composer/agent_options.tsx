@@ -115,7 +115,7 @@ function Picker({
   );
 }
 
-/** How full the agent's context is, and what the session cost, where the agent counts it: short, and exact as a tooltip. */
+/** How full the agent's context is and what the session cost, where the agent counts it; exact as a tooltip. */
 export function Usage({ session }: { session: OpenSession }) {
   const { usage } = session.info.value;
   if (usage == null) return null;

@@ -140,7 +140,8 @@ export function Composer() {
   };
   const takeFiles = (files: FileList | undefined | null): void => {
     for (const file of files ?? []) {
-      if (file.size > MOST_PASTED) sentences.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
+      if (file.size > MOST_PASTED)
+        sentences.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
       else void toBase64(file).then((base64) => prompts.attach64(file.name, base64, file.type));
     }
   };

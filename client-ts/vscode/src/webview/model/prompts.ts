@@ -139,8 +139,7 @@ export class Prompts {
         leftOut: number;
       };
       this.attached(sessionId, attachments);
-      if (leftOut > 0)
-        this.ports.sentences.alert(`${leftOut} files were left out: at most 20 are attached at once.`);
+      if (leftOut > 0) this.ports.sentences.alert(`${leftOut} files were left out: at most 20 are attached at once.`);
     });
   }
 

@@ -80,7 +80,10 @@ function readTabs(open: readonly unknown[]): SavedTab[] {
   const tabs = new Set<string>();
   const sessions = new Set<string>();
   return open.flatMap((one) => {
-    const { tabId, sessionId } = (typeof one === "string" ? { sessionId: one } : (one ?? {})) as Record<string, unknown>;
+    const { tabId, sessionId } = (typeof one === "string" ? { sessionId: one } : (one ?? {})) as Record<
+      string,
+      unknown
+    >;
     if (typeof sessionId !== "string" || sessions.has(sessionId)) return [];
     sessions.add(sessionId);
     if (typeof tabId !== "string" || !UUID_V4.test(tabId) || tabs.has(tabId)) return [{ sessionId }];

@@ -1,5 +1,6 @@
 /**
- * The whole of an answer whose block the server cut: one event where the engine sent it whole, else its pieces in order.
+ * The whole of an answer whose block the server cut: one event where the engine sent it whole, else its pieces in
+ * order.
  *
  * Pure but for the reading that comes in. Shows nothing that does not begin with what the block shows: where the events
  * do not have it, there is no whole.
@@ -37,7 +38,7 @@ export async function wholeText(
   if (longer(said(first.payload))) return said(first.payload);
   const message = idOf(first.payload);
   let whole = "";
-  for (let next = block.seq; ; ) {
+  for (let next = block.seq; ;) {
     const events = await read.from(next);
     const last = events.at(-1);
     if (last === undefined) break;

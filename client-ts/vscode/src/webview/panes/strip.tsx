@@ -120,8 +120,7 @@ function describe(model: Model, tab: OpenTab): Description {
   const summary = model.standing.summary(session.sessionId);
   const title = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
   if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
-  if (summary?.status === "waiting")
-    return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
+  if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
   if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };
   return { title, word: "", spin: false };
 }
