@@ -1,5 +1,5 @@
-// A real VS Code in a browser: starts code-server with the extension, opens a page, finds its parts. Waits for what is
-// on the page.
+// A real VS Code in a browser: starts code-server with the extension, opens a page, finds its parts, changes its
+// settings. Waits for what is on the page; knows nothing of the story.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -22,6 +22,8 @@ const QUIET = {
   "security.workspace.trust.banner": "never",
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "security.workspace.trust.untrustedFiles": "open",
+  // The picker of the editor itself: a page has no hands for the dialog of a desktop.
+  "files.simpleDialog.enable": true,
 };
 
 export async function startEditor({ cache, work, vsix, settings, env }) {
@@ -29,9 +31,12 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   await mkdir(path.join(data, "User"), { recursive: true });
   await mkdir(path.join(work, "home"), { recursive: true });
   await mkdir(path.join(data, "Machine"), { recursive: true });
-  await writeFile(path.join(data, "User", "settings.json"), JSON.stringify(QUIET));
+  const user = (changes) => writeFile(path.join(data, "User", "settings.json"), JSON.stringify({ ...QUIET, ...changes }));
   // Where the editor runs elsewhere than the window, settings of machine scope are read from that machine's own.
-  await writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify(settings));
+  const machine = (changes) =>
+    writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify({ ...settings, ...changes }));
+  await user({});
+  await machine({});
   const environment = {
     ...process.env,
     HOME: path.join(work, "home"),
@@ -76,6 +81,9 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   return {
     address,
     data,
+    /** Settings of the user, over the quiet ones; and of the machine, over those that it was started with. */
+    user,
+    machine,
     stop: () => {
       try {
         process.kill(-child.pid, "SIGTERM");
@@ -86,7 +94,7 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   };
 }
 
-export async function openPage(address, folder) {
+export async function openPage(address, folder, prepare) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -107,12 +115,23 @@ export async function openPage(address, folder) {
   });
   const page = await context.newPage();
   page.setDefaultTimeout(45_000);
+  await prepare?.(context, page);
   await page.goto(`${address}/?folder=${folder}`, { waitUntil: "domcontentloaded" });
   return { browser, context, page };
 }
 
-/** The page of the view, inside its two frames. */
-export const viewOf = (page) => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+// The editor names what a webview is for in its address; a panel has no purpose there.
+export const SIDEBAR = 'iframe.webview.ready[src*="purpose=webviewView"]';
+export const PANEL = 'iframe.webview.ready:not([src*="purpose=webviewView"])';
+
+/** The page of a view or a panel, inside its two frames. */
+export const insideOf = (page, outer) => page.frameLocator(outer).frameLocator("iframe#active-frame");
+
+/** The same as a frame that can be asked to evaluate. */
+export async function frameOf(page, outer) {
+  const host = await (await page.locator(outer).elementHandle()).contentFrame();
+  return (await host.locator("iframe#active-frame").elementHandle()).contentFrame();
+}
 
 /** Runs a command of the palette. */
 export async function command(page, title) {
