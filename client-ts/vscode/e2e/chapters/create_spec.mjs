@@ -24,7 +24,7 @@ export default async function createSpec(stage) {
   const open = async () => {
     await command("BreadBoard: Create Spec");
     await panel.getByRole("heading", { name: "Create New Spec" }).waitFor();
-    await panel.locator("form[aria-busy=false], [role=form][aria-busy=false]").waitFor();
+    await panel.locator("[role=form][aria-busy=false]").waitFor();
   };
   const kept = () => panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
   /** Answers the picker of the editor; without a name it is closed. */

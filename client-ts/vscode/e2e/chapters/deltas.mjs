@@ -11,7 +11,7 @@ const SECONDS = 10;
 
 export default async function deltas(stage) {
   const { page, view, model, ask, idle, messages, picture, say } = stage;
-  await view.getByRole("button", { name: "New session" }).click();
+  await view.getByRole("button", { name: "New session", exact: true }).click();
   await view.locator(".welcome").waitFor();
   const frame = await stage.sidebarFrame();
   await messages.deafen(page.frames());

@@ -21,10 +21,10 @@ export default async function gap(stage) {
   const { url, stop } = await simulator(server, ["--script", script, ...FAULTS]);
   try {
     await editor.machine({ "breadboard.engine": { kind: "breadboard", url } });
-    const toast = page.locator(".notification-toast", { hasText: "The settings of the server changed" });
+    const toast = page.locator(".notification-list-item", { hasText: "The settings of the server changed" });
     await toast.getByRole("button", { name: "Restart" }).click();
     say("another engine is chosen in the settings; the restart is offered, and taken");
-    await view.getByRole("button", { name: "New session" }).click();
+    await view.getByRole("button", { name: "New session", exact: true }).click();
     await view.locator(".welcome").waitFor();
     await ask("lose something");
     await view.locator(".assistant", { hasText: AFTER }).waitFor();

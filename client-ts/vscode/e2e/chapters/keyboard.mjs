@@ -5,7 +5,6 @@ import { written } from "../stage.mjs";
 
 export default async function keyboard(stage) {
   const { page, view, card, model, sidebarFrame, picture, say } = stage;
-  await stage.command("View: Focus Active Editor Group").catch(() => undefined);
   // From wherever the focus is, into the prompt.
   await page.keyboard.press("Control+Alt+b");
   const frame = await sidebarFrame();
