@@ -26,6 +26,7 @@ const ALL = [
   "token",
 ];
 const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS } = process.env;
+if (SHOTS) ALL.splice(ALL.indexOf("gap"), 0, "pictures");
 const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL;
 for (const name of wanted)
   if (!ALL.includes(name)) {
