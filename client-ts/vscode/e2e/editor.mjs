@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, selectors } from "playwright-core";
 
 const QUIET = {
   "chat.disableAIFeatures": true,
@@ -95,6 +95,7 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
 }
 
 export async function openPage(address, folder, prepare) {
+  await selectors.register("webview", webviewEngine, { contentScript: true });
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -114,15 +115,24 @@ export async function openPage(address, folder, prepare) {
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 45_000));
   await prepare?.(context, page);
   await page.goto(`${address}/?folder=${folder}`, { waitUntil: "domcontentloaded" });
   return { browser, context, page };
 }
 
-// The editor names what a webview is for in its address; a panel has no purpose there.
-export const SIDEBAR = 'iframe.webview.ready[src*="purpose=webviewView"]';
-export const PANEL = 'iframe.webview.ready:not([src*="purpose=webviewView"])';
+// All webviews lie over the workbench side by side, and what tells them apart is the title of the page within.
+export const SIDEBAR = "webview=BreadBoard";
+export const PANEL = "webview=Create New Spec";
+
+/** Finds the frame of a webview by that title; code-server serves them from the editor's own origin. */
+function webviewEngine() {
+  const titled = (root, title) =>
+    [...root.querySelectorAll("iframe.webview.ready")].filter(
+      (outer) => outer.contentDocument?.querySelector("iframe#active-frame")?.contentDocument?.title === title,
+    );
+  return { query: (root, title) => titled(root, title)[0] ?? null, queryAll: titled };
+}
 
 /** The page of a view or a panel, inside its two frames. */
 export const insideOf = (page, outer) => page.frameLocator(outer).frameLocator("iframe#active-frame");

@@ -33,7 +33,7 @@ export default async function approve(stage) {
   await card.getByRole("button", { name: "Allow once" }).click();
   await view.getByText("It is five now.").waitFor();
   await view.locator(".approval.allowed").waitFor();
-  assert.equal(await written(stage, "src/lib.rs", "5"), BEFORE.replace("3", "5"));
+  assert.equal(await written(stage, "src/lib.rs", "5"), BEFORE.replace("    3", "    5"));
   say("allowed once, it is written");
 
   // A command: in the editor's terminal, where the user sees it.

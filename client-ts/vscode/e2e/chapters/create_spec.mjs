@@ -27,18 +27,15 @@ export default async function createSpec(stage) {
     await panel.locator("[role=form][aria-busy=false]").waitFor();
   };
   const kept = () => panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
-  /** Answers the picker of the editor; without a name it is closed. */
+  /** Answers the picker of the editor, which shows the workspace; without a name it is closed. */
   const pick = async (name) => {
-    const input = page.locator(".quick-input-widget .quick-input-filter input");
-    await input.waitFor();
+    const file = page.locator(".quick-input-list .monaco-list-row", { hasText: name ?? ".." }).first();
+    await file.waitFor();
     if (name === undefined) await page.keyboard.press("Escape");
-    else {
-      await input.fill(file(name));
-      await page.keyboard.press("Enter");
-    }
+    else await file.click();
     await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   };
-  const closeTab = () => page.locator(".tab", { hasText: "Create New Spec" }).locator(".codicon-close").click();
+  const closeTab = () => page.locator(".tab", { hasText: "Create New Spec" }).locator(".tab-actions a").click();
 
   // Nothing is submitted that says nothing.
   await open();
@@ -110,9 +107,12 @@ export default async function createSpec(stage) {
   say("images have thumbnails, a false one is refused, a sixth cannot be picked, and each can be taken away");
 
   // The window is reloaded: text and image are there again.
-  await page.reload({ waitUntil: "domcontentloaded" });
+  const loaded = page.waitForEvent("domcontentloaded");
+  await command("Developer: Reload Window");
+  await loaded;
   await page.locator(".monaco-workbench").waitFor();
   await panel.getByRole("img", { name: "sketch-1.png" }).waitFor();
+  assert.equal(await thumbnails.count(), 1);
   assert.equal(await description.inputValue(), MARKDOWN);
   say("after a reload of the window the text and the image are there again");
 

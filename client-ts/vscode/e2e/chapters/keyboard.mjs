@@ -19,14 +19,14 @@ export default async function keyboard(stage) {
 
   model.reply(
     calls("propose_patch", {
-      file_path: "src/lib.rs",
-      edits: [{ old_text: "    5\n", new_text: "    7\n" }],
-      rationale: "Seven, by keyboard.",
+      file_path: "notes.md",
+      edits: [{ old_text: "Nothing yet.", new_text: "Noted by hand." }],
+      rationale: "By keyboard.",
       acceptance_criteria: [],
     }),
-    says("Seven it is."),
+    says("It is noted."),
   );
-  await page.keyboard.type("seven please");
+  await page.keyboard.type("note something");
   await page.keyboard.press("Enter");
   await card.waitFor();
   // Backwards from the prompt: the line that says that something waits, with the way to it.
@@ -45,8 +45,8 @@ export default async function keyboard(stage) {
   await card.getByRole("button", { name: "Allow once" }).and(view.locator(":focus")).waitFor();
   await picture("keyboard-approval");
   await page.keyboard.press("Enter");
-  await view.locator(".assistant", { hasText: "Seven it is." }).waitFor();
-  await written(stage, "src/lib.rs", "7");
+  await view.locator(".assistant", { hasText: "It is noted." }).waitFor();
+  await written(stage, "notes.md", "Noted by hand.");
   // The button that had the focus is gone; the page puts it somewhere, and the prompt is not far.
   const left = await focus();
   if (!/^textarea Prompt$/.test(left)) await walk("Tab", /^textarea Prompt$/);

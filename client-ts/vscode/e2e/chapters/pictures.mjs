@@ -1,6 +1,6 @@
 // Pictures for people: an answer that streams, an approval with its diff, a spec with an image; dark and light. Proves
 // nothing, and runs only where pictures are kept (SHOTS).
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { png } from "../png.mjs";
 import { calls, gate, says } from "../model.mjs";
@@ -29,9 +29,8 @@ const ANSWER = [
 
 export default async function pictures(stage) {
   const { page, view, panel, prompt, card, model, editor, folder, ask, idle, command, picture, say } = stage;
-  await mkdir(path.join(folder, "docs"), { recursive: true });
   await writeFile(path.join(folder, "src", "upload.rs"), UPLOAD);
-  await writeFile(path.join(folder, "docs", "states.png"), png(320, 200, 3));
+  await writeFile(path.join(folder, "states.png"), png(320, 200, 3));
   await command("View: Close All Editors");
   await command("Notifications: Clear All Notifications");
   if (await page.locator(".part.panel").isVisible()) await command("View: Toggle Panel Visibility");
@@ -92,9 +91,7 @@ export default async function pictures(stage) {
         "## Done when\n\n- each try is in the log, with its reason\n- the attached states are the only ones\n",
     );
   await panel.locator("button.attach").click();
-  const input = page.locator(".quick-input-widget .quick-input-filter input");
-  await input.fill(path.join(folder, "docs", "states.png"));
-  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "states.png" }).click();
   await panel.getByRole("img", { name: "states.png" }).waitFor();
   await panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
   await themes("spec");
