@@ -34,6 +34,7 @@ export function SessionStrip() {
                   type="button"
                   role="tab"
                   aria-selected={active}
+                  aria-keyshortcuts="Delete"
                   aria-label={`${title}${word}`}
                   tabindex={active ? 0 : -1}
                   title={title}
@@ -49,7 +50,9 @@ export function SessionStrip() {
                 <button
                   type="button"
                   class="icon close"
-                  tabindex={active ? 0 : -1}
+                  // For a mouse: a list of tabs has tabs and nothing else, and Delete closes the one that is on.
+                  tabindex={-1}
+                  aria-hidden="true"
                   title="Close the tab (the session stays)"
                   aria-label={`Close the tab ${title}`}
                   onClick={() => model.close(sessionId)}
