@@ -24,6 +24,8 @@ const QUIET = {
   "security.workspace.trust.untrustedFiles": "open",
   // The picker of the editor itself: a page has no hands for the dialog of a desktop.
   "files.simpleDialog.enable": true,
+  "window.autoDetectColorScheme": false,
+  "workbench.colorTheme": "Light 2026",
 };
 
 export async function startEditor({ cache, work, vsix, settings, env }) {
@@ -31,11 +33,10 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   await mkdir(path.join(data, "User"), { recursive: true });
   await mkdir(path.join(work, "home"), { recursive: true });
   await mkdir(path.join(data, "Machine"), { recursive: true });
-  const user = (changes) => writeFile(path.join(data, "User", "settings.json"), JSON.stringify({ ...QUIET, ...changes }));
+  await writeFile(path.join(data, "User", "settings.json"), JSON.stringify(QUIET));
   // Where the editor runs elsewhere than the window, settings of machine scope are read from that machine's own.
   const machine = (changes) =>
     writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify({ ...settings, ...changes }));
-  await user({});
   await machine({});
   const environment = {
     ...process.env,
@@ -81,8 +82,7 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   return {
     address,
     data,
-    /** Settings of the user, over the quiet ones; and of the machine, over those that it was started with. */
-    user,
+    /** Writes the settings of the machine, over those that it was started with; they count after a reload. */
     machine,
     stop: () => {
       try {
@@ -149,8 +149,25 @@ export async function command(page, title) {
   const input = page.locator(".quick-input-widget input");
   await input.waitFor();
   await input.fill(`>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-  await page.keyboard.press("Enter");
+  // Not what stands first: what is most like the words is not always what has these words.
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+}
+
+/** Chooses a colour theme, as a user does. */
+export async function theme(page, name) {
+  await command(page, "Preferences: Color Theme");
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+  await page.locator(".quick-input-widget input[placeholder*=Theme]").fill(name);
+  await row.click();
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+/** Reloads the window as the editor does it: what is to be kept is written first. */
+export async function reload(page) {
+  const loaded = page.waitForEvent("domcontentloaded");
+  await command(page, "Developer: Reload Window");
+  await loaded;
+  await page.locator(".monaco-workbench").waitFor();
 }
 
 function freePort() {

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { command, frameOf, insideOf, openPage, PANEL, SIDEBAR, startEditor } from "./editor.mjs";
+import { command, frameOf, insideOf, openPage, PANEL, reload, SIDEBAR, startEditor, theme } from "./editor.mjs";
 import { listen } from "./messages.mjs";
 import { startModel } from "./model.mjs";
 
@@ -57,6 +57,8 @@ export async function setStage({ work, cache, server, shots }) {
     panelFrame: () => frameOf(page, PANEL),
     consoleText: console_,
     command: (title) => command(page, title),
+    theme: (name) => theme(page, name),
+    reloadWindow: () => reload(page),
     /** One line of the record, with the seconds since the beginning. */
     say: (text) => console.log(`${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} ${text}`),
     picture: async (name) => {

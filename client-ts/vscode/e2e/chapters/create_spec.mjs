@@ -107,10 +107,7 @@ export default async function createSpec(stage) {
   say("images have thumbnails, a false one is refused, a sixth cannot be picked, and each can be taken away");
 
   // The window is reloaded: text and image are there again.
-  const loaded = page.waitForEvent("domcontentloaded");
-  await command("Developer: Reload Window");
-  await loaded;
-  await page.locator(".monaco-workbench").waitFor();
+  await stage.reloadWindow();
   await panel.getByRole("img", { name: "sketch-1.png" }).waitFor();
   assert.equal(await thumbnails.count(), 1);
   assert.equal(await description.inputValue(), MARKDOWN);

@@ -21,9 +21,9 @@ export default async function gap(stage) {
   const { url, stop } = await simulator(server, ["--script", script, ...FAULTS]);
   try {
     await editor.machine({ "breadboard.engine": { kind: "breadboard", url } });
-    const toast = page.locator(".notification-list-item", { hasText: "The settings of the server changed" });
-    await toast.getByRole("button", { name: "Restart" }).click();
-    say("another engine is chosen in the settings; the restart is offered, and taken");
+    await stage.reloadWindow();
+    await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
+    say("another engine is chosen in the settings, and the window is there again");
     await view.getByRole("button", { name: "New session", exact: true }).click();
     await view.locator(".welcome").waitFor();
     await ask("lose something");

@@ -28,7 +28,7 @@ const ANSWER = [
 ];
 
 export default async function pictures(stage) {
-  const { page, view, panel, prompt, card, model, editor, folder, ask, idle, command, picture, say } = stage;
+  const { page, view, panel, prompt, card, model, theme, folder, ask, idle, command, picture, say } = stage;
   await writeFile(path.join(folder, "src", "upload.rs"), UPLOAD);
   await writeFile(path.join(folder, "states.png"), png(320, 200, 3));
   await command("View: Close All Editors");
@@ -37,15 +37,15 @@ export default async function pictures(stage) {
   await widen(page, 460);
   await view.getByRole("button", { name: "New session", exact: true }).click();
   await view.locator(".welcome").waitFor();
-  const themes = async (name) => {
-    for (const [theme, kind] of [
-      ["Default Dark Modern", "dark"],
-      ["Default Light Modern", "light"],
+  const themes = async (scene) => {
+    for (const [name, kind] of [
+      ["Dark 2026", "dark"],
+      ["Light 2026", "light"],
     ]) {
-      await editor.user({ "workbench.colorTheme": theme });
+      await theme(name);
       await view.locator(`body.vscode-${kind}`).waitFor();
       await page.mouse.move(640, 850);
-      await picture(`picture-${name}-${kind}`);
+      await picture(`picture-${scene}-${kind}`);
     }
   };
 
@@ -97,7 +97,6 @@ export default async function pictures(stage) {
   await themes("spec");
   await panel.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.locator(".monaco-dialog-box").getByRole("button", { name: "Discard Draft" }).click();
-  await editor.user({});
   await prompt.waitFor();
   say("pictures were made");
 }
