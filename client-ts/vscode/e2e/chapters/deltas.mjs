@@ -113,12 +113,12 @@ function begin(frame) {
       if (live) requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
-    // Whatever draws ends in one batch of mutations; the timeline stands still within a frame.
+    // Whatever draws the transcript ends in one batch of mutations; the timeline stands still within a frame.
     const drawn = new MutationObserver(() => {
       const { currentTime } = document.timeline;
       byFrame.set(currentTime, (byFrame.get(currentTime) ?? 0) + 1);
     });
-    drawn.observe(document.getElementById("app"), { subtree: true, childList: true, characterData: true, attributes: true });
+    drawn.observe(document.getElementById("pane"), { subtree: true, childList: true, characterData: true, attributes: true });
     const tasks = [];
     const long = new PerformanceObserver((list) => tasks.push(...list.getEntries()));
     long.observe({ entryTypes: ["longtask"] });
