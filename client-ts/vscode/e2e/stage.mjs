@@ -71,6 +71,28 @@ export async function setStage({ work, cache, server, shots }) {
     },
     /** Shows the sidebar, or another view in its place. */
     show: (name) => page.locator(`.activitybar .action-item a[aria-label^="${name}"]`).click(),
+    /** Answers the editor's picker with this file of the workspace; without one it is closed. */
+    pick: async (name) => {
+      const widget = page.locator(".quick-input-widget");
+      const input = widget.locator(".quick-input-filter input");
+      await input.waitFor();
+      // It fills in the folder where it begins, in its own time.
+      await eventually("the picker has a folder", async () => ((await input.inputValue()) === "" ? undefined : true));
+      if (name === undefined) await page.keyboard.press("Escape");
+      else {
+        await input.fill(path.join(folder, name));
+        // While it reads the folder it hears no Enter.
+        await eventually("the picker takes the file", async () => {
+          if (!(await widget.isVisible())) return true;
+          await input.press("Enter", { timeout: 1_000 }).catch(() => undefined);
+          return widget.waitFor({ state: "hidden", timeout: 2_000 }).then(
+            () => true,
+            () => undefined,
+          );
+        });
+      }
+      await widget.waitFor({ state: "hidden" });
+    },
     /** Waits until the turn is over. */
     idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),
     close: async () => {

@@ -11,7 +11,7 @@ const TEXT = "Retry a failed upload, and say so.";
 const MARKDOWN = "# Upload that retries\n\nA failed upload is tried five times.\n\n- each try is logged\n";
 
 export default async function createSpec(stage) {
-  const { page, panel, view, model, folder, command, picture, say } = stage;
+  const { page, panel, view, model, folder, command, pick, picture, say } = stage;
   const file = (name) => path.join(folder, name);
   await writeFile(file("spec.md"), MARKDOWN);
   await writeFile(file("large.md"), "x".repeat(512 * 1024 + 1));
@@ -27,14 +27,6 @@ export default async function createSpec(stage) {
     await panel.locator("[role=form][aria-busy=false]").waitFor();
   };
   const kept = () => panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
-  /** Answers the picker of the editor, which shows the workspace; without a name it is closed. */
-  const pick = async (name) => {
-    const file = page.locator(".quick-input-list .monaco-list-row", { hasText: name ?? ".." }).first();
-    await file.waitFor();
-    if (name === undefined) await page.keyboard.press("Escape");
-    else await file.click();
-    await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-  };
   const closeTab = () => page.locator(".tab", { hasText: "Create New Spec" }).locator(".tab-actions a").click();
 
   // Nothing is submitted that says nothing.

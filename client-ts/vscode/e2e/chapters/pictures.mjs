@@ -91,7 +91,7 @@ export default async function pictures(stage) {
         "## Done when\n\n- each try is in the log, with its reason\n- the attached states are the only ones\n",
     );
   await panel.locator("button.attach").click();
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: "states.png" }).click();
+  await stage.pick("states.png");
   await panel.getByRole("img", { name: "states.png" }).waitFor();
   await panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
   await themes("spec");

@@ -50,7 +50,7 @@ export default async function token({ page, panel, command, messages, consoleTex
   for (const text of storage) assert.ok(!text.includes(CANARY), "the token is in a database of the page");
   const heard = messages.texts;
   assert.ok(
-    heard.some((text) => text.includes('"bb.selectSession"')) && heard.some((text) => text.includes("create-spec/init")),
+    heard.some((text) => text.includes('"bb/view"')) && heard.some((text) => text.includes("create-spec/init")),
     `messages of both pages were heard, of ${heard.length}`,
   );
   assert.ok(!heard.some((text) => text.includes(CANARY)), "the token is in a message of a frame");
