@@ -81,10 +81,10 @@ export async function setStage({ work, cache, server, shots }) {
       if (name === undefined) await page.keyboard.press("Escape");
       else {
         await input.fill(path.join(folder, name));
-        // While it reads the folder it hears no Enter.
+        // While it reads the folder it takes nothing. A key would go to the page behind it, once it is gone; a click does not.
         await eventually("the picker takes the file", async () => {
           if (!(await widget.isVisible())) return true;
-          await input.press("Enter", { timeout: 1_000 }).catch(() => undefined);
+          await widget.getByRole("button", { name: "OK" }).click({ timeout: 1_000 }).catch(() => undefined);
           return widget.waitFor({ state: "hidden", timeout: 2_000 }).then(
             () => true,
             () => undefined,

@@ -18,7 +18,7 @@ export default async function createSpec(stage) {
   await writeFile(file("not-an-image.png"), "text under a false name");
   for (let n = 1; n <= 5; n += 1) await writeFile(file(`sketch-${n}.png`), png(320, 200, n));
 
-  const description = panel.getByLabel("Description");
+  const description = panel.getByRole("textbox", { name: "Description" });
   const button = (name) => panel.getByRole("button", { name, exact: true });
   const gone = () => page.locator(PANEL).waitFor({ state: "detached" });
   const open = async () => {
