@@ -75,6 +75,7 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
         type="button"
         role="tab"
         aria-selected={active}
+        aria-keyshortcuts="Delete"
         aria-label={`${title}${word}`}
         tabindex={active ? 0 : -1}
         title={title}
@@ -89,7 +90,9 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
       <button
         type="button"
         class="icon close"
-        tabindex={active ? 0 : -1}
+        // For a mouse: a list of tabs has tabs and nothing else, and Delete closes the one that is on.
+        tabindex={-1}
+        aria-hidden="true"
         title="Close the tab (its history stays in the list)"
         aria-label={`Close the tab ${title}`}
         onClick={onClose}
