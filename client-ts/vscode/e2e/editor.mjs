@@ -1,10 +1,10 @@
-// A real VS Code in a browser: starts code-server with the extension, opens a page, finds its parts. Waits for what is
-// on the page.
+// A real VS Code in a browser: starts code-server with the extension, opens a page, finds its parts, changes its
+// settings. Waits for what is on the page; knows nothing of the story.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, selectors } from "playwright-core";
 
 const QUIET = {
   "chat.disableAIFeatures": true,
@@ -22,6 +22,10 @@ const QUIET = {
   "security.workspace.trust.banner": "never",
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "security.workspace.trust.untrustedFiles": "open",
+  // The picker of the editor itself: a page has no hands for the dialog of a desktop.
+  "files.simpleDialog.enable": true,
+  "window.autoDetectColorScheme": false,
+  "workbench.colorTheme": "Light 2026",
 };
 
 export async function startEditor({ cache, work, vsix, settings, env }) {
@@ -31,7 +35,9 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   await mkdir(path.join(data, "Machine"), { recursive: true });
   await writeFile(path.join(data, "User", "settings.json"), JSON.stringify(QUIET));
   // Where the editor runs elsewhere than the window, settings of machine scope are read from that machine's own.
-  await writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify(settings));
+  const machine = (changes) =>
+    writeFile(path.join(data, "Machine", "settings.json"), JSON.stringify({ ...settings, ...changes }));
+  await machine({});
   const environment = {
     ...process.env,
     HOME: path.join(work, "home"),
@@ -76,6 +82,8 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   return {
     address,
     data,
+    /** Writes the settings of the machine, over those that it was started with; they count after a reload. */
+    machine,
     stop: () => {
       try {
         process.kill(-child.pid, "SIGTERM");
@@ -86,7 +94,8 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
   };
 }
 
-export async function openPage(address, folder) {
+export async function openPage(address, folder, prepare) {
+  await selectors.register("webview", webviewEngine, { contentScript: true });
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -106,13 +115,33 @@ export async function openPage(address, folder) {
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 45_000));
+  await prepare?.(context, page);
   await page.goto(`${address}/?folder=${folder}`, { waitUntil: "domcontentloaded" });
   return { browser, context, page };
 }
 
-/** The page of the view, inside its two frames. */
-export const viewOf = (page) => page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+// All webviews lie over the workbench side by side, and what tells them apart is the title of the page within.
+export const SIDEBAR = "webview=BreadBoard";
+export const PANEL = "webview=Create New Spec";
+
+/** Finds the frame of a webview by that title; code-server serves them from the editor's own origin. */
+function webviewEngine() {
+  const titled = (root, title) =>
+    [...root.querySelectorAll("iframe.webview.ready")].filter(
+      (outer) => outer.contentDocument?.querySelector("iframe#active-frame")?.contentDocument?.title === title,
+    );
+  return { query: (root, title) => titled(root, title)[0] ?? null, queryAll: titled };
+}
+
+/** The page of a view or a panel, inside its two frames. */
+export const insideOf = (page, outer) => page.frameLocator(outer).frameLocator("iframe#active-frame");
+
+/** The same as a frame that can be asked to evaluate. */
+export async function frameOf(page, outer) {
+  const host = await (await page.locator(outer).elementHandle()).contentFrame();
+  return (await host.locator("iframe#active-frame").elementHandle()).contentFrame();
+}
 
 /** Runs a command of the palette. */
 export async function command(page, title) {
@@ -120,8 +149,25 @@ export async function command(page, title) {
   const input = page.locator(".quick-input-widget input");
   await input.waitFor();
   await input.fill(`>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-  await page.keyboard.press("Enter");
+  // Not what stands first: what is most like the words is not always what has these words.
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+}
+
+/** Chooses a colour theme, as a user does. */
+export async function theme(page, name) {
+  await command(page, "Preferences: Color Theme");
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+  await page.locator(".quick-input-widget input[placeholder*=Theme]").fill(name);
+  await row.click();
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+/** Reloads the window as the editor does it: what is to be kept is written first. */
+export async function reload(page) {
+  const loaded = page.waitForEvent("domcontentloaded");
+  await command(page, "Developer: Reload Window");
+  await loaded;
+  await page.locator(".monaco-workbench").waitFor();
 }
 
 function freePort() {

@@ -3,12 +3,28 @@
 # a C compiler and python3; as root it installs them.
 #
 #   E2E_CACHE   folder of the cache; default ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
+#
+# Exit code 77: it is not there, and this machine is none where it could be installed. What can be installed and fails to
+# be is an ordinary failure.
 set -euo pipefail
 cache=${E2E_CACHE:-${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}}
 version=4.139.1
 mkdir -p "$cache"
 
-if [[ $(id -u) == 0 ]] && ! { command -v chromium >/dev/null && [[ -e /usr/include/krb5.h ]]; }; then
+cannot() {
+  echo "the extension was not tried in VS Code: $1" >&2
+  exit 77
+}
+
+missing() {
+  [[ -x ${CHROMIUM:-/usr/bin/chromium} ]] || echo "chromium"
+  [[ -f $cache/cs/node_modules/code-server/out/node/entry.js || -e /usr/include/krb5.h ]] || echo "libkrb5-dev"
+  [[ -x $cache/n24/bin/node ]] || python3 -c 'import ensurepip' 2>/dev/null || echo "python3-venv"
+}
+[[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] || cannot "the story is made for Linux on x86-64"
+if [[ -n $(missing) ]]; then
+  [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null ||
+    cannot "$(missing | paste -sd ' ') must be installed first; on Debian root can do it here"
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends \
     chromium libkrb5-dev pkg-config build-essential python3 python3-venv fonts-dejavu-core

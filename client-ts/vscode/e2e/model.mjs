@@ -1,5 +1,5 @@
-// A model on loopback that speaks OpenAI's streaming protocol and says what the story tells it to. Waits at gates,
-// never for a time.
+// A model on loopback that speaks OpenAI's streaming protocol and says what the story tells it to. Waits at gates, and
+// for a time only where the story is about a pace.
 import { createServer } from "node:http";
 
 /** A gate that a reply waits at until the story opens it. */
@@ -11,6 +11,8 @@ export function gate() {
 
 /** A reply that is this text, in pieces. */
 export const says = (...steps) => ({ steps });
+/** A step of a reply: pieces, so many a second, written as they fall due. */
+export const paced = (pieces, perSecond) => ({ pieces, perSecond });
 /** A reply that calls one tool. */
 export const calls = (name, input) => ({ steps: [{ name, input }] });
 
@@ -40,15 +42,17 @@ export async function startModel() {
       return response.end("no reply is left");
     }
     response.setHeader("content-type", "text/event-stream");
-    const send = (delta, finish = null) =>
-      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+    const frame = (delta, finish = null) =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const send = (delta, finish) => response.write(frame(delta, finish));
     let called = false;
     for (const step of reply.steps) {
       if (typeof step === "string") send({ content: step });
       else if ("opened" in step) {
         response.write(": a gate\n\n");
         await step.opened;
-      } else {
+      } else if ("pieces" in step) await stream(step, (some) => response.write(some.map((content) => frame({ content })).join("")));
+      else {
         called = true;
         send({
           tool_calls: [
@@ -75,4 +79,17 @@ export async function startModel() {
       server.close();
     },
   };
+}
+
+/** Gives out the pieces of a step at their pace, late ones together; notes on the step how long that took. */
+async function stream(step, write) {
+  const begun = performance.now();
+  let given = 0;
+  while (given < step.pieces.length) {
+    const due = Math.min(step.pieces.length, Math.floor(((performance.now() - begun) / 1_000) * step.perSecond));
+    if (due > given) write(step.pieces.slice(given, due));
+    given = Math.max(given, due);
+    await new Promise((resolve) => setTimeout(resolve, 4));
+  }
+  step.tookMs = performance.now() - begun;
 }

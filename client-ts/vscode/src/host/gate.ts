@@ -65,6 +65,8 @@ export class Gate {
   private waiting: Told[] = [];
   private stopWaiting: (() => void) | undefined;
   private asked = new Set<string>();
+  /** The tabs that the page has opened, or brought back. */
+  private tabs = new Set<string>();
   private open = false;
   private nextId = 0;
   private pending = 0;
@@ -83,6 +85,16 @@ export class Gate {
     this.drop();
     for (const settle of this.unanswered.values()) settle(false);
     this.unanswered.clear();
+  }
+
+  /**
+   * The tabs that the page had, which are no longer its own: a page that goes cannot say so itself, so its host tells
+   * the server (`bb/tab/detach`).
+   */
+  takeTabs(): string[] {
+    const tabs = [...this.tabs];
+    this.tabs.clear();
+    return tabs;
   }
 
   /** One message of the page. */
@@ -161,6 +173,7 @@ export class Gate {
       return;
     }
     if (wire === "bb/init") this.subscribe(params);
+    this.noteTabs(wire, params);
     let response: unknown;
     try {
       response = await this.ports.rpc(
@@ -219,6 +232,18 @@ export class Gate {
     }
     this.unanswered.delete(id as string);
     settle(field(message, "ok") === true);
+  }
+
+  /**
+   * Noted when it is asked for, since the page may be gone before the answer comes; detaching one too many is nothing.
+   */
+  private noteTabs(wire: string, params: unknown): void {
+    const tabId = field(params, "tabId") as string;
+    if (wire === "bb/tab/open") this.tabs.add(tabId);
+    if (wire === "bb/tab/close") this.tabs.delete(tabId);
+    if (wire === "bb/tab/attach")
+      for (const tab of field(params, "tabs") as unknown[]) this.tabs.add(field(tab, "tabId") as string);
+    if (wire === "bb/tab/detach") for (const gone of field(params, "tabIds") as string[]) this.tabs.delete(gone);
   }
 
   private subscribe(params: unknown): void {

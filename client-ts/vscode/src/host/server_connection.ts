@@ -65,18 +65,20 @@ export class ServerConnection implements vscode.Disposable {
   private sentence: string | undefined;
   private generation = 0;
   private startedWith: string | undefined;
+  private agents: readonly string[] = [];
   private disposed = false;
   private working: Promise<void> = Promise.resolve();
 
   constructor(private readonly ports: ServerPorts) {}
 
   /** What a page or the status bar shows. */
-  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods"> {
+  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods" | "agents"> {
     return {
       server: this.state,
       ...(this.sentence === undefined ? {} : { sentence: this.sentence }),
       generation: this.generation,
       methods: this.announcement?.methods ?? [],
+      agents: this.agents,
     };
   }
 
@@ -149,6 +151,8 @@ export class ServerConnection implements vscode.Disposable {
     if (this.disposed) return;
     const settings = this.settings();
     this.startedWith = JSON.stringify(settings);
+    // Those that this server knows, whatever the settings say by now.
+    this.agents = Object.keys(settings.agents ?? {});
     const found = findServer({
       setting: settings.serverPath,
       extensionPath: this.ports.extensionPath,

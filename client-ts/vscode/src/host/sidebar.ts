@@ -2,7 +2,8 @@
  * The view in the sidebar: one page, and the gate to it.
  *
  * Owns the life of the page: made, shown, hidden, given up. A hidden page is not kept by the editor; nothing is posted
- * to it, the server is told that nobody listens, and when it is shown again it is made anew from a snapshot.
+ * to it, the server is told that nobody listens and that its tabs have no view, and when it is shown again it is made
+ * anew and brings them back.
  */
 import * as vscode from "vscode";
 import { isPageMethod, type HostStatus, type PageMethod } from "../shared/page_methods";
@@ -110,6 +111,10 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     this.gate.setOpen(visible);
     if (visible) return;
     this.ready = false;
+    const tabIds = this.gate.takeTabs();
+    // The sessions of its tabs live on, and the next page attaches them.
+    if (tabIds.length > 0 && this.ports.announced("bb/tab/detach"))
+      this.ports.ask("bb/tab/detach", { tabIds }).catch(() => undefined);
     // Nobody listens: what happens is in the journal, and a stream that nobody reads costs nothing.
     if (this.ports.announced("bb/init")) {
       this.ports.ask("bb/init", { subscribe: { events: false, view: false, tabs: false } }).catch(() => undefined);

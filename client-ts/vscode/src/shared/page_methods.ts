@@ -20,6 +20,8 @@ export interface HostStatus {
   readonly roots: readonly string[];
   /** Methods that the server announces. */
   readonly methods: readonly string[];
+  /** Names of the agents in the settings of the user; how they are started is nobody's business here. */
+  readonly agents: readonly string[];
   readonly sendWithModifier: boolean;
   /** What an earlier page left with `editor.remember`; in the answer to `editor.status` only. */
   readonly remembered?: string;
@@ -75,6 +77,7 @@ export const PAGE_METHODS = {
     trusted: flag,
     roots: texts,
     methods: texts,
+    agents: texts,
     sendWithModifier: flag,
     sentence: optional(text),
   },

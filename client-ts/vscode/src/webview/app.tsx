@@ -1,4 +1,5 @@
 /** The page: strip, panes, banners, the pane in front. */
+import { Icon } from "./blocks/icon";
 import { Banners } from "./panes/banners";
 import { DebugPane } from "./panes/debug";
 import { FilesPane } from "./panes/files";
@@ -9,6 +10,7 @@ import { Composer } from "./composer/composer";
 import { QueueList } from "./composer/queue_list";
 import { useModel } from "./model/context";
 import type { OpenSession } from "./model/open_session";
+import type { OpenTab } from "./model/open_tab";
 import { PANES, type PaneName } from "./model/saved_state";
 import { Transcript } from "./transcript/transcript";
 
@@ -22,7 +24,8 @@ const LABEL: Readonly<Record<PaneName, string>> = {
 
 export function App() {
   const model = useModel();
-  const active = model.active.value;
+  const active = model.tabs.active.value;
+  const front = model.tabs.front.value;
   const pane = model.pane.value;
   return (
     <div class="app">
@@ -48,7 +51,11 @@ export function App() {
       {model.running.value && <vscode-progress-bar class="progress" aria-label="A turn is running" />}
       <Banners />
       <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>
-        <PaneBody pane={pane} active={active} />
+        {front !== undefined && active === undefined ? (
+          <Unmade key={front.tabId} tab={front} />
+        ) : (
+          <PaneBody pane={pane} active={active} />
+        )}
       </div>
       {pane === "chat" && (
         <footer>
@@ -57,7 +64,7 @@ export function App() {
         </footer>
       )}
       <div class="visually-hidden" role="status" aria-live="polite">
-        {model.spoken.value}
+        {model.sentences.spoken.value}
       </div>
     </div>
   );
@@ -72,6 +79,37 @@ function Badge({ name, active }: { name: PaneName; active: OpenSession | undefin
         ? active.blocks("tasks").filter((block) => block.kind === "task" && block.status === "running").length
         : 0;
   return count === 0 ? null : <vscode-badge variant="counter">{count}</vscode-badge>;
+}
+
+/** A tab whose session is being made, or could not be. */
+function Unmade({ tab }: { tab: OpenTab }) {
+  const model = useModel();
+  const what = tab.agent ?? "a session";
+  const failure = tab.failure.value;
+  if (failure === undefined)
+    return (
+      <p class="empty" role="status">
+        <Icon name="loading" spin /> Starting {what}…
+      </p>
+    );
+  return (
+    <div class="pane">
+      <div class="notice error" role="alert">
+        <Icon name="error" />
+        <span>
+          {tab.agent === undefined ? "The session" : tab.agent} could not be started. {failure}
+        </span>
+      </div>
+      <div class="buttons">
+        <button type="button" class="primary" onClick={() => model.tabs.retry(tab.tabId)}>
+          Retry
+        </button>
+        <button type="button" class="secondary" onClick={() => void model.tabs.close(tab.tabId)}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
 }
 
 function PaneBody({ pane, active }: { pane: PaneName; active: OpenSession | undefined }) {

@@ -1,6 +1,7 @@
 /** Where the page begins: wiring only. */
 import "@vscode-elements/elements/dist/vscode-badge/index.js";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
+import { newUuid } from "@breadboard-ls/sdk";
 import { render } from "preact";
 import { App } from "./app";
 import { drawOncePerFrame } from "./frame";
@@ -25,7 +26,7 @@ const keeper = new Keeper(
   (state) => link.editor("editor.remember", { state }),
 );
 const model: Model = new Model(
-  { link, save: (state) => keeper.keep(state), now: () => Date.now(), uuid: () => crypto.randomUUID() },
+  { link, save: (state) => keeper.keep(state), now: () => Date.now(), uuid: newUuid },
   api.getState(),
 );
 

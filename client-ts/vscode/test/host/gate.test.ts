@@ -144,6 +144,104 @@ describe("what comes from the page", () => {
   });
 });
 
+describe("the methods of tabs and agents", () => {
+  const TAB = "00000000-0000-4000-8000-000000000001";
+  const METHODS: [string, { good: object; bad: object; result: object; wrong: object }][] = [
+    [
+      "bb.tab.open",
+      {
+        good: { tabId: TAB, sessionId: "s", agent: null },
+        bad: { sessionId: "s" },
+        result: { tabId: TAB, epoch: "e", index: 0 },
+        wrong: { tabId: TAB, index: "0" },
+      },
+    ],
+    [
+      "bb.tab.attach",
+      {
+        good: { tabs: [{ tabId: TAB }] },
+        bad: { tabs: [TAB] },
+        result: { tabs: [{ tabId: TAB, index: 0, mode: "unknown" }] },
+        wrong: { tabs: [{ tabId: TAB, index: 0, mode: "lost" }] },
+      },
+    ],
+    [
+      "bb.tab.visibility",
+      {
+        good: { tabId: TAB, visible: false },
+        bad: { tabId: TAB, visible: "no" },
+        result: { tabId: TAB, index: 4 },
+        wrong: { tabId: TAB },
+      },
+    ],
+    [
+      "bb.tab.prompt",
+      {
+        good: { tabId: TAB, messageId: TAB, text: "x", attachmentIds: ["a"] },
+        bad: { tabId: TAB, text: "x" },
+        result: { tabId: TAB, messageId: TAB, disposition: "queued" },
+        wrong: { tabId: TAB, messageId: TAB, disposition: "maybe" },
+      },
+    ],
+    ["bb.tab.stop", { good: { tabId: TAB }, bad: { tabId: 1 }, result: { tabId: TAB }, wrong: {} }],
+    ["bb.tab.close", { good: { tabId: TAB }, bad: {}, result: { tabId: TAB }, wrong: { tabId: null } }],
+    ["bb.tab.detach", { good: { tabIds: [TAB] }, bad: { tabIds: TAB }, result: {}, wrong: [] }],
+    [
+      "bb.agent.restart",
+      { good: { agent: "a" }, bad: { agent: ["a"] }, result: { generation: 2 }, wrong: { generation: "2" } },
+    ],
+    [
+      "bb.session.info",
+      {
+        good: { sessionId: "s" },
+        bad: {},
+        result: { agent: { name: "a", generation: 1, status: "running" } },
+        wrong: { agent: { name: "a", generation: 1, status: "asleep" } },
+      },
+    ],
+    [
+      "bb.createSession",
+      { good: { agent: "a" }, bad: { agent: 1 }, result: { sessionId: "s" }, wrong: { sessionId: 1 } },
+    ],
+  ];
+
+  it.each(METHODS)("R000-59 R000-60: %s is checked both ways", async (method, { good, bad, result, wrong }) => {
+    const results = [result, wrong];
+    const { subject, posted, asked, violations } = gate(({ id }) => ({
+      v: 1,
+      kind: "res",
+      id,
+      ok: true,
+      result: results.shift(),
+    }));
+    await subject.receive(req(method, bad, "bad"));
+    expect([asked, violations.length]).toEqual([[], 1]);
+    await subject.receive(req(method, good, "good"));
+    await subject.receive(req(method, good, "wrong"));
+    expect(asked.map(({ id, params }) => [id, params])).toEqual([
+      ["good", good],
+      ["wrong", good],
+    ]);
+    expect(posted.map(({ id, ok, error }) => [id, ok, error?.code])).toEqual([
+      ["bad", false, "invalid_params"],
+      ["good", true, undefined],
+      ["wrong", false, "internal"],
+    ]);
+    expect(violations).toHaveLength(2);
+  });
+
+  it("R001-59: which tabs a page has is known when it goes, also of requests that were not answered", async () => {
+    const { subject } = gate(() => new Promise(() => undefined));
+    const other = TAB.replace("1", "2");
+    const third = TAB.replace("1", "3");
+    void subject.receive(req("bb.tab.open", { tabId: TAB, sessionId: "s" }, "1"));
+    void subject.receive(req("bb.tab.attach", { tabs: [{ tabId: other }, { tabId: third }] }, "2"));
+    void subject.receive(req("bb.tab.close", { tabId: other }, "3"));
+    void subject.receive(req("bb.tab.open", { sessionId: "no tab" }, "4"));
+    expect([subject.takeTabs(), subject.takeTabs()]).toEqual([[TAB, third], []]);
+  });
+});
+
 it("a script that runs away is told to wait, and takes nothing from the server", async () => {
   const { subject, posted, asked } = gate(() => new Promise(() => undefined));
   for (let at = 0; at <= MOST_PENDING; at += 1) void subject.receive(req("bb.stop", { sessionId: "s" }, `r${at}`));

@@ -70,7 +70,29 @@ it("starts the program of the user's settings with the user's options, and annou
     workspace: { applyEdit: true },
     experimental: { breadboard: { terminalRun: true, showDiff: true } },
   });
-  expect(subject.status()).toEqual({ server: "running", generation: 1, methods: ["bb/init", "bb/setCredentials"] });
+  expect(subject.status()).toEqual({
+    server: "running",
+    generation: 1,
+    methods: ["bb/init", "bb/setCredentials"],
+    agents: [],
+  });
+});
+
+it("the page hears the names of the agents that the server knows, and not how they are started", async () => {
+  stub.configuration.user = {
+    ...stub.configuration.user,
+    agents: {
+      gemini: { command: "/opt/secret-place", args: ["--key", "k1"], env: { KEY: "k2" } },
+      opencode: { command: "oc" },
+    },
+  };
+  const { subject } = server();
+  await subject.restart();
+  expect(subject.status().agents).toEqual(["gemini", "opencode"]);
+  expect(JSON.stringify(subject.status())).not.toMatch(/secret-place|k1|k2/);
+  // The server that runs knows no other.
+  stub.configuration.user = { ...stub.configuration.user, agents: { later: { command: "x" } } };
+  expect(subject.status().agents).toEqual(["gemini", "opencode"]);
 });
 
 it("what a workspace may say goes to the server when it asks, and nothing else", async () => {

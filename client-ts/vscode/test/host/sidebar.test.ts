@@ -40,16 +40,22 @@ const STATUS: HostStatus = {
   trusted: true,
   roots: ["ws"],
   methods: ["bb/init"],
+  agents: [],
   sendWithModifier: false,
 };
 
 function sidebar() {
-  const asked: unknown[] = [];
+  const asked: [string, unknown][] = [];
   const warnings: string[] = [];
   const subject = new Sidebar({
     extensionUri: stub.Uri.file("/ext") as unknown as RealUri,
     log: { warn: (text: string) => warnings.push(text) } as unknown as LogOutputChannel,
-    ask: async (method, params) => void asked.push([method, params]),
+    ask: async (method, params) => {
+      asked.push([method, params]);
+      if (method !== "bb/rpc") return {};
+      const { id, params: of } = params as { id: string; params: { tabId: string } };
+      return { v: 1, kind: "res", id, ok: true, result: { tabId: of.tabId, epoch: "t", index: 0 } };
+    },
     announced: () => true,
     status: () => ({ ...STATUS }),
     remembered: new Remembered("/nowhere/page.json", () => undefined),
@@ -85,6 +91,27 @@ it("R001-25 R001-26: nothing is posted to a hidden page, and the server is told 
   await settle();
   expect(page.posted).toEqual([]);
   expect(asked).toEqual([["bb/init", { subscribe: { events: false, view: false, tabs: false } }]]);
+});
+
+it("R001-59 R001-61: of a page that is hidden or given up the server hears which tabs have no view any more", async () => {
+  const [one, two] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"];
+  for (const goes of [
+    (page: ReturnType<typeof view>) => page.show(false),
+    (page: ReturnType<typeof view>) => page.dispose(),
+  ]) {
+    const { subject, asked } = sidebar();
+    const page = view();
+    subject.resolveWebviewView(page.subject);
+    page.say({ v: 1, kind: "req", id: "1", method: "bb.tab.open", params: { tabId: one, sessionId: "s1" } });
+    page.say({ v: 1, kind: "req", id: "2", method: "bb.tab.open", params: { tabId: two, sessionId: "s2" } });
+    page.say({ v: 1, kind: "req", id: "3", method: "bb.tab.close", params: { tabId: one } });
+    goes(page);
+    await settle();
+    expect(asked.filter(([method]) => method !== "bb/rpc")).toEqual([
+      ["bb/tab/detach", { tabIds: [two] }],
+      ["bb/init", { subscribe: { events: false, view: false, tabs: false } }],
+    ]);
+  }
 });
 
 it("R001-59: a page that is given up and made anew is served again", async () => {

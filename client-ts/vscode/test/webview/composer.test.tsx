@@ -8,16 +8,14 @@ import {
   triggerAt,
   whereToLook,
 } from "../../src/webview/composer/completion";
-import { openPage } from "./page";
+import { openPage, uuid } from "./page";
 
 describe("the prompt", () => {
-  it("sends what was typed under an id of its own, and is empty then", async () => {
+  it("R001-03 R001-42: sends what was typed under an id of its own, and is empty then", async () => {
     const page = await openPage();
     const area = await page.type("hello");
     await page.key(area, "Enter");
-    expect(page.asked("bb.sendMessage")).toEqual([
-      { sessionId: "s1", text: "hello", messageId: "00000000-0000-4000-8000-000000000001" },
-    ]);
+    expect(page.asked("bb.tab.prompt")).toEqual([{ tabId: uuid(1), text: "hello", messageId: uuid(2) }]);
     expect(area.value).toBe("");
   });
 
@@ -25,14 +23,18 @@ describe("the prompt", () => {
     const page = await openPage({ sessions: [] });
     await page.type("hello");
     await page.key(page.one(".composer textarea"), "Enter");
-    expect(page.asked("bb.sendMessage").map(({ sessionId, text }) => [sessionId, text])).toEqual([["new", "hello"]]);
-    expect(page.asked("bb.createSession")).toEqual([{}]);
+    expect(page.story("bb.createSession", "bb.tab.open", "bb.tab.prompt")).toEqual([
+      ["bb.createSession", {}],
+      ["bb.tab.open", { tabId: uuid(2), sessionId: "new" }],
+      ["bb.tab.prompt", { tabId: uuid(2), text: "hello", messageId: uuid(1) }],
+    ]);
+    expect((page.one(".composer textarea") as HTMLTextAreaElement).value).toBe("");
   });
 
   it("keeps the text of a prompt that was refused, and says why", async () => {
     const page = await openPage({
       answers: {
-        "bb.sendMessage": () => {
+        "bb.tab.prompt": () => {
           throw { code: "untrusted_workspace", message: "This workspace is not trusted; trust it first." };
         },
       },
@@ -51,16 +53,16 @@ describe("the prompt", () => {
     await page.key(area, "Enter");
     await page.key(area, "Enter", { shiftKey: true });
     await page.key(area, "Enter", { ctrlKey: true, isComposing: true });
-    expect(page.asked("bb.sendMessage")).toEqual([]);
+    expect(page.asked("bb.tab.prompt")).toEqual([]);
     await page.key(area, "Enter", { ctrlKey: true });
-    expect(page.asked("bb.sendMessage")).toHaveLength(1);
+    expect(page.asked("bb.tab.prompt")).toHaveLength(1);
   });
 
   it("Escape and the button stop the turn that runs", async () => {
     const page = await openPage({ sessions: [{ sessionId: "s1", status: "running" }] });
     await page.key(page.one(".composer textarea"), "Escape");
     await page.click(".composer button", "Stop");
-    expect(page.asked("bb.stop")).toEqual([{ sessionId: "s1" }, { sessionId: "s1" }]);
+    expect(page.asked("bb.tab.stop")).toEqual([{ tabId: uuid(1) }, { tabId: uuid(1) }]);
   });
 
   it("@ names a file: by the keyboard, into a folder and on", async () => {
@@ -87,7 +89,7 @@ describe("the prompt", () => {
     expect(area.value).toBe("look at @src/");
     await page.key(area, "Tab");
     expect([area.value, page.all("[role=option]").length]).toEqual(["look at @src/main.rs ", 0]);
-    expect(page.asked("bb.sendMessage")).toEqual([]);
+    expect(page.asked("bb.tab.prompt")).toEqual([]);
     await page.type("mail me@s", 9);
     expect(page.all("[role=option]")).toEqual([]);
   });
@@ -98,7 +100,7 @@ describe("the prompt", () => {
     await page.key(area, "Enter");
     expect(area.value).toBe("/checkpoints ");
     await page.key(area, "Enter");
-    expect([page.asked("bb.command"), page.asked("bb.sendMessage"), area.value]).toEqual([
+    expect([page.asked("bb.command"), page.asked("bb.tab.prompt"), area.value]).toEqual([
       [{ sessionId: "s1", command: "list_checkpoints", args: {} }],
       [],
       "",
@@ -125,7 +127,7 @@ describe("the prompt", () => {
     await page.click(".attachments button", /^Remove x/);
     await page.type("look");
     await page.key(page.one(".composer textarea"), "Enter");
-    expect(page.asked("bb.sendMessage").map(({ attachmentIds }) => attachmentIds)).toEqual([["a2"]]);
+    expect(page.asked("bb.tab.prompt").map(({ attachmentIds }) => attachmentIds)).toEqual([["a2"]]);
   });
 
   it("models are asked for when somebody looks, and chosen by their id", async () => {
@@ -227,6 +229,7 @@ describe("sessions", () => {
     await page.click(".sessions .link", "Two");
     expect(page.asked("bb.selectSession").map(({ sessionId }) => sessionId)).toEqual(["s1", "s2"]);
     await page.click(".tab .close", /^Close the tab Two/);
+    await page.click(".strip-area .confirm button", "Stop and close");
     expect(page.all(".strip .tab").map((tab) => tab.textContent)).toEqual(["One"]);
     await page.click(".strip > button", /^All sessions/);
     await page.click(".sessions button", /^Delete One/);
@@ -249,8 +252,8 @@ describe("sessions", () => {
 
   it("R001-06 R001-52: two that stream at once do not mix", async () => {
     const page = await openPage({ sessions, saved: { open: ["s1", "s2"], active: "s1" } });
-    await page.model.select("s2");
-    await page.model.select("s1");
+    await page.model.tabs.select("s2");
+    await page.model.tabs.select("s1");
     const put = (sessionId: string, text: string) =>
       page.tell("bb/view", {
         sessionId,
@@ -264,7 +267,7 @@ describe("sessions", () => {
     await put("s2", "for two");
     await put("s1", "for one");
     expect(page.one(".assistant").textContent?.trim()).toBe("for one");
-    await page.model.select("s2");
+    await page.model.tabs.select("s2");
     expect(page.asked("bb.selectSession").map(({ sessionId }) => sessionId)).toEqual(["s1", "s2", "s1", "s2"]);
   });
 
@@ -293,7 +296,7 @@ it("commands of the editor reach the page", async () => {
   page.deliver({ v: 1, kind: "req", id: "h3", method: "page.evil" });
   page.deliver({ v: 1, kind: "req", id: "h4", method: "page.compose", params: {} });
   await page.frame();
-  expect(page.model.drafts.value["s1"]?.text).toBe("before\n@a.rs:1-2\n");
+  expect(page.model.prompts.drafts.value["s1"]?.text).toBe("before\n@a.rs:1-2\n");
   expect(page.asked("bb.createSession")).toEqual([{}]);
   expect(page.sent.filter(({ kind }) => kind === "res").map(({ id, ok, error }) => [id, ok, error?.code])).toEqual([
     ["h1", true, undefined],
@@ -314,7 +317,7 @@ it("R004-33: the session that got a spec is shown, with its chat in front", asyn
   page.deliver({ v: 1, kind: "req", id: "h1", method: "page.showSession", params: { sessionId: "s2" } });
   page.deliver({ v: 1, kind: "req", id: "h2", method: "page.showSession", params: {} });
   await page.frame();
-  expect([page.model.activeId.value, page.model.pane.value]).toEqual(["s2", "chat"]);
+  expect([page.model.tabs.activeId.value, page.model.pane.value]).toEqual(["s2", "chat"]);
   expect(page.one(".strip .tab.active").textContent).toBe("Spec");
   expect(page.asked("bb.selectSession").at(-1)).toEqual({ sessionId: "s2" });
   expect(document.activeElement).toBe(page.one(".composer textarea"));

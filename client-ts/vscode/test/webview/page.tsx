@@ -15,13 +15,14 @@ import type { HostStatus } from "../../src/shared/page_methods";
 type Message = Record<string, any>;
 type Answer = (params: any) => unknown;
 
-export const METHODS = ["bb/init", "bb/selectSession", "bb/queue/list", "bb/sendMessage", "bb/rebuild"];
+export const METHODS = ["bb/init", "bb/selectSession", "bb/queue/list", "bb/tab/open", "bb/tab/prompt", "bb/rebuild"];
 export const STATUS: HostStatus = {
   server: "running",
   generation: 1,
   trusted: true,
   roots: ["ws"],
   methods: METHODS,
+  agents: [],
   sendWithModifier: false,
 };
 
@@ -40,6 +41,9 @@ export const viewOf = (
   },
 });
 
+/** The nth id that a page makes. */
+export const uuid = (nth: number): string => `00000000-0000-4000-8000-${String(nth).padStart(12, "0")}`;
+
 export interface Story {
   readonly lanes?: Parameters<typeof viewOf>[0];
   readonly view?: View;
@@ -47,6 +51,8 @@ export interface Story {
   readonly status?: Partial<HostStatus>;
   readonly engine?: Message;
   readonly sessions?: Message[];
+  /** Tabs that the server knows from an earlier page, with their sessions. */
+  readonly tabs?: Readonly<Record<string, string>>;
   /** Answers by envelope method; what throws is refused with the thrown `{ code, message }`. */
   readonly answers?: Record<string, Answer>;
 }
@@ -58,10 +64,16 @@ export async function openPage(story: Story = {}) {
   const saved: unknown[] = [];
   const painting: (() => void)[] = [];
   let frames = 0;
-  let uuid = 0;
+  let made = 0;
   let time = 1_000;
   const status = { ...STATUS, ...story.status };
   const sessions = story.sessions ?? [{ sessionId: "s1", title: "First", status: "idle" }];
+  /** As the server keeps them: a session is in one tab. */
+  const tabs = new Map(Object.entries(story.tabs ?? {}));
+  const inTab = <T extends object>({ tabId }: { tabId: string }, more: T): T & { tabId: string } => {
+    if (!tabs.has(tabId)) throw { code: "unknown_tab", message: `There is no tab ${tabId}.` };
+    return { tabId, ...more };
+  };
   const answers: Record<string, Answer> = {
     "editor.status": () => status,
     "bb.init": () => ({
@@ -80,8 +92,26 @@ export async function openPage(story: Story = {}) {
     }),
     "bb.queue.list": () => ({ items: [], paused: false }),
     "bb.createSession": () => ({ sessionId: "new" }),
-    "bb.sendMessage": ({ sessionId, messageId }) => ({ sessionId, messageId, disposition: "started" }),
-    "bb.stop": ({ sessionId }) => ({ sessionId, stopping: true }),
+    "bb.tab.open": ({ tabId, sessionId }) => {
+      if ([...tabs].some(([tab, session]) => session === sessionId && tab !== tabId))
+        throw { code: "conflict", message: "Another tab shows this session; use that one, or close it first." };
+      tabs.set(tabId, sessionId);
+      return { tabId, epoch: "t", index: 0 };
+    },
+    "bb.tab.attach": ({ tabs: wanted }: { tabs: { tabId: string }[] }) => ({
+      tabs: wanted.map(({ tabId }) =>
+        tabs.has(tabId) ? { tabId, index: 3, mode: "snapshot", epoch: "t" } : { tabId, index: 0, mode: "unknown" },
+      ),
+    }),
+    "bb.tab.detach": () => ({}),
+    "bb.tab.visibility": (params) => inTab(params, { index: 3 }),
+    "bb.tab.prompt": (params) => inTab(params, { messageId: params.messageId, disposition: "started" }),
+    "bb.tab.stop": (params) => inTab(params, {}),
+    "bb.tab.close": (params) => {
+      const closed = inTab(params, {});
+      tabs.delete(params.tabId);
+      return closed;
+    },
     "bb.approvePermission": ({ requestId }) => ({
       requestId,
       outcome: "recorded",
@@ -100,10 +130,10 @@ export async function openPage(story: Story = {}) {
     sent.push(message);
     if (message["kind"] !== "req") return;
     const { id, method, params } = message;
-    queueMicrotask(() => {
+    queueMicrotask(async () => {
       const answer = answers[method];
       try {
-        deliver({ v: 1, kind: "res", id, ok: true, result: answer === undefined ? {} : answer(params) });
+        deliver({ v: 1, kind: "res", id, ok: true, result: answer === undefined ? {} : await answer(params) });
       } catch (error) {
         deliver({ v: 1, kind: "res", id, ok: false, error });
       }
@@ -126,7 +156,7 @@ export async function openPage(story: Story = {}) {
       link,
       save: (state) => void saved.push(state),
       now: () => (time += 1),
-      uuid: () => `00000000-0000-4000-8000-${String((uuid += 1)).padStart(12, "0")}`,
+      uuid: () => uuid((made += 1)),
     },
     story.saved,
   );
@@ -161,11 +191,17 @@ export async function openPage(story: Story = {}) {
     deliver,
     answers,
     status,
+    tabs,
     painting,
     frames: () => frames,
     /** Requests of one method. */
     asked: (method: string) =>
       sent.filter((message) => message["method"] === method).map((message) => message["params"]),
+    /** What was asked of some methods, in order, each with its params. */
+    story: (...methods: string[]) =>
+      sent
+        .filter(({ kind, method }) => kind === "req" && methods.includes(method))
+        .map(({ method, params }) => [method, params]),
     /** A notification of the server. */
     async tell(topic: string, payload: unknown): Promise<void> {
       deliver({ v: 1, kind: "evt", topic, payload });

@@ -531,7 +531,7 @@ describe("the files pane", () => {
     await page.frame();
     expect(page.asked("bb.listFiles").map(({ path }) => path)).toEqual(["", "src"]);
     await page.click(".file-row button", /^Mention a.txt/);
-    expect(page.model.draft.value.text).toBe("@a.txt ");
+    expect(page.model.prompts.draft.value.text).toBe("@a.txt ");
   });
 
   it("every folder of a workspace of several has its own place", async () => {
@@ -675,7 +675,7 @@ describe("a page that comes back", () => {
       ],
       lanes: { chat: [user("u1", "hi")] },
     });
-    await first.model.select("s2");
+    await first.model.tabs.select("s2");
     await first.type("a draft");
     const saved = JSON.parse(JSON.stringify(first.saved.at(-1)));
     expect(JSON.stringify(saved)).not.toContain("hi");
@@ -696,17 +696,17 @@ describe("a page that comes back", () => {
   });
 
   it("a prompt whose answer never came is sent again under the same id", async () => {
-    const first = await openPage({ answers: { "bb.sendMessage": refuse("disconnected", "Gone.") } });
+    const first = await openPage({ answers: { "bb.tab.prompt": refuse("disconnected", "Gone.") } });
     await first.type("do it");
-    await first.model.send();
+    await first.model.prompts.send();
     const saved = JSON.parse(JSON.stringify(first.saved.at(-1)));
     const again = await openPage({ saved });
-    await again.model.send();
-    expect([first.asked("bb.sendMessage")[0].messageId, again.asked("bb.sendMessage")[0].messageId]).toEqual([
+    await again.model.prompts.send();
+    expect([first.asked("bb.tab.prompt")[0].messageId, again.asked("bb.tab.prompt")[0].messageId]).toEqual([
       saved.drafts.s1.messageId,
       saved.drafts.s1.messageId,
     ]);
-    expect(again.model.draft.value.text).toBe("");
+    expect(again.model.prompts.draft.value.text).toBe("");
   });
 
   it("R001-68: of what the editor kept and what is on the disk, the newer counts", async () => {
@@ -803,7 +803,7 @@ describe("performance", () => {
     expect(page.all(".row").length).toBeLessThan(60);
     await page.click(".older");
     expect(page.asked("bb.view.page")).toEqual([{ sessionId: "s1", lane: "chat", before: "u0" }]);
-    expect(page.model.active.value?.blocks("chat")).toHaveLength(5_001);
+    expect(page.model.tabs.active.value?.blocks("chat")).toHaveLength(5_001);
     expect(page.all(".older")).toEqual([]);
   });
 });

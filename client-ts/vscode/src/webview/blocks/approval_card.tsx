@@ -32,7 +32,7 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
   const [pattern, setPattern] = useState(permission.rule?.pattern ?? "");
   const [scope, setScope] = useState<"session" | "workspace">(permission.rule?.scope ?? "session");
   const [details, setDetails] = useState<string | undefined>(undefined);
-  const { trusted } = model.host.value;
+  const { trusted } = model.standing.host.value;
   const pending = status === "pending";
 
   const answer = async (decision: "allow_once" | "deny" | "allow_rule", optionId: string): Promise<void> => {
@@ -42,7 +42,7 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
       ...(pattern === permission.rule?.pattern ? {} : { pattern }),
       ...(scope === permission.rule?.scope ? {} : { scope }),
     };
-    await model.answer(
+    await model.asks.answer(
       permission,
       decision,
       optionId,
@@ -52,9 +52,9 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
   };
   const showDetails = async (): Promise<void> => {
     try {
-      setDetails(readable((await model.eventBody(block.seq)).payload));
+      setDetails(readable((await model.reading.eventBody(block.seq)).payload));
     } catch (error) {
-      model.alert(error);
+      model.sentences.alert(error);
     }
   };
 

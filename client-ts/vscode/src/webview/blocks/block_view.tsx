@@ -6,10 +6,10 @@
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { Component, type ComponentChild } from "preact";
 import { useModel } from "../model/context";
+import { Answer } from "./answer";
 import { ApprovalCard } from "./approval_card";
 import { Icon } from "./icon";
 import { PatchCard } from "./patch_card";
-import { Prose } from "./prose";
 import { readable, ToolCard } from "./tool_card";
 
 interface BlockProps {
@@ -38,12 +38,7 @@ export class BlockView extends Component<BlockProps> {
           </section>
         );
       case "assistant":
-        return (
-          <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>
-            <Prose text={block.text} streaming={block.streaming} />
-            {block.truncated === true && <WholeText />}
-          </section>
-        );
+        return <Answer block={block} />;
       case "reasoning":
         return (
           <details class="reasoning" open={block.streaming}>
@@ -140,27 +135,15 @@ function firstLine(text: string): string {
   return line === "" ? "Thinking" : line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
-function WholeText() {
-  const model = useModel();
-  return (
-    <p class="hint">
-      The text is cut here; the whole is in the events.{" "}
-      <button type="button" class="link" onClick={() => void model.showPane("debug")}>
-        Show the events
-      </button>
-    </p>
-  );
-}
-
 /** Something that we have no word for: its raw text, never its markup. */
 function UnknownBlock({ type, preview, seq }: { type: string; preview: string; seq: number }) {
   const model = useModel();
   const open = async (): Promise<void> => {
     try {
-      const event = await model.eventBody(seq);
+      const event = await model.reading.eventBody(seq);
       await model.editor("editor.openText", { title: type, text: JSON.stringify(event, null, 2), language: "json" });
     } catch (error) {
-      model.alert(error);
+      model.sentences.alert(error);
     }
   };
   return (
@@ -180,7 +163,7 @@ function LinkRow({ block }: { block: BlockOf<"link"> }) {
   const model = useModel();
   const open = (): void => {
     if (/^(?:https?|mailto|file):/i.test(block.uri)) void model.editor("editor.openLink", { uri: block.uri });
-    else void model.editor("editor.openArtifact", { sessionId: model.activeId.value, artifactPath: block.uri });
+    else void model.editor("editor.openArtifact", { sessionId: model.tabs.activeId.value, artifactPath: block.uri });
   };
   return (
     <p class="meta">

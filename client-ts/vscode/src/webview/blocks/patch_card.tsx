@@ -6,7 +6,7 @@ import { Icon } from "./icon";
 
 export function PatchCard({ block }: { block: BlockOf<"patch"> }) {
   const model = useModel();
-  const sessionId = model.activeId.value;
+  const sessionId = model.tabs.activeId.value;
   return (
     <section class="card patch" aria-label="Proposed change">
       <header>

@@ -3,9 +3,15 @@ import { useMemo } from "preact/hooks";
 import { pieces, toHtml, toHtmlOnce } from "../markdown";
 import { useModel } from "../model/context";
 
+/**
+ * Longest text, in characters, that is rendered as a whole once it is finished, which takes some milliseconds. A longer
+ * one keeps the pieces in which it streamed: they are rendered already, and a book at once would stop the page.
+ */
+const MOST_WHOLE = 20_000;
+
 export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
   const model = useModel();
-  const parts = useMemo(() => (streaming ? pieces(text) : [text]), [text, streaming]);
+  const parts = useMemo(() => (streaming || text.length > MOST_WHOLE ? pieces(text) : [text]), [text, streaming]);
   const onClick = (event: MouseEvent): void => {
     const target = event.target as Element;
     const button = target.closest<HTMLElement>("[data-action]");
@@ -14,7 +20,7 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
       const box = button.closest<HTMLElement>(".code");
       const code = box?.querySelector("code")?.textContent ?? "";
       const action = button.dataset["action"];
-      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.say("Copied."));
+      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say("Copied."));
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {

@@ -5,7 +5,7 @@ import { useModel } from "../model/context";
 import { Icon } from "./icon";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
-const MOST_INLINE = 200_000;
+export const MOST_INLINE = 200_000;
 
 const STATUS = {
   running: { icon: "loading", word: "running" },
@@ -23,12 +23,12 @@ export function ToolCard({ block }: { block: BlockOf<"tool"> }) {
   const showAll = async (): Promise<void> => {
     setBusy(true);
     try {
-      const event = await model.eventBody(block.resultSeq ?? block.seq);
+      const event = await model.reading.eventBody(block.resultSeq ?? block.seq);
       const text = readable(event.payload);
       if (text.length > MOST_INLINE) await model.editor("editor.openText", { title, text });
       else setWhole(text);
     } catch (error) {
-      model.alert(error);
+      model.sentences.alert(error);
     } finally {
       setBusy(false);
     }
@@ -72,7 +72,7 @@ export function ToolCard({ block }: { block: BlockOf<"tool"> }) {
             class="link"
             onClick={() =>
               void model.editor("editor.openArtifact", {
-                sessionId: model.activeId.value,
+                sessionId: model.tabs.activeId.value,
                 artifactPath: block.artifact,
               })
             }

@@ -1,9 +1,10 @@
 /**
- * What is being completed at the cursor of the prompt: `@` a file, `/` a command of the engine.
+ * What is being completed at the cursor of the prompt: `@` a file, `/` a command of the engine or the agent.
  *
  * Pure but for the listing that comes in. Owns the words that are found and the text that is put in.
  */
 import type { EngineStatus, Requests } from "@breadboard-ls/sdk";
+import type { SessionInfo } from "../model/open_session";
 
 type Entry = Requests["bb/listFiles"]["result"]["entries"][number];
 
@@ -102,6 +103,17 @@ export function commandChoices(commands: readonly EngineCommand[], part: string)
   return commands
     .filter(({ name }) => matches(name, part))
     .map(({ name, detail }) => ({ label: `/${name}`, detail, icon: "terminal", insert: `/${name} ` }));
+}
+
+/** The commands of an agent: each is put in as text, for that is how the agent takes it. */
+export function agentChoices(commands: NonNullable<SessionInfo["commands"]>, part: string): Choice[] {
+  return commands
+    .filter(({ name }) => matches(name, part))
+    .slice(0, MOST_CHOICES)
+    .map(({ name, description, hint }) => {
+      const detail = [hint, description].filter((text) => text != null && text !== "").join(" – ");
+      return { label: `/${name}`, icon: "terminal", insert: `/${name} `, ...(detail === "" ? {} : { detail }) };
+    });
 }
 
 /** A prompt that is a command of the engine, with its argument. */

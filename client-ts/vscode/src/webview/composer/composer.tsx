@@ -3,7 +3,9 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
+import { AgentOptions, Usage } from "./agent_options";
 import {
+  agentChoices,
   type Choice,
   commandChoices,
   commandsOf,
@@ -29,12 +31,18 @@ export function Composer() {
   const [choices, setChoices] = useState<readonly Choice[]>([]);
   const [chosen, setChosen] = useState(0);
   const asked = useRef(0);
-  const draft = model.draft.value;
+  const { prompts, tabs, sentences, standing } = model;
+  const draft = prompts.draft.value;
   const running = model.running.value;
-  const { server, sendWithModifier } = model.host.value;
-  const can = server === "running" && model.booted.value;
-  const focus = model.focusPrompt.value;
-  const commands = commandsOf(model.engine.value);
+  const { server, sendWithModifier } = standing.host.value;
+  const can = server === "running" && standing.booted.value;
+  const focus = prompts.focus.value;
+  const session = tabs.active.value;
+  const ofAgent = session?.info.value.agent != null;
+  // Until an agent has said what it offers, there is nothing of it to choose, and nothing of another engine either.
+  const willBe = tabs.front.value?.agent !== undefined || standing.summary(session?.sessionId)?.agent != null;
+  // An agent has commands of its own, whatever the engine of the settings is.
+  const commands = ofAgent ? [] : commandsOf(standing.engine.value);
 
   useEffect(() => {
     if (focus > 0) area.current?.focus();
@@ -46,7 +54,7 @@ export function Composer() {
     element.style.height = `${Math.min(element.scrollHeight + 2, 240)}px`;
   }, [draft.text]);
   // Another session has another prompt.
-  useEffect(() => setChoices([]), [model.activeId.value]);
+  useEffect(() => setChoices([]), [tabs.frontId.value]);
 
   const complete = async (text: string, cursor: number): Promise<void> => {
     const trigger = triggerAt(text, cursor);
@@ -57,13 +65,20 @@ export function Composer() {
       setChosen(0);
     };
     if (trigger === undefined) return show([]);
-    if (trigger.kind === "command") return show(commandChoices(commands, trigger.word));
-    const { roots } = model.host.value;
+    if (trigger.kind === "command") {
+      if (!ofAgent || session === undefined) return show(commandChoices(commands, trigger.word));
+      // Agents name their commands when they like: what is known is shown, and read anew as the first sign is typed.
+      show(agentChoices(session.info.value.commands ?? [], trigger.word));
+      if (trigger.word !== "") return;
+      await session.readInfo();
+      return show(agentChoices(session.info.value.commands ?? [], trigger.word));
+    }
+    const { roots } = standing.host.value;
     const where = whereToLook(trigger.word, roots);
     if ("roots" in where) return show(rootChoices(where.roots, roots));
-    if (model.activeId.value === undefined) await model.newSession();
+    if ((await tabs.ensure()) === undefined) return show([]);
     try {
-      const { entries } = await model.listFiles(where.folder, where.root);
+      const { entries } = await model.reading.listFiles(where.folder, where.root);
       show(fileChoices(entries, where.part, where.root));
     } catch {
       // A folder that is not there has no files to name.
@@ -78,7 +93,7 @@ export function Composer() {
     if (trigger === undefined) return;
     const text = element.value.slice(0, trigger.from) + choice.insert + element.value.slice(cursor);
     const after = trigger.from + choice.insert.length;
-    model.setDraft({ text });
+    prompts.setDraft({ text });
     element.value = text;
     element.setSelectionRange(after, after);
     element.focus();
@@ -89,10 +104,10 @@ export function Composer() {
     if (!can) return;
     setChoices([]);
     const command = readCommand(draft.text, commands);
-    if (command === undefined) void model.send();
+    if (command === undefined) void prompts.send();
     else {
-      model.setDraft({ text: "" });
-      void model.command(command.command, command.args);
+      prompts.setDraft({ text: "" });
+      void model.choices.command(command.command, command.args);
     }
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -121,12 +136,13 @@ export function Composer() {
       event.preventDefault();
       send();
     }
-    if (event.key === "Escape" && running) void model.stop();
+    if (event.key === "Escape" && running) void prompts.stop();
   };
   const takeFiles = (files: FileList | undefined | null): void => {
     for (const file of files ?? []) {
-      if (file.size > MOST_PASTED) model.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
-      else void toBase64(file).then((base64) => model.attach64(file.name, base64, file.type));
+      if (file.size > MOST_PASTED)
+        sentences.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
+      else void toBase64(file).then((base64) => prompts.attach64(file.name, base64, file.type));
     }
   };
 
@@ -151,7 +167,7 @@ export function Composer() {
               <IconButton
                 icon="close"
                 label={`Remove ${attachment.name}`}
-                onClick={() => model.setDraft({ attachments: draft.attachments.filter((one) => one !== attachment) })}
+                onClick={() => prompts.setDraft({ attachments: draft.attachments.filter((one) => one !== attachment) })}
               />
             </li>
           ))}
@@ -192,7 +208,7 @@ export function Composer() {
         aria-autocomplete="list"
         onInput={(event) => {
           const { value, selectionStart } = event.currentTarget;
-          model.setDraft({ text: value });
+          prompts.setDraft({ text: value });
           void complete(value, selectionStart);
         }}
         onKeyDown={onKeyDown}
@@ -206,11 +222,13 @@ export function Composer() {
         }}
       />
       <div class="composer-bar">
-        <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void model.pickAttachments()} />
-        <ModelPicker />
-        <span class="space" />
+        <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void prompts.pickAttachments()} />
+        <div class="pickers">
+          {session !== undefined && ofAgent && <AgentOptions session={session} />}
+          {!ofAgent && !willBe && <ModelPicker />}
+        </div>
         {running && (
-          <button type="button" class="secondary stop" onClick={() => void model.stop()} title="Stop (Escape)">
+          <button type="button" class="secondary stop" onClick={() => void prompts.stop()} title="Stop (Escape)">
             <Icon name="debug-stop" /> Stop
           </button>
         )}
@@ -223,6 +241,7 @@ export function Composer() {
           <Icon name="send" /> {running ? "Queue" : "Send"}
         </button>
       </div>
+      {session !== undefined && <Usage session={session} />}
     </form>
   );
 }

@@ -3,9 +3,9 @@ import { useModel } from "../model/context";
 
 export function ModelPicker() {
   const model = useModel();
-  const engine = model.engine.value;
+  const engine = model.standing.engine.value;
   if (engine === undefined || !engine.capabilities.includes("models")) return null;
-  const listed = model.models.value;
+  const listed = model.choices.models.value;
   const current = listed?.current ?? engine.model ?? "";
   const known = listed?.models ?? [];
   const chosen = known.find(({ id, provider }) => id === current || `${provider}/${id}` === current);
@@ -16,12 +16,12 @@ export function ModelPicker() {
       title={current === "" ? "No model is chosen" : `Model: ${current}`}
       value={chosen?.id ?? ""}
       onFocus={() => {
-        if (listed === undefined) void model.readModels();
+        if (listed === undefined) void model.choices.readModels();
       }}
       onChange={(event) => {
         const { value } = event.currentTarget;
         if (value === ":settings") void model.editor("editor.openSettings");
-        else if (value !== "") void model.setModel(value);
+        else if (value !== "") void model.choices.setModel(value);
       }}
     >
       {chosen === undefined && <option value="">{current === "" ? "No model" : current}</option>}

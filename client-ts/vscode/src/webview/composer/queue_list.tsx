@@ -17,7 +17,7 @@ export function QueueList({ session }: { session: OpenSession }) {
           <>
             {" "}
             · paused{" "}
-            <button type="button" class="link" onClick={() => void model.queue("resume")}>
+            <button type="button" class="link" onClick={() => void model.prompts.queue("resume")}>
               Resume
             </button>
           </>
@@ -54,7 +54,7 @@ function QueueRow({
   const { messageId } = item;
   const save = (): void => {
     if (text !== undefined && text.trim() !== "")
-      void model.queue("edit", { messageId, text }).then(() => setText(undefined));
+      void model.prompts.queue("edit", { messageId, text }).then(() => setText(undefined));
   };
   if (text !== undefined) {
     return (
@@ -91,7 +91,7 @@ function QueueRow({
         label="Move it up"
         disabled={before === undefined}
         onClick={() =>
-          void model.queue("move", { messageId, ...(before === undefined ? {} : { before: before.messageId }) })
+          void model.prompts.queue("move", { messageId, ...(before === undefined ? {} : { before: before.messageId }) })
         }
       />
       <IconButton
@@ -99,10 +99,10 @@ function QueueRow({
         label="Move it down"
         disabled={last}
         onClick={() =>
-          void model.queue("move", { messageId, ...(afterNext === undefined ? {} : { before: afterNext.messageId }) })
+          void model.prompts.queue("move", { messageId, ...(afterNext === undefined ? {} : { before: afterNext.messageId }) })
         }
       />
-      <IconButton icon="trash" label="Remove it" onClick={() => void model.queue("remove", { messageId })} />
+      <IconButton icon="trash" label="Remove it" onClick={() => void model.prompts.queue("remove", { messageId })} />
     </li>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * One session in the strip: its view, its queue, and how its connection stands, as signals.
+ * One session in the strip: its view, its queue, its agent, and how its connection stands, as signals.
  *
  * Owns the link between the SDK's session and what is drawn. Reduces nothing: blocks come from the server.
  */
@@ -9,13 +9,16 @@ import {
   type BreadboardError,
   type Lane,
   type QueueItem,
+  type Requests,
   type Resume,
   type ServerNotifications,
   Session,
 } from "@breadboard-ls/sdk";
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
 export type Connection = ServerNotifications["bb/connection"];
+/** What the agent of a session is and offers; empty where no agent holds it. */
+export type SessionInfo = Requests["bb/session/info"]["result"];
 
 /** The queue of a session. */
 export interface Queue {
@@ -40,16 +43,27 @@ export class OpenSession {
   readonly connection = signal<Connection | undefined>(undefined);
   readonly gap = signal<Gap | undefined>(undefined);
   readonly queue = signal<Queue>({ items: [], paused: false });
+  readonly info = signal<SessionInfo>({});
+  /** Whether the agent of the session ended by itself, and is not there again. */
+  readonly exited = computed(() => this.info.value.agent?.status === "exited");
   private readonly subscriptions: { dispose(): void }[];
+  private reading: Promise<void> | undefined;
+  private readAgain = false;
 
   constructor(
     private readonly client: BreadboardClient,
     readonly sessionId: string,
+    /** Whether the server tells of agents. */
+    private readonly tellsInfo: boolean,
   ) {
     this.session = new Session(client, sessionId);
     const { session } = this;
     this.subscriptions = [
-      session.view.onDidChange(() => (this.tick.value += 1)),
+      session.view.onDidChange(({ lanes }) => {
+        this.tick.value += 1;
+        // An agent that changes its mode, its commands or its counts says so in this lane.
+        if (lanes.run !== undefined && this.info.value.agent != null) void this.readInfo();
+      }),
       session.onDidResume((resume) => this.heardResume(resume)),
       session.onDidFail((error) => (this.failure.value = error.message)),
       client.onNotification("bb/connection", (told) => this.heardConnection(told)),
@@ -90,6 +104,27 @@ export class OpenSession {
     this.queue.value = await this.client.request("bb/queue/list", { sessionId: this.sessionId });
   }
 
+  /**
+   * Reads what its agent is and offers; asked for while it is read, it is read once more. It is an extra: what cannot
+   * be read stays as it was.
+   */
+  readInfo(): Promise<void> {
+    if (!this.tellsInfo) return Promise.resolve();
+    this.readAgain = this.reading !== undefined;
+    return (this.reading ??= this.readInfos().finally(() => (this.reading = undefined)));
+  }
+
+  private async readInfos(): Promise<void> {
+    do {
+      this.readAgain = false;
+      try {
+        this.info.value = await this.client.request("bb/session/info", { sessionId: this.sessionId });
+      } catch {
+        return;
+      }
+    } while (this.readAgain);
+  }
+
   async rebuild(): Promise<void> {
     const { resume } = await this.client.request("bb/rebuild", { sessionId: this.sessionId });
     this.gap.value =
@@ -110,6 +145,8 @@ export class OpenSession {
   private heardConnection(told: Connection): void {
     if (told.sessionId !== this.sessionId) return;
     this.connection.value = told;
+    // Its agent may have ended, or be there again.
+    void this.readInfo();
     if (told.gapDetected === true) this.gap.value = { resume: told.resume ?? undefined };
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the page remembers when the editor throws it away: which sessions were open, which pane, and what was being
+ * What the page remembers when the editor throws it away: which tabs were open, which pane, and what was being
  * typed.
  *
  * Owns the shape and its reading. Transcripts are never in it: they come anew as snapshots. Holds no secret.
@@ -14,6 +14,13 @@ export interface Attachment {
   readonly attachmentId: string;
   readonly name: string;
   readonly bytes: number;
+}
+
+/** A tab and its session. */
+export interface SavedTab {
+  /** Absent where an earlier version left sessions only. */
+  readonly tabId?: string;
+  readonly sessionId: string;
 }
 
 /** What is being typed for one session. */
@@ -31,8 +38,9 @@ export interface SavedState {
   /** When it was saved, in milliseconds since the Unix epoch: of two the newer is the one. */
   readonly at: number;
   readonly pane: PaneName;
-  /** Sessions in the strip, in order. */
-  readonly open: readonly string[];
+  /** Tabs of the strip, in order. */
+  readonly open: readonly SavedTab[];
+  /** The session in front. */
   readonly active?: string;
   /** By session; `""` is the one that is not made yet. */
   readonly drafts: Readonly<Record<string, Draft>>;
@@ -41,7 +49,7 @@ export interface SavedState {
 export const NOTHING_SAVED: SavedState = { at: 0, pane: "chat", open: [], drafts: {} };
 export const EMPTY_DRAFT: Draft = { text: "", attachments: [] };
 
-/** Most sessions in the strip: each holds a view in memory. */
+/** Most tabs in the strip: each holds a view in memory. */
 export const MOST_OPEN = 12;
 
 /** Reads what an earlier page, perhaps of an earlier version, left. What does not fit is left out. */
@@ -61,11 +69,30 @@ export function readSaved(value: unknown): SavedState {
   return {
     at: typeof at === "number" ? at : 0,
     pane: PANES.find((name) => name === pane) ?? "chat",
-    open: Array.isArray(open) ? open.filter((id): id is string => typeof id === "string").slice(-MOST_OPEN) : [],
+    open: Array.isArray(open) ? readTabs(open).slice(-MOST_OPEN) : [],
     ...(typeof active === "string" ? { active } : {}),
     drafts: known,
   };
 }
+
+/** Each tab and each session once: the server refuses a second one. */
+function readTabs(open: readonly unknown[]): SavedTab[] {
+  const tabs = new Set<string>();
+  const sessions = new Set<string>();
+  return open.flatMap((one) => {
+    const { tabId, sessionId } = (typeof one === "string" ? { sessionId: one } : (one ?? {})) as Record<
+      string,
+      unknown
+    >;
+    if (typeof sessionId !== "string" || sessions.has(sessionId)) return [];
+    sessions.add(sessionId);
+    if (typeof tabId !== "string" || !UUID_V4.test(tabId) || tabs.has(tabId)) return [{ sessionId }];
+    tabs.add(tabId);
+    return [{ tabId, sessionId }];
+  });
+}
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 /** The newer one of what the editor kept and what the host's file has. */
 export function newer(kept: SavedState, file: string | undefined): SavedState {

@@ -25,9 +25,10 @@ function Banner({
 
 export function Banners() {
   const model = useModel();
-  const { server, sentence, trusted } = model.host.value;
-  const active = model.active.value;
-  const link = active?.connection.value ?? model.connection.value;
+  const { server, sentence, trusted } = model.standing.host.value;
+  const active = model.tabs.active.value;
+  const agent = active?.info.value.agent;
+  const link = active?.connection.value ?? model.standing.connection.value;
   const gap = active?.gap.value;
   const lost = active?.failure.value;
   return (
@@ -72,9 +73,24 @@ export function Banners() {
           {link.lastError ?? ""}
         </Banner>
       )}
-      {link?.status === "error" && (
+      {link?.status === "error" && agent == null && (
         <Banner tone="error" icon="debug-disconnect">
           The engine does not answer. {link.lastError ?? ""}
+        </Banner>
+      )}
+      {active?.exited.value === true && agent != null && (
+        <Banner tone="error" icon="debug-disconnect">
+          {link?.lastError ?? `The agent ${agent.name} ended; restart it, or send a prompt.`}{" "}
+          {model.standing.offers("bb/agent/restart") && (
+            <button
+              type="button"
+              class="link"
+              disabled={model.choices.restarting.value}
+              onClick={() => void model.choices.restartAgent(agent.name)}
+            >
+              Restart
+            </button>
+          )}
         </Banner>
       )}
       {gap !== undefined && active !== undefined && (
@@ -82,8 +98,8 @@ export function Banners() {
           <strong>This conversation may have holes.</strong>{" "}
           {gap.outcome ??
             (gap.resume === undefined ? "Events are missing." : `What is known: ${sayResume(gap.resume)}`)}{" "}
-          {gap.outcome === undefined && model.host.value.methods.includes("bb/rebuild") && (
-            <button type="button" class="link" onClick={() => void model.rebuild()}>
+          {gap.outcome === undefined && model.standing.offers("bb/rebuild") && (
+            <button type="button" class="link" onClick={() => void model.reading.rebuild()}>
               Rebuild from the run's artifacts
             </button>
           )}{" "}
@@ -95,15 +111,15 @@ export function Banners() {
       {lost !== undefined && active !== undefined && (
         <Banner tone="error" icon="error">
           This session could not be read: {lost}{" "}
-          <button type="button" class="link" onClick={() => void model.select(active.sessionId)}>
+          <button type="button" class="link" onClick={() => void model.tabs.select(active.sessionId)}>
             Try again
           </button>
         </Banner>
       )}
-      {model.alerts.value.map(({ id, text }) => (
+      {model.sentences.alerts.value.map(({ id, text }) => (
         <Banner key={id} tone="error" icon="error">
           {text}{" "}
-          <button type="button" class="link" onClick={() => model.dismiss(id)}>
+          <button type="button" class="link" onClick={() => model.sentences.dismiss(id)}>
             Dismiss
           </button>
         </Banner>

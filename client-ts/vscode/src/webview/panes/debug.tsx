@@ -2,19 +2,19 @@
 import { BlockView } from "../blocks/block_view";
 import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
-import { MOST_RAW } from "../model/model";
 import type { OpenSession } from "../model/open_session";
+import { MOST_RAW } from "../model/raw_events";
 
 export function DebugPane({ session }: { session: OpenSession }) {
   const model = useModel();
   const blocks = session.blocks("debug");
-  const raw = model.raw.value;
+  const raw = model.raw.all.value;
   return (
     <div class="pane">
       <section aria-label="Without a word of ours">
         <h2>Other events</h2>
         {session.hasMore("debug") && (
-          <button type="button" class="link" onClick={() => void model.loadOlder("debug")}>
+          <button type="button" class="link" onClick={() => void model.reading.loadOlder("debug")}>
             Show older
           </button>
         )}
@@ -26,7 +26,7 @@ export function DebugPane({ session }: { session: OpenSession }) {
       <section aria-label="Raw events">
         <h2>Raw events</h2>
         {(raw[0]?.seq ?? 1) > 1 && (
-          <button type="button" class="link" disabled={raw.length >= MOST_RAW} onClick={() => void model.readRaw(true)}>
+          <button type="button" class="link" disabled={raw.length >= MOST_RAW} onClick={() => void older()}>
             Show older
           </button>
         )}
@@ -49,16 +49,20 @@ export function DebugPane({ session }: { session: OpenSession }) {
     </div>
   );
 
+  function older(): Promise<void> {
+    return model.sentences.attempt(() => model.raw.read(true));
+  }
+
   async function openRaw(seq: number): Promise<void> {
     try {
-      const event = await model.eventBody(seq);
+      const event = await model.reading.eventBody(seq);
       await model.editor("editor.openText", {
         title: `Event ${seq}`,
         text: JSON.stringify(event, null, 2),
         language: "json",
       });
     } catch (error) {
-      model.alert(error);
+      model.sentences.alert(error);
     }
   }
 }

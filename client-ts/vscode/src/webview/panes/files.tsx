@@ -11,7 +11,7 @@ type Snippet = Requests["bb/readFileSnippet"]["result"];
 
 export function FilesPane({ session }: { session: OpenSession }) {
   const model = useModel();
-  const { roots } = model.host.value;
+  const { roots } = model.standing.host.value;
   const changed = changedFiles(
     session.blocks("chat").filter((block): block is BlockOf<"patch"> => block.kind === "patch"),
   );
@@ -82,7 +82,7 @@ function Folder({ session, path, root }: { session: OpenSession; path: string; r
   const [trouble, setTrouble] = useState<string | undefined>(undefined);
   useEffect(() => {
     let live = true;
-    model.listFiles(path, root).then(
+    model.reading.listFiles(path, root).then(
       (found) => live && setListing(found),
       (error: unknown) => live && setTrouble(error instanceof Error ? error.message : String(error)),
     );
@@ -132,7 +132,7 @@ function FileRow({ session, entry, root }: { session: OpenSession; entry: Listin
   const toggle = async (): Promise<void> => {
     if (snippet !== undefined) return setSnippet(undefined);
     try {
-      setSnippet(await model.readSnippet(entry.path, root));
+      setSnippet(await model.reading.readSnippet(entry.path, root));
     } catch (error) {
       setSnippet(error instanceof Error ? error.message : String(error));
     }

@@ -6,14 +6,14 @@ import { useModel } from "../model/context";
 export function Rules() {
   const model = useModel();
   const list = useRef<HTMLElement>(null);
-  const known = model.host.value.methods.includes("bb/permission/list");
-  const rules = model.rules.value;
+  const known = model.standing.host.value.methods.includes("bb/permission/list");
+  const rules = model.asks.rules.value;
   useEffect(() => {
-    if (known) void model.readRules();
-  }, [known, model.activeId.value]);
+    if (known) void model.asks.readRules();
+  }, [known, model.tabs.activeId.value]);
   if (!known) return null;
   const revoke = async (ruleId: string, pattern: string): Promise<void> => {
-    await model.revokeRule(ruleId, pattern);
+    await model.asks.revokeRule(ruleId, pattern);
     // Its button went with it.
     list.current?.focus();
   };
@@ -44,7 +44,7 @@ export function Rules() {
 
   function holds(scope: "session" | "workspace", sessionId: string | undefined): string {
     if (scope === "workspace") return "in this workspace";
-    if (sessionId === undefined || sessionId === model.activeId.value) return "in this session";
-    return `in the session ${model.summary(sessionId)?.title || "without a title"}`;
+    if (sessionId === undefined || sessionId === model.tabs.activeId.value) return "in this session";
+    return `in the session ${model.standing.summary(sessionId)?.title || "without a title"}`;
   }
 }

@@ -9,7 +9,8 @@ import { Rules } from "./rules";
 
 export function RunPane({ session }: { session: OpenSession }) {
   const model = useModel();
-  const engine = model.engine.value;
+  const agent = session.info.value.agent;
+  const engine = model.standing.engine.value;
   const blocks = session.blocks("run");
   const checkpoints = blocks.filter((block): block is BlockOf<"checkpoint"> => block.kind === "checkpoint");
   const links = blocks.filter((block): block is BlockOf<"link"> => block.kind === "link");
@@ -20,12 +21,20 @@ export function RunPane({ session }: { session: OpenSession }) {
       <section aria-label="Engine">
         <h2>Engine</h2>
         <p>
-          {engine?.kind ?? "none"}
-          {engine?.model != null && ` · ${engine.model}`} ·{" "}
-          {(session.connection.value ?? model.connection.value)?.status ?? engine?.status ?? "unknown"}
+          {agent == null ? (engine?.kind ?? "none") : `${agent.title ?? agent.name} ${agent.version ?? ""}`.trim()}
+          {agent == null && engine?.model != null && ` · ${engine.model}`} ·{" "}
+          {agent?.status ??
+            (session.connection.value ?? model.standing.connection.value)?.status ??
+            engine?.status ??
+            "unknown"}
         </p>
-        {model.host.value.methods.includes("bb/agent/restart") && engine?.kind === "acp" && (
-          <button type="button" class="link" onClick={() => void model.restartAgent()}>
+        {model.standing.offers("bb/agent/restart") && (engine?.kind === "acp" || agent != null) && (
+          <button
+            type="button"
+            class="link"
+            disabled={model.choices.restarting.value}
+            onClick={() => void model.choices.restartAgent(agent?.name)}
+          >
             Restart the agent
           </button>
         )}
@@ -34,7 +43,7 @@ export function RunPane({ session }: { session: OpenSession }) {
         <section aria-label="Checkpoints">
           <h2>Checkpoints</h2>
           {canList && (
-            <button type="button" class="link" onClick={() => void model.command("list_checkpoints")}>
+            <button type="button" class="link" onClick={() => void model.choices.command("list_checkpoints")}>
               Read the list
             </button>
           )}
@@ -57,7 +66,7 @@ export function RunPane({ session }: { session: OpenSession }) {
       <section aria-label="Turns">
         <h2>Turns</h2>
         {session.hasMore("run") && (
-          <button type="button" class="link" onClick={() => void model.loadOlder("run")}>
+          <button type="button" class="link" onClick={() => void model.reading.loadOlder("run")}>
             Show older
           </button>
         )}
@@ -77,7 +86,7 @@ function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
   const model = useModel();
   const [asking, setAsking] = useState(false);
   const [mode, setMode] = useState<keyof typeof MODES>("code");
-  const { trusted } = model.host.value;
+  const { trusted } = model.standing.host.value;
   return (
     <li class="checkpoint">
       <Icon name="history" /> <span>{block.title}</span> <span class="status">{block.status}</span>
@@ -108,7 +117,7 @@ function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
               class="primary"
               onClick={() => {
                 setAsking(false);
-                void model.command("restore_checkpoint", { checkpoint_id: block.checkpointId, mode });
+                void model.choices.command("restore_checkpoint", { checkpoint_id: block.checkpointId, mode });
               }}
             >
               Overwrite and restore

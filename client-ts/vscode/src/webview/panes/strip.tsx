@@ -1,7 +1,11 @@
-/** The open sessions, and the list of all. */
-import { useState } from "preact/hooks";
+/** The open tabs, the way to a new one, and the list of all sessions. */
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
+import type { Model } from "../model/model";
+import type { OpenTab } from "../model/open_tab";
+import { NewSession } from "./new_session";
+import { SessionList } from "./session_list";
 
 /** Left and right move in a list of tabs, as the pattern of ARIA says. */
 export function moveFocus(event: KeyboardEvent): void {
@@ -17,103 +21,130 @@ export function moveFocus(event: KeyboardEvent): void {
 export function SessionStrip() {
   const model = useModel();
   const [listing, setListing] = useState(false);
-  const open = model.open.value;
+  /** A tab that is to be closed while its turn runs. */
+  const [closing, setClosing] = useState<string | undefined>(undefined);
+  const { tabs, standing } = model;
+  const close = (tab: OpenTab): void => {
+    if (standing.runs(tab.sessionId)) setClosing(tab.tabId);
+    else void tabs.close(tab.tabId);
+  };
+  const strip = useRef<HTMLDivElement>(null);
+  const keep = (): void => {
+    setClosing(undefined);
+    strip.current?.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
+  };
+  const asked = tabs.all.value.find(({ tabId }) => tabId === closing);
   return (
-    <div class="strip-area">
+    <div class="strip-area" ref={strip}>
       <div class="strip">
         <div class="tabs" role="tablist" aria-label="Open sessions" onKeyDown={moveFocus}>
-          {open.map(({ sessionId }) => {
-            const summary = model.summary(sessionId);
-            const title = summary?.title || "New session";
-            const active = sessionId === model.activeId.value;
-            const status = summary?.status;
-            const word = status === "waiting" ? ", waits for your answer" : status === "running" ? ", running" : "";
-            return (
-              <div key={sessionId} class={`tab${active ? " active" : ""}`}>
-                <button
-                  type="button"
-                  role="tab"
-                  aria-selected={active}
-                  aria-label={`${title}${word}`}
-                  tabindex={active ? 0 : -1}
-                  title={title}
-                  onClick={() => void model.select(sessionId)}
-                  onKeyDown={(event) => {
-                    if (event.key === "Delete") model.close(sessionId);
-                  }}
-                >
-                  {status === "running" && <Icon name="loading" spin />}
-                  {status === "waiting" && <Icon name="bell-dot" />}
-                  <span class="title">{title}</span>
-                </button>
-                <button
-                  type="button"
-                  class="icon close"
-                  tabindex={active ? 0 : -1}
-                  title="Close the tab (the session stays)"
-                  aria-label={`Close the tab ${title}`}
-                  onClick={() => model.close(sessionId)}
-                >
-                  <Icon name="close" />
-                </button>
-              </div>
-            );
-          })}
+          {tabs.all.value.map((tab) => (
+            <Tab key={tab.tabId} tab={tab} onClose={() => close(tab)} />
+          ))}
         </div>
-        <IconButton icon="add" label="New session" onClick={() => void model.newSession()} />
+        <NewSession />
         <IconButton icon="history" label="All sessions" pressed={listing} onClick={() => setListing(!listing)} />
       </div>
+      {asked !== undefined && (
+        <CloseQuestion
+          title={describe(model, asked).title}
+          onClose={() => {
+            setClosing(undefined);
+            void tabs.close(asked.tabId);
+          }}
+          onKeep={keep}
+        />
+      )}
       {listing && <SessionList onDone={() => setListing(false)} />}
     </div>
   );
 }
 
-function SessionList({ onDone }: { onDone: () => void }) {
+function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
   const model = useModel();
-  const [asking, setAsking] = useState<string | undefined>(undefined);
-  const { sessions } = model.state.value;
+  const active = tab.tabId === model.tabs.frontId.value;
+  const { title, word, icon, spin } = describe(model, tab);
+  const whole = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A strip of many tabs is scrolled; there is none where nothing is laid out.
+    if (active) whole.current?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [active]);
   return (
-    <ul class="sessions" aria-label="All sessions" onKeyDown={(event) => event.key === "Escape" && onDone()}>
-      {sessions.length === 0 && <li class="hint">There is none yet.</li>}
-      {sessions.map(({ sessionId, title, status, updatedAt, pendingPermissionCount }) => (
-        <li key={sessionId}>
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
-              onDone();
-              void model.select(sessionId);
-            }}
-          >
-            {title || "New session"}
-          </button>
-          <span class="hint">
-            {status}
-            {(pendingPermissionCount ?? 0) > 0 && ` · ${pendingPermissionCount} waiting`}
-            {updatedAt != null && ` · ${when(updatedAt)}`}
-          </span>
-          {asking === sessionId ? (
-            <span class="confirm" role="alertdialog" aria-label="Delete the session">
-              Delete it for good?{" "}
-              <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
-                Delete
-              </button>
-              <button type="button" class="link" onClick={() => setAsking(undefined)}>
-                Keep
-              </button>
-            </span>
-          ) : (
-            <IconButton icon="trash" label={`Delete ${title || "the session"}`} onClick={() => setAsking(sessionId)} />
-          )}
-        </li>
-      ))}
-    </ul>
+    <div ref={whole} class={`tab${active ? " active" : ""}`}>
+      <button
+        type="button"
+        role="tab"
+        aria-selected={active}
+        aria-keyshortcuts="Delete"
+        aria-label={`${title}${word}`}
+        tabindex={active ? 0 : -1}
+        title={title}
+        onClick={() => void model.tabs.toFront(tab.tabId)}
+        onKeyDown={(event) => {
+          if (event.key === "Delete") onClose();
+        }}
+      >
+        {icon !== undefined && <Icon name={icon} spin={spin} />}
+        <span class="title">{title}</span>
+      </button>
+      <button
+        type="button"
+        class="icon close"
+        // For a mouse: a list of tabs has tabs and nothing else, and Delete closes the one that is on.
+        tabindex={-1}
+        aria-hidden="true"
+        title="Close the tab (its history stays in the list)"
+        aria-label={`Close the tab ${title}`}
+        onClick={onClose}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
   );
 }
 
-function when(time: number): string {
-  const date = new Date(time);
-  return date.toDateString() === new Date().toDateString()
-    ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleDateString();
+interface Description {
+  readonly title: string;
+  /** How it stands, for who cannot see the icon. */
+  readonly word: string;
+  readonly icon?: string;
+  readonly spin: boolean;
+}
+
+/** What a tab is called and how it stands. */
+function describe(model: Model, tab: OpenTab): Description {
+  const session = tab.session.value;
+  if (session === undefined) {
+    const what = tab.agent ?? "a session";
+    return tab.failure.value === undefined
+      ? { title: `Starting ${what}…`, word: "", icon: "loading", spin: true }
+      : { title: tab.agent ?? "New session", word: ", could not be started", icon: "error", spin: false };
+  }
+  const summary = model.standing.summary(session.sessionId);
+  const title = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
+  if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
+  if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
+  if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };
+  return { title, word: "", spin: false };
+}
+
+function CloseQuestion({ title, onClose, onKeep }: { title: string; onClose: () => void; onKeep: () => void }) {
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <div
+      class="confirm"
+      role="alertdialog"
+      aria-label="Close the tab"
+      onKeyDown={(event) => event.key === "Escape" && onKeep()}
+    >
+      A turn is running in “{title}”; closing the tab stops it.{" "}
+      <button type="button" class="secondary" onClick={onClose}>
+        Stop and close
+      </button>{" "}
+      <button type="button" class="link" ref={keep} onClick={onKeep}>
+        Keep it open
+      </button>
+    </div>
+  );
 }

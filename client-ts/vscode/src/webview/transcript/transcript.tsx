@@ -17,7 +17,7 @@ export function Transcript({ session }: { session: OpenSession }) {
   const older = useCallback(() => {
     if (loading.current || !session.session.view.hasMore("chat")) return;
     loading.current = true;
-    void model.loadOlder("chat").finally(() => (loading.current = false));
+    void model.reading.loadOlder("chat").finally(() => (loading.current = false));
   }, [model, session]);
   const rows = useRows(keys, older);
   const pending = session.pending();
@@ -107,7 +107,8 @@ function waitingWords(count: number): string {
 
 function Welcome() {
   const model = useModel();
-  const { engine } = model;
+  const { engine } = model.standing;
+  const ofAgent = model.tabs.active.value?.info.value.agent != null;
   const examples = [
     "Where is the retry delay computed?",
     "Explain the main entry point of this project.",
@@ -117,7 +118,7 @@ function Welcome() {
     <div class="welcome">
       <h2>Ask about this workspace</h2>
       <p>
-        {engine.value?.kind === "embedded" && engine.value.model == null
+        {!ofAgent && engine.value?.kind === "embedded" && engine.value.model == null
           ? "No model is chosen, so answers are what searching the workspace finds. Choose one in the settings."
           : "The agent reads, proposes changes and asks before it acts."}
       </p>

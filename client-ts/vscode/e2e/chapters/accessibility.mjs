@@ -1,0 +1,70 @@
+// axe-core over the sidebar (with an ask, a diff, code and a table) and over the panel of a new spec, in the editor's
+// own light, dark and high-contrast themes: no violation that is serious or critical.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { calls, says } from "../model.mjs";
+
+const THEMES = [
+  { name: "Dark 2026", kind: "vscode-dark" },
+  { name: "Default High Contrast", kind: "vscode-high-contrast" },
+  { name: "Light 2026", kind: "vscode-light" },
+];
+const SOURCE = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export default async function accessibility(stage) {
+  const { view, panel, card, model, theme, ask, command, picture, say } = stage;
+  model.reply(
+    says("Some `code`, a [link](src/lib.rs:1) and\n\n> a quote\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"),
+  );
+  await ask("show me everything");
+  await view.locator(".assistant table").last().waitFor();
+  model.reply(
+    calls("propose_patch", {
+      file_path: "notes.md",
+      edits: [{ old_text: "# Notes", new_text: "# Some notes" }],
+      rationale: "A title.",
+      acceptance_criteria: [],
+    }),
+    says("Not written."),
+  );
+  await ask("and a change");
+  await card.getByRole("button", { name: "Deny" }).waitFor();
+  await command("BreadBoard: Create Spec");
+  await panel.locator("[role=form][aria-busy=false]").waitFor();
+  await panel.getByRole("button", { name: "Submit", exact: true }).click();
+  await panel.getByText("Describe the spec first.").waitFor();
+
+  const found = [];
+  for (const { name, kind } of THEMES) {
+    await theme(name);
+    await view.locator(`body.${kind}`).waitFor();
+    await panel.locator(`body.${kind}`).waitFor();
+    for (const [place, frame, background] of [
+      ["the sidebar", await stage.sidebarFrame(), "--vscode-sideBar-background"],
+      ["the panel", await stage.panelFrame(), "--vscode-editor-background"],
+    ])
+      found.push(...(await scan(frame, background)).map((violation) => `${name}, ${place}: ${violation}`));
+    await picture(`theme-${kind}`);
+  }
+  assert.deepEqual(found, []);
+  say(`axe-core has no serious or critical complaint in ${THEMES.length} themes`);
+  await card.getByRole("button", { name: "Deny" }).click();
+  await view.locator(".assistant", { hasText: "Not written." }).waitFor();
+  await panel.getByRole("button", { name: "Cancel", exact: true }).click();
+}
+
+async function scan(frame, background) {
+  await frame.evaluate(await SOURCE);
+  return frame.evaluate(async (background) => {
+    // The page itself has no ground: it lies on the editor's, which is outside of the frame and so not seen by axe.
+    document.documentElement.style.backgroundColor = `var(${background})`;
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    document.documentElement.style.backgroundColor = "";
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary.replace(/\s+/g, " ")}`),
+      );
+  }, background);
+}

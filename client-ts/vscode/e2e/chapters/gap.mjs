@@ -1,0 +1,60 @@
+// An engine that lost events, over the simulator of the server: the banner, the card in its place, and the rebuild that
+// is offered.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline";
+
+const SAID = "Before the hole.";
+const LOST = "In the hole.";
+const AFTER = "Behind the hole.";
+/** One fault, by this seed at the eighth event: it and what was before it is evicted, and the stream breaks. */
+const FAULTS = ["--faults", "gone409=0.2,budget=1", "--seed", "114196"];
+
+export default async function gap(stage) {
+  const { page, view, editor, work, server, ask, picture, say } = stage;
+  const script = path.join(work, "gap.json");
+  const line = (text) => ({ type: "assistant_message", payload: { text, message: { role: "assistant", content: text } } });
+  const steps = [line(SAID), ...Array.from({ length: 12 }, (_, n) => line(`${LOST} ${n}`)), line(AFTER)];
+  await writeFile(script, JSON.stringify({ prompts: [{ when: "lose", steps }] }));
+  const { url, stop } = await simulator(server, ["--script", script, ...FAULTS]);
+  try {
+    await editor.machine({ "breadboard.engine": { kind: "breadboard", url } });
+    await stage.reloadWindow();
+    await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
+    say("another engine is chosen in the settings, and the window is there again");
+    await view.getByRole("button", { name: "New session", exact: true }).click();
+    await view.locator(".welcome").waitFor();
+    await ask("lose something");
+    await view.locator(".assistant", { hasText: AFTER }).waitFor();
+    const banner = view.locator(".banner", { hasText: "This conversation may have holes." });
+    await banner.waitFor();
+    const card = view.locator(".row .notice", { hasText: /lost|missing/i });
+    await card.first().waitFor();
+    await picture("gap");
+    say(`the page says: ${words(await banner.innerText())}; in its place: ${words(await card.first().innerText())}`);
+    await banner.getByRole("button", { name: "Rebuild from the run's artifacts" }).click();
+    await banner.getByText(/Rebuilt:|Still missing:/).or(view.getByText(/It cannot be rebuilt/)).first().waitFor();
+    await picture("gap-rebuilt");
+    say(`rebuild: ${words(await banner.innerText())}`);
+    assert.equal(await view.locator(".assistant", { hasText: AFTER }).count(), 1);
+    await banner.getByRole("button", { name: "Dismiss" }).click();
+    await banner.waitFor({ state: "detached" });
+  } finally {
+    stop();
+    await editor.machine({});
+  }
+}
+
+const words = (text) => text.replace(/\s+/g, " ").trim();
+
+/** The simulator, and where it listens: its first line says it. */
+async function simulator(server, args) {
+  const child = spawn(server, ["simulate", "breadboard", ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /http:\/\/\S+/.exec(line)?.[0];
+    if (url !== undefined) return { url, stop: () => child.kill() };
+  }
+  throw new Error("the simulator ended before it said where it listens");
+}

@@ -1,0 +1,65 @@
+// Without the mouse: from the prompt to an ask and back, and through the panes.
+import assert from "node:assert/strict";
+import { calls, says } from "../model.mjs";
+import { written } from "../stage.mjs";
+
+export default async function keyboard(stage) {
+  const { page, view, card, model, sidebarFrame, picture, say } = stage;
+  // From wherever the focus is, into the prompt.
+  await page.keyboard.press("Control+Alt+b");
+  const frame = await sidebarFrame();
+  const focus = () =>
+    frame.evaluate(() => {
+      const { activeElement: at } = document;
+      return at === null || at === document.body
+        ? "nothing"
+        : `${at.tagName.toLowerCase()} ${at.getAttribute("aria-label") ?? at.textContent.trim()}`;
+    });
+  await view.locator("textarea[aria-label=Prompt]:focus").waitFor();
+
+  model.reply(
+    calls("propose_patch", {
+      file_path: "notes.md",
+      edits: [{ old_text: "Nothing yet.", new_text: "Noted by hand." }],
+      rationale: "By keyboard.",
+      acceptance_criteria: [],
+    }),
+    says("It is noted."),
+  );
+  await page.keyboard.type("note something");
+  await page.keyboard.press("Enter");
+  await card.waitFor();
+  // Backwards from the prompt: the line that says that something waits, with the way to it.
+  const trail = [];
+  const walk = async (key, wanted) => {
+    for (let steps = 0; steps < 40; steps += 1) {
+      await page.keyboard.press(key);
+      const now = await focus();
+      trail.push(now);
+      if (wanted.test(now)) return;
+    }
+    throw new Error(`${key} does not lead to ${wanted}; it led to: ${trail.join(", ")}`);
+  };
+  await walk("Shift+Tab", /^button Show it$/);
+  await page.keyboard.press("Enter");
+  await card.getByRole("button", { name: "Allow once" }).and(view.locator(":focus")).waitFor();
+  await picture("keyboard-approval");
+  await page.keyboard.press("Enter");
+  await view.locator(".assistant", { hasText: "It is noted." }).waitFor();
+  await written(stage, "notes.md", "Noted by hand.");
+  // The button that had the focus is gone; the page puts it somewhere, and the prompt is not far.
+  const left = await focus();
+  if (!/^textarea Prompt$/.test(left)) await walk("Tab", /^textarea Prompt$/);
+  say(`an edit was allowed by keyboard, and the way back to the prompt is known (focus after the answer: ${left})`);
+
+  // Panes by arrow keys, as a list of tabs is walked.
+  await walk("Shift+Tab", /^button Chat/);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await focus(), /^button Tasks/);
+  await page.keyboard.press("Enter");
+  await view.getByRole("tab", { name: /^Tasks/, selected: true }).waitFor();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Enter");
+  await view.getByRole("tab", { name: /^Chat/, selected: true }).waitFor();
+  say("the panes are walked by arrow keys");
+}

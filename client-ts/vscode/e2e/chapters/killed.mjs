@@ -1,0 +1,60 @@
+// The server is killed in mid-stream: the page says it, it is started again, and what was said is there, whole and once.
+import assert from "node:assert/strict";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import path from "node:path";
+import { gate, says } from "../model.mjs";
+import { eventually } from "../stage.mjs";
+
+export default async function killed(stage) {
+  const { view, model, ask, idle, picture, say } = stage;
+  const never = gate();
+  model.reply(says("said before the end ", never));
+  await ask("talk until you are cut off");
+  await view.locator(".assistant", { hasText: "said before the end" }).waitFor();
+  const before = await transcript(view);
+  const [server] = await servers(stage);
+  assert.notEqual(server, undefined, "a server runs");
+  const told = view.locator(".banner", { hasText: "The server ended unexpectedly" }).waitFor();
+  process.kill(server, "SIGKILL");
+  await told;
+  say("the server was killed, and the page says it");
+  await eventually("another server runs", async () => (await servers(stage)).find((pid) => pid !== server));
+  await view.locator(".banner", { hasText: "The server ended unexpectedly" }).waitFor({ state: "detached" });
+  await idle();
+  never.open();
+  const after = await transcript(view);
+  // What was there is there, in its order, and once; what ended the turn stands behind it.
+  assert.deepEqual(after.slice(0, before.length), before);
+  for (const text of ["talk until you are cut off", "said before the end"])
+    assert.equal(after.filter((row) => row.includes(text)).length, 1, `${text}: ${after.join(" | ")}`);
+  await picture("server-back");
+  say(`it is back; behind the cut stands: ${after.slice(before.length).join(" | ") || "nothing"}`);
+  model.reply(says("And on it goes."));
+  await ask("go on");
+  await view.locator(".assistant", { hasText: "And on it goes." }).waitFor();
+  assert.equal((await transcript(view)).filter((row) => row.includes("And on it goes.")).length, 1);
+  say("and the session goes on");
+}
+
+/** The last rows as text: what is above the window of the list is not on the page. */
+async function transcript(view) {
+  const rows = await view.locator(".row").evaluateAll((rows) =>
+    rows
+      .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
+      .map((row) => row.innerText.replace(/\s+/g, " ").trim()),
+  );
+  const from = rows.findLastIndex((row) => row.includes("talk until you are cut off"));
+  return rows.slice(from);
+}
+
+/** The server processes that the extension of this story started. */
+async function servers({ work }) {
+  const found = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
+    if (!program.startsWith(path.join(work, "ext"))) continue;
+    const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
+    if (words.includes("--stdio")) found.push(Number(pid));
+  }
+  return found;
+}

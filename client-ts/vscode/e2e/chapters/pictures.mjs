@@ -1,0 +1,111 @@
+// Pictures for people: an answer that streams, an approval with its diff, a spec with an image; dark and light. Proves
+// nothing, and runs only where pictures are kept (SHOTS).
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { png } from "../png.mjs";
+import { calls, gate, says } from "../model.mjs";
+
+const UPLOAD = `//! Uploads a file in parts.
+
+use crate::retries;
+
+/// Sends one part, and tries again when the other side hangs up.
+pub fn send_part(part: &Part, to: &Server) -> Result<Receipt, Error> {
+    for _ in 0..3 {
+        if let Ok(receipt) = to.put(part) {
+            return Ok(receipt);
+        }
+    }
+    Err(Error::GaveUp)
+}
+`;
+const ANSWER = [
+  "The limit is written out in `send_part`, so the setting never reaches it:\n\n",
+  "```rust\nfor _ in 0..3 {\n    if let Ok(receipt) = to.put(part) {\n```\n\n",
+  "Two things follow from that:\n\n- `retries()` in [src/lib.rs](src/lib.rs:1) is not read by anybody\n",
+  "- a part that fails three times ends the **whole** upload\n\n",
+  "A small change would be to ask `retries()` in the loop",
+];
+
+export default async function pictures(stage) {
+  const { page, view, panel, prompt, card, model, theme, folder, ask, idle, command, picture, say } = stage;
+  await writeFile(path.join(folder, "src", "upload.rs"), UPLOAD);
+  await writeFile(path.join(folder, "states.png"), png(320, 200, 3));
+  await command("View: Close All Editors");
+  await command("Notifications: Clear All Notifications");
+  if (await page.locator(".part.panel").isVisible()) await command("View: Toggle Panel Visibility");
+  await widen(page, 460);
+  await view.getByRole("button", { name: "New session", exact: true }).click();
+  await view.locator(".welcome").waitFor();
+  const themes = async (scene) => {
+    for (const [name, kind] of [
+      ["Dark 2026", "dark"],
+      ["Light 2026", "light"],
+    ]) {
+      await theme(name);
+      await view.locator(`body.vscode-${kind}`).waitFor();
+      await page.mouse.move(640, 850);
+      await picture(`picture-${scene}-${kind}`);
+    }
+  };
+
+  const more = gate();
+  model.reply(
+    calls("search_text", { pattern: "retries" }),
+    calls("read_file", { path: "src/upload.rs" }),
+    says(...ANSWER, more, "."),
+  );
+  await ask("Why does an upload give up after three tries?");
+  await view.locator(".assistant", { hasText: "in the loop" }).waitFor();
+  await view.locator(".assistant a", { hasText: "src/lib.rs" }).click();
+  await page.locator(".tab", { hasText: "lib.rs" }).waitFor();
+  await themes("answer");
+  more.open();
+  await idle();
+
+  model.reply(
+    calls("propose_patch", {
+      file_path: "src/upload.rs",
+      edits: [{ old_text: "    for _ in 0..3 {\n", new_text: "    for _ in 0..retries() {\n" }],
+      rationale: "Ask the setting instead of a number that is written out.",
+      acceptance_criteria: ["`send_part` tries as often as `retries()` says."],
+    }),
+    says("Done: the loop asks `retries()` now."),
+  );
+  await ask("Do it.");
+  await card.waitFor();
+  await view.locator(".patch").last().getByRole("button", { name: "Compare" }).click();
+  await page.locator(".monaco-diff-editor .line-insert").first().waitFor();
+  await themes("approval");
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await view.locator(".assistant", { hasText: "Done: the loop asks" }).waitFor();
+
+  await command("View: Close All Editors");
+  await command("BreadBoard: Create Spec");
+  await panel.locator("[role=form][aria-busy=false]").waitFor();
+  await panel
+    .getByLabel("Description")
+    .fill(
+      "# Uploads that survive a lost connection\n\nA part that fails is sent again as often as `retries()` says, with a pause that\n" +
+        "doubles. When the last try fails, the user sees which part it was and can go on from there.\n\n" +
+        "## Done when\n\n- each try is in the log, with its reason\n- the attached states are the only ones\n",
+    );
+  await panel.locator("button.attach").click();
+  await stage.pick("states.png");
+  await panel.getByRole("img", { name: "states.png" }).waitFor();
+  await panel.locator(".status", { hasText: "Kept as a draft" }).waitFor();
+  await themes("spec");
+  await panel.getByRole("button", { name: "Cancel", exact: true }).click();
+  await page.locator(".monaco-dialog-box").getByRole("button", { name: "Discard Draft" }).click();
+  await prompt.waitFor();
+  say("pictures were made");
+}
+
+/** Makes the sidebar so wide, by its edge. */
+async function widen(page, width) {
+  const box = await page.locator(".part.sidebar").boundingBox();
+  await page.mouse.move(box.x + box.width, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + width, box.y + box.height / 2, { steps: 8 });
+  await page.mouse.up();
+}

@@ -1,0 +1,40 @@
+/** The agent's words, and the way to the whole where the server cut them. */
+import type { BlockOf } from "@breadboard-ls/sdk";
+import { useState } from "preact/hooks";
+import { useModel } from "../model/context";
+import { Prose } from "./prose";
+import { MOST_INLINE } from "./tool_card";
+
+export function Answer({ block }: { block: BlockOf<"assistant"> }) {
+  const model = useModel();
+  const [whole, setWhole] = useState<string | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  const showAll = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const text = await model.reading.answer(block);
+      if (text === undefined)
+        model.sentences.alert("The events do not have the whole of this answer; the Debug pane shows what they have.");
+      else if (text.length > MOST_INLINE)
+        await model.editor("editor.openText", { title: "Answer", text, language: "markdown" });
+      else setWhole(text);
+    } catch (error) {
+      model.sentences.alert(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>
+      <Prose text={whole ?? block.text} streaming={block.streaming} />
+      {block.truncated === true && whole === undefined && (
+        <p class="hint">
+          The answer is cut here.{" "}
+          <button type="button" class="link" disabled={busy || block.streaming} onClick={() => void showAll()}>
+            Show all
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}

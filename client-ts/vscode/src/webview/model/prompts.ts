@@ -1,0 +1,183 @@
+/**
+ * What is typed and sent: drafts, prompts, the queue behind a running turn, attachments.
+ *
+ * Owns the drafts and the ids of prompts: each id is made here when its prompt is sent, and kept with the draft until
+ * the server has taken it, so that sent again it is taken once (R001-03).
+ */
+import type { BreadboardClient } from "@breadboard-ls/sdk";
+import { computed, signal } from "@preact/signals";
+import type { HostLink } from "../host_link";
+import type { OpenTab } from "./open_tab";
+import type { OpenTabs } from "./open_tabs";
+import { type Attachment, type Draft, EMPTY_DRAFT } from "./saved_state";
+import type { Sentences } from "./sentences";
+
+/** What the prompts need of the rest of the page. */
+export interface PromptPorts {
+  readonly client: BreadboardClient;
+  readonly link: HostLink;
+  readonly tabs: OpenTabs;
+  readonly sentences: Sentences;
+  uuid(): string;
+  remember(): void;
+}
+
+export class Prompts {
+  /** By session, or by tab where there is none yet; `""` while there is no tab. */
+  readonly drafts = signal<Readonly<Record<string, Draft>>>({});
+  /** Raised to move the focus into the prompt. */
+  readonly focus = signal(0);
+  readonly draft = computed(() => this.drafts.value[this.key()] ?? EMPTY_DRAFT);
+
+  constructor(private readonly ports: PromptPorts) {}
+
+  /** The drafts that have something in them, by session; those of tabs without one under `""`. */
+  saved(): Record<string, Draft> {
+    const unmade = new Map(
+      this.ports.tabs.all.value.filter(({ sessionId }) => sessionId === undefined).map(({ tabId }) => [tabId, ""]),
+    );
+    const kept = Object.entries(this.drafts.value).filter(([, draft]) => !isEmpty(draft));
+    return Object.fromEntries(kept.map(([key, draft]) => [unmade.get(key) ?? key, draft]));
+  }
+
+  setDraft(change: Partial<Draft>): void {
+    // A prompt that is changed is another prompt.
+    const { messageId: _old, ...draft } = this.draft.value;
+    this.keep(this.key(), { ...draft, ...change });
+  }
+
+  /** Adds text to what is typed. */
+  compose(text: string): void {
+    const { text: typed } = this.draft.value;
+    this.setDraft({ text: typed === "" || typed.endsWith("\n") ? typed + text : `${typed}\n${text}` });
+    this.focus.value += 1;
+  }
+
+  /** A draft has another name. What stands under that already stays, and comes first. */
+  move(from: string, to: string): void {
+    const { [from]: draft, ...rest } = this.drafts.value;
+    if (draft === undefined || isEmpty(draft)) return;
+    const there = rest[to] ?? EMPTY_DRAFT;
+    const both = {
+      text: [there.text, draft.text].filter((text) => text !== "").join("\n"),
+      attachments: [...there.attachments, ...draft.attachments],
+    };
+    this.drafts.value = { ...rest, [to]: isEmpty(there) ? draft : both };
+  }
+
+  forget(sessionId: string): void {
+    const { [sessionId]: _gone, ...drafts } = this.drafts.value;
+    this.drafts.value = drafts;
+    this.ports.remember();
+  }
+
+  async send(): Promise<void> {
+    const { tabs, sentences } = this.ports;
+    const draft = this.draft.value;
+    if (draft.text.trim() === "") return;
+    await sentences.attempt(async () => {
+      const messageId = draft.messageId ?? this.ports.uuid();
+      this.keep(this.key(), { ...draft, messageId });
+      const tab = tabs.front.value ?? tabs.create();
+      // Where it is refused, the tab says why, and the prompt is still there.
+      if ((await tab.ready) === undefined) return;
+      const at = whereabouts(tab);
+      if (at === undefined) return;
+      const { disposition } = await tabs.link.prompt(at, {
+        messageId,
+        text: draft.text,
+        ...(draft.attachments.length === 0
+          ? {}
+          : { attachmentIds: draft.attachments.map(({ attachmentId }) => attachmentId) }),
+      });
+      // Only what was sent is taken away: the user may have typed on.
+      if (this.drafts.value[at.sessionId]?.messageId === messageId) this.keep(at.sessionId, EMPTY_DRAFT);
+      if (disposition === "queued") {
+        sentences.say("The prompt waits in the queue.");
+        await tab.session.value?.readQueue();
+      }
+    });
+  }
+
+  /** Stops the turn in front; what waits stays where it is. */
+  async stop(): Promise<void> {
+    const { tabs, sentences } = this.ports;
+    const tab = tabs.front.value;
+    const at = tab === undefined ? undefined : whereabouts(tab);
+    if (at === undefined) return;
+    await sentences.attempt(async () => {
+      await tabs.link.stop(at);
+      sentences.say("The turn is told to stop.");
+      await tab?.session.value?.readQueue();
+    });
+  }
+
+  async queue(
+    action: "edit" | "move" | "remove" | "resume",
+    params: { messageId?: string; text?: string; before?: string } = {},
+  ): Promise<void> {
+    const session = this.ports.tabs.active.value;
+    if (session === undefined) return;
+    const { sessionId } = session;
+    await this.ports.sentences.attempt(async () => {
+      try {
+        session.queue.value = await this.ports.client.request(`bb/queue/${action}`, { sessionId, ...params });
+      } catch (error) {
+        // It may have begun meanwhile: what is shown must be what is.
+        await session.readQueue();
+        throw error;
+      }
+    });
+  }
+
+  async pickAttachments(): Promise<void> {
+    const sessionId = await this.ports.tabs.ensure();
+    if (sessionId === undefined) return;
+    await this.ports.sentences.attempt(async () => {
+      const { attachments, leftOut } = (await this.ports.link.editor("editor.pickAttachments", { sessionId })) as {
+        attachments: Attachment[];
+        leftOut: number;
+      };
+      this.attached(sessionId, attachments);
+      if (leftOut > 0) this.ports.sentences.alert(`${leftOut} files were left out: at most 20 are attached at once.`);
+    });
+  }
+
+  /** An image or a file that was pasted or dropped. */
+  async attach64(name: string, base64: string, mime: string): Promise<void> {
+    const sessionId = await this.ports.tabs.ensure();
+    if (sessionId === undefined) return;
+    await this.ports.sentences.attempt(async () => {
+      const { attachmentId, bytes } = await this.ports.client.request("bb/attachment/put", {
+        sessionId,
+        name,
+        base64,
+        ...(mime === "" ? {} : { mime }),
+      });
+      this.attached(sessionId, [{ attachmentId, name, bytes }]);
+    });
+  }
+
+  /** Attachments belong to their session, whichever tab is in front by now. */
+  private attached(sessionId: string, more: readonly Attachment[]): void {
+    const { messageId: _old, ...draft } = this.drafts.value[sessionId] ?? EMPTY_DRAFT;
+    this.keep(sessionId, { ...draft, attachments: [...draft.attachments, ...more] });
+  }
+
+  private key(): string {
+    return this.ports.tabs.front.value?.draftKey ?? "";
+  }
+
+  private keep(key: string, draft: Draft): void {
+    this.drafts.value = { ...this.drafts.value, [key]: draft };
+    this.ports.remember();
+  }
+}
+
+function whereabouts({ tabId, sessionId }: OpenTab): { tabId: string; sessionId: string } | undefined {
+  return sessionId === undefined ? undefined : { tabId, sessionId };
+}
+
+function isEmpty({ text, attachments }: Draft): boolean {
+  return text === "" && attachments.length === 0;
+}
