@@ -45,6 +45,7 @@ pub fn look(directory: &Path) -> StateDir {
         } else if (rest.contains(".damaged-") || rest.contains(".newer-"))
             && !rest.ends_with("-wal")
             && !rest.ends_with("-shm")
+            && !rest.ends_with("-front")
         {
             state.set_aside.push(name);
         }
@@ -144,8 +145,13 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let file = |name: &str| File::create(place.path().join(name)).expect("a file");
         let (held, _free) = (file("slot-0.lock"), file("slot-1.lock"));
-        for name in ["slot-0.sqlite3", "slot-0.sqlite3.damaged-12", "slot-0.sqlite3.damaged-12-wal", "other"]
-        {
+        for name in [
+            "slot-0.sqlite3",
+            "slot-0.sqlite3.damaged-12",
+            "slot-0.sqlite3.damaged-12-wal",
+            "slot-0.sqlite3.damaged-12-front",
+            "other",
+        ] {
             file(name);
         }
         let before = look(place.path());

@@ -450,7 +450,10 @@ impl Journal for SqliteJournal {
     }
 
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
-        let waiting = self.front.as_ref().and_then(|front| front.of(session_id).rev().find_map(|one| one.cursor.clone()));
+        let waiting = self
+            .front
+            .as_ref()
+            .and_then(|front| front.of(session_id).rev().find_map(|one| one.cursor.clone()));
         if waiting.is_some() {
             return Ok(waiting);
         }

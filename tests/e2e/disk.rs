@@ -65,7 +65,7 @@ fn set_aside(state: &Path, why: &str) -> Vec<PathBuf> {
     paths
         .filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy();
-            name.contains(why) && !name.ends_with("-wal") && !name.ends_with("-shm")
+            name.contains(why) && !["-wal", "-shm", "-front"].iter().any(|end| name.ends_with(end))
         })
         .collect()
 }

@@ -16,7 +16,8 @@ const DIRECTORY: &str = "BREADBOARD_TEST_KILL_DIRECTORY";
 /// go into the front.
 fn numbered(n: u64) -> Commit {
     let cursor = Some(EngineCursor { seq: n, id: format!("id-{n}") });
-    let events = Commit { session_id: "s".into(), batch: Some(batch(2 * n - 1, 2 * n)), cursor, ..Commit::default() };
+    let events =
+        Commit { session_id: "s".into(), batch: Some(batch(2 * n - 1, 2 * n)), cursor, ..Commit::default() };
     if !n.is_multiple_of(5) {
         return events;
     }
