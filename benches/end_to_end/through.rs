@@ -1,7 +1,8 @@
 //! Parts of the way from the engine to the editor, as processes that can be measured beside the whole.
 //!
 //! `pass`: the adapter, normalisation, batching and the outbox of the product; a payload stays the text that came. `typed`:
-//! the same with redaction and the reducers, which read payloads. Neither has a journal. `copy` is the floor: bytes are
+//! the same with redaction and the reducers, which read payloads. `kept`: the same with the journal, which has a batch before it
+//! is sent. `copy` is the floor: bytes are
 //! decoded into events and forwarded in batches, and nobody looks whether they are JSON. `each` is the floor of latency:
 //! the same without batches.
 
@@ -9,7 +10,7 @@ use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use breadboard_ls::app::ports::{BatchRow, EngineReport, Outbox};
+use breadboard_ls::app::ports::{BatchRow, Commit, EngineCursor, EngineReport, Journal, Outbox};
 use breadboard_ls::app::wire_out;
 use breadboard_ls::domain::delivery::batch::{Batcher, Verdict};
 use breadboard_ls::domain::event::EngineEvent;
@@ -21,6 +22,7 @@ use breadboard_ls::editor::FrameOutbox;
 use breadboard_ls::engine::breadboard::Place;
 use breadboard_ls::engine::breadboard::client::{Client, Patience};
 use breadboard_ls::engine::breadboard::link::{Links, Pace};
+use breadboard_ls::store::SqliteJournal;
 use tokio::sync::mpsc;
 
 use super::egress::stdout;
@@ -32,19 +34,20 @@ const BYTES: usize = 256 << 10;
 
 /// Runs until the reader of stdout is gone.
 pub fn child(arguments: &[String]) {
-    let [kind, url] = arguments else { panic!("through <kind> <url>") };
+    let [kind, url, dir] = arguments else { panic!("through <kind> <url> <directory>") };
     match kind.as_str() {
-        "pass" => product(url, false),
-        "typed" => product(url, true),
+        "pass" => product(url, Way::new(false, None)),
+        "typed" => product(url, Way::new(true, None)),
+        "kept" => product(url, Way::new(true, Some(SqliteJournal::open(Some(dir.as_ref()))))),
         "copy" => forward(url, EVENTS),
         "each" => forward(url, 1),
         other => panic!("no way {other}"),
     }
 }
 
-fn product(url: &str, typed: bool) {
+fn product(url: &str, mut way: Way) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .expect("a runtime");
@@ -54,7 +57,6 @@ fn product(url: &str, typed: bool) {
     let now_ms = Arc::new(|| 0);
     let links = Links::new(Arc::new(client), reports, runtime.handle().clone(), now_ms, Pace::default(), 1);
     links.attach(SESSION, None);
-    let mut way = Way::new(typed);
     runtime.block_on(async {
         let mut taken = Vec::new();
         loop {
@@ -81,9 +83,10 @@ fn product(url: &str, typed: bool) {
     });
 }
 
-/// What the loop does with an event, without the journal.
+/// What the loop does with an event.
 struct Way {
     typed: bool,
+    journal: Option<SqliteJournal>,
     begun: Instant,
     head: u64,
     batcher: Batcher,
@@ -95,7 +98,7 @@ struct Way {
 }
 
 impl Way {
-    fn new(typed: bool) -> Self {
+    fn new(typed: bool, journal: Option<SqliteJournal>) -> Self {
         let room = Arc::new((Mutex::new(false), Condvar::new()));
         let heard = Arc::clone(&room);
         let on_drained = move || {
@@ -107,6 +110,7 @@ impl Way {
         redactor.add("sk-this-is-not-in-any-event");
         Self {
             typed,
+            journal,
             begun: Instant::now(),
             head: 0,
             batcher: Batcher::new(4, EVENTS, BYTES),
@@ -142,7 +146,17 @@ impl Way {
     fn flush(&mut self) {
         let now = self.now_us();
         while let Some(batch) = self.batcher.take(now) {
-            let row = BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events };
+            let (from_seq, to_seq) = (batch.from_seq, batch.to_seq);
+            let commit = Commit {
+                session_id: SESSION.to_owned(),
+                batch: Some(BatchRow { from_seq, to_seq, events: batch.events }),
+                cursor: Some(EngineCursor { seq: to_seq, id: to_seq.to_string() }),
+                ..Commit::default()
+            };
+            if let Some(journal) = &mut self.journal {
+                journal.commit(&commit).expect("the journal takes it");
+            }
+            let row = commit.batch.expect("a batch");
             while !self.outbox.push(wire_out::events(SESSION, EPOCH, &row)) {
                 let mut drained = self.room.0.lock().expect("a lock");
                 while !*drained {

@@ -12,7 +12,7 @@ use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
 
 /// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
-pub const CHECKPOINT_EVENTS: u64 = 256;
+pub const CHECKPOINT_EVENTS: u64 = 1_024;
 
 /// Bytes of events after which it is written in any case. On start at most about so many are reduced again, which takes
 /// some ten milliseconds.
