@@ -90,3 +90,26 @@ fn a_killed_writer_loses_nothing_that_it_answered_and_leaves_nothing_half_writte
         before = n;
     }
 }
+
+#[test]
+fn a_front_that_was_killed_between_its_transaction_and_its_emptying_is_not_taken_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let front = directory.path().join("slot-0.sqlite3-front");
+    let mut journal = journal(directory.path());
+    // Given two batches in the front
+    journal.commit(&numbered(1)).unwrap();
+    journal.commit(&numbered(2)).unwrap();
+    let before = std::fs::read(&front).unwrap();
+    // When they went into the database, and one more came, but the file is as it was
+    journal.commit(&Commit { session_id: "s".into(), view: Some((4, vec![1])), ..Commit::default() }).unwrap();
+    assert!(std::fs::read(&front).unwrap().len() < before.len(), "it was emptied");
+    drop(journal);
+    std::fs::write(&front, &before).unwrap();
+    // Then they are there once, and numbers go on
+    let mut journal = super::journal(directory.path());
+    assert_eq!(journal.take_warnings(), Vec::<String>::new());
+    assert_eq!(journal.batches("s", 1, usize::MAX), Ok(vec![batch(1, 2), batch(3, 4)]));
+    journal.commit(&numbered(3)).unwrap();
+    assert_eq!(journal.batches("s", 1, usize::MAX), Ok(vec![batch(1, 2), batch(3, 4), batch(5, 6)]));
+    assert_eq!(journal.cursor("s"), Ok(numbered(3).cursor));
+}
