@@ -208,7 +208,7 @@ async fn r001_58_a_restart_after_a_crash_opens_what_fell_with_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r000_63_an_untrusted_workspace_starts_no_agent_and_one_that_runs_goes_on() {
+async fn r000_63_an_untrusted_workspace_starts_no_agent() {
     let mut desk = Desk::laid(Layout { script: mortal(), trusted: false, ..Layout::default() });
     let refused = desk.try_make("sim", "a").await.expect_err("is refused");
     assert_eq!(refused.code, ErrorCode::UntrustedWorkspace);
@@ -221,7 +221,6 @@ async fn r000_63_an_untrusted_workspace_starts_no_agent_and_one_that_runs_goes_o
     assert_eq!(desk.methods(), Vec::<String>::new());
     desk.engine.call(EngineCall::SetTrust { trusted: true });
     desk.make("a").await;
-    desk.engine.call(EngineCall::SetTrust { trusted: false });
     desk.start("a", 1, "go");
     assert_eq!(desk.turn("a").await.1, None);
 }
@@ -247,4 +246,34 @@ async fn an_engine_that_is_dropped_ends_its_processes() {
     while let Some(report) = reports.recv().await {
         assert!(!matches!(report, EngineReport::TurnEnded { .. }));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r000_63_trust_that_is_taken_back_ends_a_running_agent_and_lets_it_start_no_more() {
+    let mut desk = Desk::of(json!({ "prompts": [{ "steps": [{ "chunk": "x" }, { "wait": "cancel" }] }] }));
+    desk.make("a").await;
+    desk.start("a", 1, "go");
+    assert_eq!(desk.wait(Told::of).await, piece("a", 1, "x"));
+    // When the editor says that the folder is not trusted any more
+    desk.engine.call(EngineCall::SetTrust { trusted: false });
+    // Then the process is gone with a sentence, and its turn with it
+    let (told, exit) = desk.exit().await;
+    assert_eq!(
+        (told, exit.generation, exit.expected, exit.sessions),
+        (vec![], 1, false, vec!["a".to_owned()])
+    );
+    assert!(exit.message.contains("not trusted any more"), "{}", exit.message);
+    // And no prompt brings it back before trust does
+    desk.start("a", 2, "go");
+    let ended = |report| match report {
+        EngineReport::TurnEnded { turn: 2, failure, .. } => failure,
+        _ => None,
+    };
+    let refused = desk.wait(ended).await;
+    assert!(refused.contains("is not trusted"), "{refused}");
+    desk.engine.call(EngineCall::SetTrust { trusted: true });
+    desk.start("a", 3, "go");
+    let rebound = desk.wait(Told::of).await;
+    assert!(matches!(&rebound, Told::Rebound(session, Some(_)) if session == "a"), "{rebound:?}");
+    assert_eq!(desk.wait(Told::of).await, piece("a", 3, "x"));
 }

@@ -171,8 +171,16 @@ impl Agent {
         &self.line.name
     }
 
+    /// Trust that is taken back ends the process: nothing else could keep it from writing and running.
     pub(super) fn set_trust(&mut self, trusted: bool) {
         self.trusted = trusted;
+        if !trusted {
+            let why = format!(
+                "The agent `{}` was ended, because this workspace is not trusted any more; trust it and send the prompt again.",
+                self.name()
+            );
+            self.end_process(Why::Refused(WireError::new(ErrorCode::UntrustedWorkspace, why)));
+        }
     }
 
     pub(super) fn is_trusted(&self) -> bool {

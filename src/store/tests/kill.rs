@@ -101,7 +101,9 @@ fn a_front_that_was_killed_between_its_transaction_and_its_emptying_is_not_taken
     journal.commit(&numbered(2)).unwrap();
     let before = std::fs::read(&front).unwrap();
     // When they went into the database, and one more came, but the file is as it was
-    journal.commit(&Commit { session_id: "s".into(), view: Some((4, vec![1])), ..Commit::default() }).unwrap();
+    journal
+        .commit(&Commit { session_id: "s".into(), view: Some((4, vec![1])), ..Commit::default() })
+        .unwrap();
     assert!(std::fs::read(&front).unwrap().len() < before.len(), "it was emptied");
     drop(journal);
     std::fs::write(&front, &before).unwrap();
