@@ -22,6 +22,11 @@ const OVERSCAN = 6;
 const NEAR_END = 48;
 /** So long after a wheel, a key or a finger a movement is still its doing. */
 const HAND_MS = 1_000;
+/**
+ * How long the height of the whole may lag behind rows that grow, in milliseconds. A growing last row scrolls by itself,
+ * so each of its lines need not draw the list anew.
+ */
+const LAG_MS = 200;
 /** Height of a view that has none yet: while it is laid out, and where there is no layout. */
 const SOME_HEIGHT = 600;
 
@@ -43,6 +48,17 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
   const lastTop = useRef(0);
   const handUntil = useRef(0);
   const first = useRef(keys[0]);
+  const drawn = useRef("");
+  const lag = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const endsAt = useRef("");
+  const stayAtEnd = (): void => {
+    if (follows.current && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  };
+  const redrawNow = (): void => {
+    clearTimeout(lag.current);
+    lag.current = undefined;
+    redraw((count) => count + 1);
+  };
   const held = useRef<Virtualizer<HTMLDivElement, Element>>(undefined);
   const options = {
     count: keys.length,
@@ -62,14 +78,27 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       row: Element,
       entry: ResizeObserverEntry | undefined,
       instance: Virtualizer<HTMLDivElement, Element>,
-    ) => (entry === undefined ? (row as HTMLElement).offsetHeight : measureElement(row, entry, instance)) || ESTIMATE,
-    onChange: () => redraw((count) => count + 1),
+    ) => {
+      // Where the browser says that a row has another height it is laid out already: reading costs nothing then.
+      if (entry !== undefined) stayAtEnd();
+      return (entry === undefined ? (row as HTMLElement).offsetHeight : measureElement(row, entry, instance)) || ESTIMATE;
+    },
+    onChange: (instance: Virtualizer<HTMLDivElement, Element>) => {
+      if (placesOf(instance.getVirtualItems()) !== drawn.current) redrawNow();
+      else lag.current ??= setTimeout(redrawNow, LAG_MS);
+    },
   };
   held.current ??= new Virtualizer(options);
   const virtualizer = held.current;
   virtualizer.setOptions(options);
 
+  const items = virtualizer.getVirtualItems();
+  const height = virtualizer.getTotalSize();
+  const places = placesOf(items);
+  drawn.current = places;
+
   useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => () => clearTimeout(lag.current), []);
   useLayoutEffect(() => {
     virtualizer._willUpdate();
     // Rows came in front: the row that was first stays where it is.
@@ -80,7 +109,11 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       const [offset] = virtualizer.getOffsetForIndex(shift, "start") ?? [];
       if (offset !== undefined) virtualizer.scrollToOffset(offset + (virtualizer.scrollOffset ?? 0));
     }
-    if (follows.current && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+    // Asking how high all is has the browser lay it out; a row that grew says so by itself.
+    const end = `${height} ${places}`;
+    if (end === endsAt.current) return;
+    endsAt.current = end;
+    stayAtEnd();
   });
   useEffect(() => {
     const element = scroller.current;
@@ -112,8 +145,8 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
   }, [onTop]);
 
   return {
-    items: virtualizer.getVirtualItems(),
-    height: virtualizer.getTotalSize(),
+    items,
+    height,
     scroller,
     measure: virtualizer.measureElement,
     atEnd,
@@ -128,4 +161,9 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       virtualizer.scrollToIndex(index, { align: "center" });
     },
   };
+}
+
+/** Which rows are drawn, and where. */
+function placesOf(items: readonly VirtualItem[]): string {
+  return items.map(({ key, start }) => `${String(key)}@${start}`).join(" ");
 }
