@@ -10,10 +10,10 @@ import { joined, type Told, type Topic } from "./batch";
 
 /**
  * Least time between two posts of news, in milliseconds. News after a quiet spell is posted at once; what follows waits
- * for its turn, together. Thirty times a second reads as a flow, and each post costs the same whether it brings one
+ * for its turn, together. Twenty times a second reads as a flow, and each post costs the same whether it brings one
  * piece or hundreds: it crosses two processes and three frames, is checked on both sides and is drawn.
  */
-export const BATCH_MS = 32;
+export const BATCH_MS = 50;
 /** Most news that wait: past it they are posted at once, so that a stopped timer cannot make them pile up. */
 export const MOST_WAITING = 512;
 

@@ -72,7 +72,10 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     observeElementRect: (
       instance: Virtualizer<HTMLDivElement, Element>,
       tell: (rect: { width: number; height: number }) => void,
-    ) => observeElementRect(instance, (rect) => tell(rect.height > 0 ? rect : { width: 300, height: SOME_HEIGHT })),
+    ) => observeElementRect(instance, (rect) => {
+        tell(rect.height > 0 ? rect : { width: 300, height: SOME_HEIGHT });
+        stayAtEnd();
+      }),
     // Measured as soon as it is drawn, so that nothing jumps; a row without a height is one that is not laid out yet.
     measureElement: (
       row: Element,
@@ -109,10 +112,9 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       const [offset] = virtualizer.getOffsetForIndex(shift, "start") ?? [];
       if (offset !== undefined) virtualizer.scrollToOffset(offset + (virtualizer.scrollOffset ?? 0));
     }
-    // Asking how high all is has the browser lay it out; a row that grew says so by itself.
-    const end = `${height} ${places}`;
-    if (end === endsAt.current) return;
-    endsAt.current = end;
+    // Asking how high all is has the browser lay it out at once; a row that only grew says so by itself.
+    if (places === endsAt.current) return;
+    endsAt.current = places;
     stayAtEnd();
   });
   useEffect(() => {
@@ -123,6 +125,7 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       // Only a hand that goes up leaves the end: rows that turn out otherwise than expected move a reader who stays.
       if (end) follows.current = true;
       else if (element.scrollTop < lastTop.current && performance.now() < handUntil.current) follows.current = false;
+      if (!end) stayAtEnd();
       lastTop.current = element.scrollTop;
       setAtEnd(follows.current);
       if (element.scrollTop < 200 && element.scrollHeight > element.clientHeight) onTop();
