@@ -1,10 +1,11 @@
 /**
  * Notifications of the server, put together before they go to the page.
  *
- * Pure: neighbours of one session that continue each other become one message, and of several states the last one
- * stays. Events are never merged, left out or reordered: their lists are joined.
+ * Pure: neighbours of one session that continue each other become one message, texts that are appended to one block
+ * right after each other become one text, and of several states the last one stays. Events are never merged, left out
+ * or reordered: their lists are joined.
  */
-import type { ServerNotifications } from "@breadboard-ls/sdk";
+import type { Change, ServerNotifications } from "@breadboard-ls/sdk";
 
 export type Topic = keyof ServerNotifications;
 
@@ -18,14 +19,20 @@ export const MOST_JOINED = 2_000;
 export function joined(told: readonly Told[]): Told[] {
   const lastState = told.findLastIndex((one) => one.topic === "bb/state");
   const out: Told[] = [];
-  told.forEach((one, at) => {
-    if (one.topic === "bb/state" && at !== lastState) return;
+  told.forEach((whole, at) => {
+    if (whole.topic === "bb/state" && at !== lastState) return;
+    const one = shortened(whole);
     const before = out.at(-1);
     const both = before === undefined ? undefined : join(before, one);
     if (both === undefined) out.push(one);
     else out[out.length - 1] = both;
   });
   return out;
+}
+
+function shortened(told: Told): Told {
+  if (told.topic !== "bb/view" || told.payload.changes.length < 2) return told;
+  return { topic: "bb/view", payload: { ...told.payload, changes: withRunsJoined(told.payload.changes) } };
 }
 
 function join(a: Told, b: Told): Told | undefined {
@@ -43,7 +50,19 @@ function join(a: Told, b: Told): Told | undefined {
     if (x.snapshot || y.snapshot || x.sessionId !== y.sessionId || x.epoch !== y.epoch || x.toSeq + 1 !== y.fromSeq)
       return undefined;
     if (x.changes.length + y.changes.length > MOST_JOINED) return undefined;
-    return { topic: "bb/view", payload: { ...x, toSeq: y.toSeq, changes: [...x.changes, ...y.changes] } };
+    return { topic: "bb/view", payload: { ...x, toSeq: y.toSeq, changes: withRunsJoined([...x.changes, ...y.changes]) } };
   }
   return undefined;
+}
+
+/** The same changes with each run of appends to one block as one append: a flood of pieces is one text by the frame. */
+export function withRunsJoined(changes: readonly Change[]): Change[] {
+  const out: Change[] = [];
+  for (const change of changes) {
+    const before = out.at(-1);
+    if (before?.op === "append" && change.op === "append" && before.lane === change.lane && before.id === change.id)
+      out[out.length - 1] = { ...before, text: (before.text ?? "") + (change.text ?? "") };
+    else out.push(change);
+  }
+  return out;
 }

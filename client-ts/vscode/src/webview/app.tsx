@@ -48,7 +48,11 @@ export function App() {
           </button>
         ))}
       </div>
-      {model.running.value && <vscode-progress-bar class="progress" aria-label="A turn is running" />}
+      {/* It moves in steps from the beginning: moving with each frame it would have each frame drawn, for as long as a
+          turn runs. */}
+      {model.running.value && (
+        <vscode-progress-bar class="progress" aria-label="A turn is running" long-running-threshold={1} />
+      )}
       <Banners />
       <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>
         {front !== undefined && active === undefined ? (

@@ -5,7 +5,7 @@ declare module "preact" {
   namespace JSX {
     interface IntrinsicElements {
       "vscode-badge": HTMLAttributes<HTMLElement> & { variant?: "default" | "counter" };
-      "vscode-progress-bar": HTMLAttributes<HTMLElement>;
+      "vscode-progress-bar": HTMLAttributes<HTMLElement> & { "long-running-threshold"?: number };
     }
   }
 }

@@ -123,6 +123,35 @@ export function toHtmlOnce(text: string): string {
  * finished; joined they are the text.
  */
 export function pieces(text: string): string[] {
+  return new Cutter().cut(text);
+}
+
+/**
+ * Cuts one text again and again while it grows: what is finished is neither read nor cut a second time, so a frame
+ * costs what came, and finished pieces are the same strings.
+ */
+export class Cutter {
+  private finished: string[] = [];
+  /** The text up to the end of the finished pieces. */
+  private read = "";
+
+  /** The pieces of the text; one that does not continue the text before is cut from its beginning. */
+  cut(text: string): string[] {
+    if (!text.startsWith(this.read)) {
+      this.finished = [];
+      this.read = "";
+    }
+    const out = piecesOf(text.slice(this.read.length));
+    const last = out.pop() ?? "";
+    if (out.length > 0) {
+      this.finished = [...this.finished, ...out];
+      this.read = text.slice(0, text.length - last.length);
+    }
+    return [...this.finished, last];
+  }
+}
+
+function piecesOf(text: string): string[] {
   const out: string[] = [];
   let fence: string | undefined;
   let begin = 0;

@@ -1,5 +1,6 @@
+import { type Change, ViewStore } from "@breadboard-ls/sdk";
 import { expect, it } from "vitest";
-import { joined, type Told } from "../../src/host/batch";
+import { joined, type Told, withRunsJoined } from "../../src/host/batch";
 
 const event = (seq: number) =>
   ({ id: `e${seq}`, type: "t", payload: {}, seq, class: "unknown_event", pane: ["debug"], origin: "engine" }) as never;
@@ -74,5 +75,69 @@ it("of several states the last one stays, in its place", () => {
     events(1, 1),
     state(3),
     events(2, 2),
+  ]);
+});
+
+/** Numbers from 0 to 1 that are the same in each run. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A story of changes of every kind, with runs of appends, in two lanes with the same ids. */
+function changesOf(seed: number): Change[] {
+  const next = numbers(seed);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(next() * all.length)] as T;
+  return Array.from({ length: 60 }, (_, at): Change => {
+    const lane = pick(["chat", "chat", "chat", "tasks"] as const);
+    const id = pick(["a", "a", "b"]);
+    const dice = next();
+    if (dice < 0.8) return { lane, op: "append", id, ...(dice < 0.05 ? {} : { text: `${at} ` }) };
+    if (dice < 0.9) return { lane, op: "remove", id };
+    return { lane, op: "put", id, block: { id, kind: "assistant", seq: at, text: `${at}:`, streaming: true } };
+  });
+}
+
+it("R000-66: texts that are appended to one block in a row are one, and the view is the same", () => {
+  let joins = 0;
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const changes = changesOf(seed);
+    const before = structuredClone(changes);
+    const runs = withRunsJoined(changes);
+    const [one, other] = [new ViewStore(), new ViewStore()];
+    one.applyChanges(changes);
+    other.applyChanges(runs);
+    expect(other.snapshot()).toEqual(one.snapshot());
+    expect(changes).toEqual(before);
+    joins += changes.length - runs.length;
+  }
+  expect(joins).toBeGreaterThan(1_000);
+});
+
+it("R000-66: a run of appends is one change, within a message and across messages", () => {
+  const part = (fromSeq: number, texts: readonly string[]): Told => ({
+    topic: "bb/view",
+    payload: {
+      sessionId: "s",
+      epoch: "e",
+      fromSeq,
+      toSeq: fromSeq + texts.length - 1,
+      changes: texts.map((text) => ({ lane: "chat", op: "append", id: "a", text })),
+    },
+  });
+  expect(joined([part(1, ["a", "b"]), part(3, ["c", "d", "e"])])).toEqual([
+    {
+      topic: "bb/view",
+      payload: {
+        sessionId: "s",
+        epoch: "e",
+        fromSeq: 1,
+        toSeq: 5,
+        changes: [{ lane: "chat", op: "append", id: "a", text: "abcde" }],
+      },
+    },
   ]);
 });

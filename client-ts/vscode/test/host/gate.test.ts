@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Gate, MOST_PENDING, MOST_WAITING } from "../../src/host/gate";
+import { BATCH_MS, Gate, MOST_PENDING, MOST_WAITING } from "../../src/host/gate";
 import type { Told } from "../../src/host/batch";
 
 type Message = Record<string, any>;
@@ -11,6 +11,7 @@ function gate(answer: (request: Message) => unknown = () => undefined) {
   const violations: string[] = [];
   const done: unknown[] = [];
   let then: (() => void) | undefined;
+  let waits: number | undefined;
   const subject = new Gate({
     post: (message) => posted.push(message as Message),
     rpc: async (request) => {
@@ -25,13 +26,18 @@ function gate(answer: (request: Message) => unknown = () => undefined) {
     },
     announced: (method) => method !== "bb/rebuild",
     violation: (sentence) => violations.push(sentence),
-    later: (_ms, run) => {
-      then = run;
-      return () => (then = undefined);
+    later: (ms, run) => {
+      waits = ms;
+      then = () => {
+        waits = undefined;
+        then = undefined;
+        run();
+      };
+      return () => (waits = then = undefined);
     },
   });
   subject.setOpen(true);
-  return { subject, posted, asked, violations, done, tick: () => then?.() };
+  return { subject, posted, asked, violations, done, waits: () => waits, tick: () => then?.() };
 }
 
 const req = (method: string, params?: unknown, id = "1"): Message => ({
@@ -278,19 +284,48 @@ describe("what comes from the server", () => {
     expect([posted, violations.length]).toEqual([[], 2]);
   });
 
-  it("R000-66 R003-52: a flood is few messages, and none waits for a timer that never comes", async () => {
+  const told = ({ topic, payload }: Message) => [
+    topic,
+    payload.fromSeq,
+    payload.toSeq,
+    payload.changes.map(({ text }: Message) => text),
+  ];
+
+  it("R000-66 R000-67 R003-52: a flood is few messages, and none waits for a timer that never comes", async () => {
     const { subject, posted, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
     await subject.receive(req("bb.init", { subscribe: { view: true } }));
-    posted.length = 0;
-    for (let seq = 1; seq <= 100; seq += 1) subject.tell(append(seq));
-    expect(posted).toEqual([]);
     tick();
-    expect(posted.map(({ topic, payload }) => [topic, payload.fromSeq, payload.toSeq, payload.changes.length])).toEqual(
-      [["bb/view", 1, 100, 100]],
-    );
     posted.length = 0;
-    for (let seq = 101; seq <= 100 + MOST_WAITING; seq += 1) subject.tell(append(seq));
-    expect(posted).toHaveLength(1);
+    for (let seq = 1; seq <= 101; seq += 1) subject.tell(append(seq));
+    // The first is not kept from a page that waited for it.
+    expect(posted.map(told)).toEqual([["bb/view", 1, 1, ["x"]]]);
+    tick();
+    expect(posted.slice(1).map(told)).toEqual([["bb/view", 2, 101, ["x".repeat(100)]]]);
+    posted.length = 0;
+    for (let seq = 102; seq <= 101 + MOST_WAITING; seq += 1) subject.tell(append(seq));
+    expect(posted.map(told)).toEqual([["bb/view", 102, 101 + MOST_WAITING, ["x".repeat(MOST_WAITING)]]]);
+  });
+
+  it("R000-67: after a quiet spell news is posted at once, and until then it waits its turn", async () => {
+    const { subject, posted, waits, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
+    await subject.receive(req("bb.init", { subscribe: { view: true } }));
+    posted.length = 0;
+    const seen: number[] = [];
+    const after = (work: () => void): void => {
+      work();
+      seen.push(posted.length);
+    };
+    after(() => subject.tell(append(1)));
+    after(() => subject.tell(append(2)));
+    after(tick);
+    // It posted, so what follows waits again.
+    after(() => subject.tell(append(3)));
+    after(tick);
+    // Nothing came in time: it is quiet, and no timer runs.
+    after(tick);
+    expect([seen, waits()]).toEqual([[1, 1, 2, 2, 3, 3], undefined]);
+    after(() => subject.tell(append(4)));
+    expect([posted.map(({ payload }) => payload.toSeq), waits()]).toEqual([[1, 2, 3, 4], BATCH_MS]);
   });
 
   it("ruling 23: the additive topics go only to a page that asked for them; the three of the seed always", async () => {

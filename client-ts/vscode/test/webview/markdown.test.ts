@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { pieces, toHtml } from "../../src/webview/markdown";
+import { Cutter, pieces, toHtml } from "../../src/webview/markdown";
 import { followLink } from "../../src/webview/blocks/prose";
 
 const dom = (text: string) => {
@@ -87,6 +87,19 @@ describe("a text that grows", () => {
         before = now;
       }
     }
+  });
+
+  it("R000-67: cut while it grows it has the pieces that it has at once, and finished ones are cut once", () => {
+    for (const text of TEXTS)
+      for (const step of [1, 3, 7]) {
+        const cutter = new Cutter();
+        for (let end = 0; end <= text.length; end += step)
+          expect(cutter.cut(text.slice(0, end))).toEqual(pieces(text.slice(0, end)));
+        expect(cutter.cut(text)).toEqual(pieces(text));
+        // Another text, and one that lost its end.
+        expect(cutter.cut("x\n\ny")).toEqual(["x\n\n", "y"]);
+        expect(cutter.cut("x")).toEqual(["x"]);
+      }
   });
 
   it("is not cut inside of code or of a list", () => {

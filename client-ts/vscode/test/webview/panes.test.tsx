@@ -762,6 +762,29 @@ describe("performance", () => {
     expect(page.frames() - before).toBeLessThanOrEqual(3);
   });
 
+  it("R000-67: a piece of an answer that is finished is not touched while the answer grows", async () => {
+    const page = await openPage();
+    const answer = { id: "a1", seq: 11, turn: 1, kind: "assistant" as const, text: "one\n\ntwo\n\nthr", streaming: true };
+    await page.put(11, "chat", answer);
+    const finished = page.all(".prose > .finished");
+    expect(finished.map((piece) => piece.textContent?.trim())).toEqual(["one", "two"]);
+    const touched: Node[] = [];
+    const watcher = new MutationObserver((changes) => touched.push(...changes.map(({ target }) => target)));
+    for (const piece of finished)
+      watcher.observe(piece, { subtree: true, childList: true, characterData: true, attributes: true });
+    const text = `${answer.text}ee\n\nfour`;
+    await page.put(12, "chat", { ...answer, text });
+    await page.put(13, "chat", { ...answer, text: `${text} five` });
+    expect(page.all(".prose > div").map((piece) => piece.textContent?.trim())).toEqual([
+      "one",
+      "two",
+      "three",
+      "four five",
+    ]);
+    expect([touched, page.all(".prose > .finished").slice(0, 2)]).toEqual([[], finished]);
+    watcher.disconnect();
+  });
+
   it("a reader who goes up is left there, and one at the end stays at the end", async () => {
     const page = await openPage({
       lanes: { chat: Array.from({ length: 50 }, (_, at) => user(`u${at}`, `prompt ${at}`)) },

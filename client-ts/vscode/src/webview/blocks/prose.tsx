@@ -1,6 +1,7 @@
 /** Markdown on the page, and what its links and buttons do. */
-import { useMemo } from "preact/hooks";
-import { pieces, toHtml, toHtmlOnce } from "../markdown";
+import { Component } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { Cutter, toHtml, toHtmlOnce } from "../markdown";
 import { useModel } from "../model/context";
 
 /**
@@ -11,7 +12,12 @@ const MOST_WHOLE = 20_000;
 
 export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
   const model = useModel();
-  const parts = useMemo(() => (streaming || text.length > MOST_WHOLE ? pieces(text) : [text]), [text, streaming]);
+  const cutter = useRef<Cutter>(undefined);
+  const streamed = useRef(streaming);
+  const parts = useMemo(
+    () => (streaming || text.length > MOST_WHOLE ? (cutter.current ??= new Cutter()).cut(text) : [text]),
+    [text, streaming],
+  );
   const onClick = (event: MouseEvent): void => {
     const target = event.target as Element;
     const button = target.closest<HTMLElement>("[data-action]");
@@ -37,13 +43,34 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
     // The buttons and links inside take the keyboard themselves; this only hears what bubbles.
     <div class="prose" onClick={onClick}>
       {parts.map((part, at) => (
-        <div
-          key={at}
-          dangerouslySetInnerHTML={{ __html: streaming && at === parts.length - 1 ? toHtmlOnce(part) : toHtml(part) }}
-        />
+        <Piece key={at} text={part} grows={streaming && at === parts.length - 1} seen={streamed.current} />
       ))}
     </div>
   );
+}
+
+interface PieceProps {
+  readonly text: string;
+  /** It is the last one of a text that streams. */
+  readonly grows: boolean;
+  /** It came while it could be seen, so that its height is known and it need not be laid out where it is out of sight. */
+  readonly seen: boolean;
+}
+
+/** A part of a text: a finished one is not looked at again. */
+class Piece extends Component<PieceProps> {
+  override shouldComponentUpdate(next: PieceProps): boolean {
+    return next.text !== this.props.text || next.grows !== this.props.grows;
+  }
+
+  override render({ text, grows, seen }: PieceProps) {
+    return (
+      <div
+        class={seen && !grows ? "finished" : ""}
+        dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }}
+      />
+    );
+  }
 }
 
 /** A link of an answer: an address, or a file of the workspace with a line. */

@@ -22,6 +22,11 @@ const OVERSCAN = 6;
 const NEAR_END = 48;
 /** So long after a wheel, a key or a finger a movement is still its doing. */
 const HAND_MS = 1_000;
+/**
+ * How long the height of the whole may lag behind rows that grow, in milliseconds. A growing last row scrolls by itself,
+ * so each of its lines need not draw the list anew.
+ */
+const LAG_MS = 200;
 /** Height of a view that has none yet: while it is laid out, and where there is no layout. */
 const SOME_HEIGHT = 600;
 
@@ -43,6 +48,17 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
   const lastTop = useRef(0);
   const handUntil = useRef(0);
   const first = useRef(keys[0]);
+  const drawn = useRef("");
+  const lag = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const endsAt = useRef("");
+  const stayAtEnd = (): void => {
+    if (follows.current && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  };
+  const redrawNow = (): void => {
+    clearTimeout(lag.current);
+    lag.current = undefined;
+    redraw((count) => count + 1);
+  };
   const held = useRef<Virtualizer<HTMLDivElement, Element>>(undefined);
   const options = {
     count: keys.length,
@@ -56,20 +72,36 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     observeElementRect: (
       instance: Virtualizer<HTMLDivElement, Element>,
       tell: (rect: { width: number; height: number }) => void,
-    ) => observeElementRect(instance, (rect) => tell(rect.height > 0 ? rect : { width: 300, height: SOME_HEIGHT })),
+    ) => observeElementRect(instance, (rect) => {
+        tell(rect.height > 0 ? rect : { width: 300, height: SOME_HEIGHT });
+        stayAtEnd();
+      }),
     // Measured as soon as it is drawn, so that nothing jumps; a row without a height is one that is not laid out yet.
     measureElement: (
       row: Element,
       entry: ResizeObserverEntry | undefined,
       instance: Virtualizer<HTMLDivElement, Element>,
-    ) => (entry === undefined ? (row as HTMLElement).offsetHeight : measureElement(row, entry, instance)) || ESTIMATE,
-    onChange: () => redraw((count) => count + 1),
+    ) => {
+      // Where the browser says that a row has another height it is laid out already: reading costs nothing then.
+      if (entry !== undefined) stayAtEnd();
+      return (entry === undefined ? (row as HTMLElement).offsetHeight : measureElement(row, entry, instance)) || ESTIMATE;
+    },
+    onChange: (instance: Virtualizer<HTMLDivElement, Element>) => {
+      if (placesOf(instance.getVirtualItems()) !== drawn.current) redrawNow();
+      else lag.current ??= setTimeout(redrawNow, LAG_MS);
+    },
   };
   held.current ??= new Virtualizer(options);
   const virtualizer = held.current;
   virtualizer.setOptions(options);
 
+  const items = virtualizer.getVirtualItems();
+  const height = virtualizer.getTotalSize();
+  const places = placesOf(items);
+  drawn.current = places;
+
   useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => () => clearTimeout(lag.current), []);
   useLayoutEffect(() => {
     virtualizer._willUpdate();
     // Rows came in front: the row that was first stays where it is.
@@ -80,7 +112,10 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       const [offset] = virtualizer.getOffsetForIndex(shift, "start") ?? [];
       if (offset !== undefined) virtualizer.scrollToOffset(offset + (virtualizer.scrollOffset ?? 0));
     }
-    if (follows.current && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+    // Asking how high all is has the browser lay it out at once; a row that only grew says so by itself.
+    if (places === endsAt.current) return;
+    endsAt.current = places;
+    stayAtEnd();
   });
   useEffect(() => {
     const element = scroller.current;
@@ -90,6 +125,7 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       // Only a hand that goes up leaves the end: rows that turn out otherwise than expected move a reader who stays.
       if (end) follows.current = true;
       else if (element.scrollTop < lastTop.current && performance.now() < handUntil.current) follows.current = false;
+      if (!end) stayAtEnd();
       lastTop.current = element.scrollTop;
       setAtEnd(follows.current);
       if (element.scrollTop < 200 && element.scrollHeight > element.clientHeight) onTop();
@@ -112,8 +148,8 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
   }, [onTop]);
 
   return {
-    items: virtualizer.getVirtualItems(),
-    height: virtualizer.getTotalSize(),
+    items,
+    height,
     scroller,
     measure: virtualizer.measureElement,
     atEnd,
@@ -128,4 +164,9 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       virtualizer.scrollToIndex(index, { align: "center" });
     },
   };
+}
+
+/** Which rows are drawn, and where. */
+function placesOf(items: readonly VirtualItem[]): string {
+  return items.map(({ key, start }) => `${String(key)}@${start}`).join(" ");
 }
