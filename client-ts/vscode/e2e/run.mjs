@@ -6,6 +6,7 @@
 //   BB_SERVER  the server's program
 //   SHOTS      where pictures go; default: none are kept
 //   CHAPTERS   names of chapters, with commas; default: all. The first one always runs: it grants trust.
+//   WITHOUT    names of chapters to leave out of all
 import path from "node:path";
 import { setStage } from "./stage.mjs";
 
@@ -25,9 +26,9 @@ const ALL = [
   "gap",
   "token",
 ];
-const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS } = process.env;
+const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "" } = process.env;
 if (SHOTS) ALL.splice(ALL.indexOf("gap"), 0, "pictures");
-const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL;
+const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL.filter((name) => !WITHOUT.split(",").includes(name));
 for (const name of wanted)
   if (!ALL.includes(name)) {
     console.error(`there is no chapter "${name}"; there are ${ALL.join(", ")}`);

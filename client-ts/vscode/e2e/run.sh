@@ -4,6 +4,8 @@
 #   BB_SERVER    the server program; default: target/release or target/debug of this repository
 #   SHOTS        folder for screenshots; default: none are kept
 #   CHAPTERS     names of chapters (e2e/chapters), with commas; default: all
+#   WITHOUT      names of chapters to leave out of all
+#   PATIENCE     milliseconds that a chapter waits for something to be seen; default 45000
 #   E2E_TIMEOUT  seconds the story may take, the installation not counted; default 600
 #
 # Exit code 77: this machine has no VS Code to try it in, and none can be installed here (install.sh says why).
