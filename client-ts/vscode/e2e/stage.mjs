@@ -80,10 +80,13 @@ export async function setStage({ work, cache, server, shots }) {
       await eventually("the picker has a folder", async () => ((await input.inputValue()) === "" ? undefined : true));
       if (name === undefined) await page.keyboard.press("Escape");
       else {
-        await input.fill(path.join(folder, name));
-        // While it reads the folder it takes nothing. A key would go to the page behind it, once it is gone; a click does not.
+        // Asked before it has read the folder and found the file, it takes nothing and stays so until it is typed again. A key
+        // would go to the page behind it, once it is gone; a click does not.
+        const found = widget.locator(".monaco-list-row.focused").filter({ hasText: name });
         await eventually("the picker takes the file", async () => {
           if (!(await widget.isVisible())) return true;
+          await input.fill(path.join(folder, name), { timeout: 1_000 }).catch(() => undefined);
+          await found.waitFor({ timeout: 2_000 }).catch(() => undefined);
           await widget.getByRole("button", { name: "OK" }).click({ timeout: 1_000 }).catch(() => undefined);
           return widget.waitFor({ state: "hidden", timeout: 2_000 }).then(
             () => true,
