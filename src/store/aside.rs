@@ -14,6 +14,8 @@ pub(super) enum Why {
     Damaged,
     /// A newer version of ours wrote it.
     Newer,
+    /// Events of it that the journal went on without.
+    Stray,
 }
 
 impl Why {
@@ -21,6 +23,7 @@ impl Why {
         match self {
             Self::Damaged => "damaged",
             Self::Newer => "newer",
+            Self::Stray => "stray",
         }
     }
 }
@@ -32,16 +35,21 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Renames a database with its `-wal`, `-shm` and front, so that they still belong together, and gives the new name.
-pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
+/// A name beside the database that nothing has.
+pub(super) fn free_name(database: &Path, why: Why) -> io::Result<PathBuf> {
     let mut millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
-    let aside = loop {
+    loop {
         let aside = beside(database, &format!(".{}-{millis}", why.as_str()));
         if !aside.try_exists()? {
-            break aside;
+            return Ok(aside);
         }
         millis += 1;
-    };
+    }
+}
+
+/// Renames a database with its `-wal`, `-shm` and front, so that they still belong together, and gives the new name.
+pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
+    let aside = free_name(database, why)?;
     // The main file goes last: as long as it is there, a process that dies in between finds the same trouble again.
     for suffix in ["-wal", "-shm", super::front::SUFFIX, ""] {
         match std::fs::rename(beside(database, suffix), beside(&aside, suffix)) {

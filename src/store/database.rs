@@ -1,15 +1,16 @@
 //! The database of a slot: its schema, its settings, and whether a file on disk may be used at all.
 //!
-//! Owns the schema and its version. Never renames or removes a file: it says why it refuses one.
+//! Owns the connection, the schema and its version. Never renames or removes a file: it says why it refuses one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::aside::beside;
-use super::failure::is_damage;
+use super::failure::{Failure, is_damage, journal_error};
+use crate::app::ports::JournalError;
 
 /// `bbls`: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
@@ -84,8 +85,39 @@ impl From<rusqlite::Error> for Refusal {
     }
 }
 
+/// The database of a journal.
+pub(super) struct Database {
+    /// `Err` only when not even one in memory could be made; every call then says so.
+    pub(super) connection: Result<Connection, String>,
+    /// `None` when it lives in memory.
+    pub(super) file: Option<PathBuf>,
+}
+
+impl Database {
+    /// Runs one read or write; wrong bytes in the file ask for a full check at the next start.
+    pub(super) fn run<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, JournalError> {
+        let connection = match &mut self.connection {
+            Ok(connection) => connection,
+            Err(reason) => return Err(JournalError::Failed(reason.clone())),
+        };
+        work(connection).map_err(|failure| match failure {
+            Failure::Refused(reason) => JournalError::Failed(reason),
+            Failure::Sqlite(error) => {
+                if let Some(file) = self.file.as_ref().filter(|_| is_damage(&error)) {
+                    // Where even this cannot be written, the next start checks after an unclean end anyway.
+                    let _ = std::fs::write(suspect_marker(file), error.to_string());
+                }
+                journal_error(&error)
+            }
+        })
+    }
+}
+
 /// A file whose presence asks for a full check at the next start: something read wrong bytes.
-pub(super) fn suspect_marker(database: &Path) -> std::path::PathBuf {
+pub(super) fn suspect_marker(database: &Path) -> PathBuf {
     beside(database, ".suspect")
 }
 

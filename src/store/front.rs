@@ -54,12 +54,12 @@ impl Front {
     /// Opens the front of a database, or makes it, with what a process before this one left in it. A file of another database
     /// is begun anew.
     pub(super) fn open(database: &Path, epoch: &str) -> io::Result<Self> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(beside(database, SUFFIX))?;
+        Self::open_at(&beside(database, SUFFIX), epoch)
+    }
+
+    /// The same under any name.
+    pub(super) fn open_at(path: &Path, epoch: &str) -> io::Result<Self> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut found = Vec::new();
         file.read_to_end(&mut found)?;
         let head = [MAGIC.as_slice(), &(epoch.len() as u64).to_le_bytes(), epoch.as_bytes()].concat();
@@ -76,6 +76,11 @@ impl Front {
             front.file.write_all(&head)?;
         }
         Ok(front)
+    }
+
+    /// Whether the file holds nothing. It may hold what does not wait any more.
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == self.begin
     }
 
     /// The batches, in the order in which they came.
@@ -109,8 +114,9 @@ impl Front {
     pub(super) fn clear(&mut self) -> io::Result<()> {
         self.waiting.clear();
         self.bytes = 0;
+        self.file.set_len(self.begin)?;
         self.length = self.begin;
-        self.file.set_len(self.begin)
+        Ok(())
     }
 
     /// Forgets what this does not want. The file holds it until it is emptied.

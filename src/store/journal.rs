@@ -1,6 +1,6 @@
 //! The journal on SQLite: every event is in it before anyone is told.
 //!
-//! Owns the connection, the slot's lock and the head of each session. Never reads what the loop stores, and never lets a
+//! Owns the slot's lock and the head of each session; what comes in goes by the `intake`. Never reads what the loop stores, and never lets a
 //! session have a hole or a double.
 
 use std::collections::HashMap;
@@ -9,14 +9,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::aside::{Why, set_aside};
-use super::database::{Refusal, open_file, open_memory, suspect_marker};
-use super::failure::{Failure, is_damage, journal_error};
-use super::fold::Folder;
-use super::front::{self, Front, Waiting};
+use super::database::{Database, Refusal, open_file, open_memory};
+use super::intake::Intake;
 use super::retention;
-use super::row::{at_most, block_row, collect, ledger_row, number, session_row, stored, tab_row};
+use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
 use super::slot::{Slot, SlotError, open_slot};
-use super::write::{delete, with_room, write};
 use crate::app::ports::{
     BatchRow, BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, SessionRow, TabRow,
 };
@@ -39,12 +36,9 @@ pub(super) const BLOCKS: &str = "
 
 /// The journal of one slot, or of one process where no slot can be had.
 pub struct SqliteJournal {
-    /// `None` where there is no file. Dropped first: the connection is then the last one, and closes the file cleanly.
-    folder: Option<Folder>,
-    /// `None` where there is no file, or none could be kept beside it.
-    front: Option<Front>,
-    /// `Err` only when not even a database in memory could be made; every call then says so.
-    connection: Result<Connection, String>,
+    /// Dropped first: the journal's connection is then the last one, and closes the file cleanly.
+    intake: Intake,
+    database: Database,
     epoch: String,
     /// Head of each session that was written or asked for. One number a session, so it is as large as their list.
     heads: HashMap<String, u64>,
@@ -114,13 +108,18 @@ impl SqliteJournal {
         self.slot.as_ref().map(|slot| slot.database.as_path())
     }
 
-    fn with((connection, epoch): (Connection, String), warnings: Vec<String>, slot: Option<Slot>) -> Self {
-        let folder = slot.as_ref().map(|slot| Folder::new(&slot.database));
-        let front = slot.as_ref().and_then(|slot| Front::open(&slot.database, &epoch).ok());
-        let mut journal =
-            Self { folder, front, connection: Ok(connection), epoch, heads: HashMap::new(), warnings, slot };
-        journal.take_over();
-        journal
+    fn with(
+        (connection, epoch): (Connection, String),
+        mut warnings: Vec<String>,
+        slot: Option<Slot>,
+    ) -> Self {
+        let file = slot.as_ref().map(|slot| slot.database.clone());
+        let mut database = Database { connection: Ok(connection), file };
+        let intake = match &slot {
+            Some(slot) => Intake::open(&slot.database, &epoch, &mut database, &mut warnings),
+            None => Intake::without_front(),
+        };
+        Self { intake, database, epoch, heads: HashMap::new(), warnings, slot }
     }
 
     fn in_memory(reason: &str, mut warnings: Vec<String>) -> Self {
@@ -130,11 +129,13 @@ impl SqliteJournal {
         match open_memory() {
             Ok(opened) => Self::with(opened, warnings, None),
             Err(refusal) => Self {
-                folder: None,
-                front: None,
-                connection: Err(format!(
-                    "There is no journal: not even one in memory could be made ({refusal:?})."
-                )),
+                intake: Intake::without_front(),
+                database: Database {
+                    connection: Err(format!(
+                        "There is no journal: not even one in memory could be made ({refusal:?})."
+                    )),
+                    file: None,
+                },
                 epoch: uuid::Uuid::new_v4().simple().to_string(),
                 heads: HashMap::new(),
                 warnings,
@@ -145,126 +146,23 @@ impl SqliteJournal {
 
     #[cfg(test)]
     pub(super) fn connection(&self) -> &Connection {
-        self.connection.as_ref().expect("a connection")
-    }
-
-    /// Runs one read or write; wrong bytes in the file ask for a full check at the next start.
-    fn run<T>(
-        &mut self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
-    ) -> Result<T, JournalError> {
-        let connection = match &mut self.connection {
-            Ok(connection) => connection,
-            Err(reason) => return Err(JournalError::Failed(reason.clone())),
-        };
-        work(connection).map_err(|failure| match failure {
-            Failure::Refused(reason) => JournalError::Failed(reason),
-            Failure::Sqlite(error) => {
-                if let Some(slot) = self.slot.as_ref().filter(|_| is_damage(&error)) {
-                    // Where even this cannot be written, the next start checks after an unclean end anyway.
-                    let _ = std::fs::write(suspect_marker(&slot.database), error.to_string());
-                }
-                journal_error(&error)
-            }
-        })
+        self.database.connection.as_ref().expect("a connection")
     }
 
     fn read_head(&mut self, session_id: &str) -> Result<u64, JournalError> {
         if let Some(head) = self.heads.get(session_id) {
             return Ok(*head);
         }
-        let head = self.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1",
-            )?;
-            let head = statement.query_row([session_id], |row| number(row, 0)).optional()?;
-            Ok(head.unwrap_or(0))
-        })?;
-        let waiting = self.front.as_ref().and_then(|front| front.head(session_id));
-        let head = waiting.unwrap_or(head);
+        let head = self.database.run(|connection| self.intake.head(connection, session_id))?;
         self.heads.insert(session_id.to_owned(), head);
         Ok(head)
-    }
-
-    /// What a process before this one left in the front goes into the database, but for what had gone there already.
-    fn take_over(&mut self) {
-        let Some(front) = &mut self.front else { return };
-        let mut heads = HashMap::new();
-        front.keep(|one| {
-            let stored = || stored_head(&self.connection, &one.session_id);
-            let head = heads.entry(one.session_id.clone()).or_insert_with(stored);
-            let follows = one.batch.from_seq == *head + 1;
-            if follows {
-                *head = one.batch.to_seq;
-            }
-            follows
-        });
-        // Where the disk is full it waits on, and is read from there.
-        let _ = self.empty_front();
-    }
-
-    /// Everything that waits in the front goes into the database.
-    fn empty_front(&mut self) -> Result<(), JournalError> {
-        if self.front.as_ref().is_none_or(|front| front.waiting().is_empty()) {
-            return Ok(());
-        }
-        self.write_all(&Commit::default())
-    }
-
-    /// What waits in the front, and a commit, in one transaction.
-    fn write_all(&mut self, commit: &Commit) -> Result<(), JournalError> {
-        let front = self.front.take();
-        let waiting = front.as_ref().map_or(&[][..], Front::waiting);
-        let bytes = bytes_of(commit) + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
-        let outcome =
-            self.run(|connection| with_room(connection, |connection| write(connection, waiting, commit)));
-        self.front = front;
-        if outcome.is_ok() {
-            if let Some(folder) = &mut self.folder {
-                folder.wrote(bytes);
-            }
-            // A front that cannot be emptied is of no use any more; what stands in it is skipped when it is read again.
-            if self.front.as_mut().is_some_and(|front| front.clear().is_err()) {
-                self.front = None;
-            }
-        }
-        outcome
-    }
-
-    /// Appends a commit to the front, if it is one that may go there: nothing but a batch and its cursor. `None`: it was not.
-    fn write_in_front(&mut self, commit: &Commit) -> Option<Result<(), JournalError>> {
-        let batch = commit.batch.as_ref()?;
-        let only_events = commit.session.is_none()
-            && commit.blocks.is_empty()
-            && commit.view.is_none()
-            && commit.ledger.is_empty()
-            && commit.prompts.is_empty()
-            && commit.tabs.is_empty();
-        let length = batch.events.len();
-        if !only_events || length > front::LARGEST || stored(batch.to_seq).is_err() {
-            return None;
-        }
-        if commit.cursor.as_ref().is_some_and(|cursor| stored(cursor.seq).is_err()) {
-            return None;
-        }
-        if !self.front.as_ref()?.has_room(length)
-            && let Err(error) = self.empty_front()
-        {
-            return Some(Err(error));
-        }
-        let waiting = Waiting {
-            session_id: commit.session_id.clone(),
-            batch: batch.clone(),
-            cursor: commit.cursor.clone(),
-        };
-        self.front.as_mut()?.append(waiting).ok().map(Ok)
     }
 }
 
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         // Where that fails, the next start does it.
-        let _ = self.empty_front();
+        let _ = self.database.run(|connection| self.intake.empty(connection));
     }
 }
 
@@ -282,7 +180,7 @@ impl Journal for SqliteJournal {
     }
 
     fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT session_id, workspace, updated_at, record FROM session
                  WHERE workspace = ?1 ORDER BY updated_at DESC, rowid DESC",
@@ -292,7 +190,7 @@ impl Journal for SqliteJournal {
     }
 
     fn session(&mut self, session_id: &str) -> Result<Option<SessionRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT session_id, workspace, updated_at, record FROM session WHERE session_id = ?1",
             )?;
@@ -302,14 +200,7 @@ impl Journal for SqliteJournal {
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.heads.remove(session_id);
-        // On a full disk the deletion makes the room.
-        let _ = self.empty_front();
-        self.run(|connection| with_room(connection, |connection| delete(connection, session_id)))?;
-        if let Some(front) = self.front.as_mut().filter(|front| front.head(session_id).is_some()) {
-            front.keep(|one| one.session_id != session_id);
-            let _ = self.empty_front();
-        }
-        Ok(())
+        self.database.run(|connection| self.intake.delete(connection, session_id))
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<(), JournalError> {
@@ -333,10 +224,7 @@ impl Journal for SqliteJournal {
             }
             head = Some(batch.to_seq);
         }
-        let outcome = match self.write_in_front(commit) {
-            Some(outcome) => outcome,
-            None => self.write_all(commit),
-        };
+        let outcome = self.database.run(|connection| self.intake.commit(connection, commit));
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,
@@ -363,7 +251,7 @@ impl Journal for SqliteJournal {
         from_seq: u64,
         max_bytes: usize,
     ) -> Result<Vec<BatchRow>, JournalError> {
-        let mut batches = self.run(|connection| {
+        let mut batches = self.database.run(|connection| {
             let mut statement = connection.prepare_cached(BATCHES)?;
             let mut rows = statement.query(params![session_id, at_most(from_seq)])?;
             let mut batches: Vec<BatchRow> = Vec::new();
@@ -382,15 +270,12 @@ impl Journal for SqliteJournal {
             }
             Ok((batches, bytes))
         })?;
-        // What waits in the front comes behind all that is in the database.
-        if let Some(front) = &self.front {
-            for one in front.of(session_id).filter(|one| one.batch.to_seq >= from_seq) {
-                batches.1 = batches.1.saturating_add(one.batch.events.len());
-                if batches.1 > max_bytes && !batches.0.is_empty() {
-                    break;
-                }
-                batches.0.push(one.batch.clone());
+        for one in self.intake.of(session_id).filter(|one| one.batch.to_seq >= from_seq) {
+            batches.1 = batches.1.saturating_add(one.batch.events.len());
+            if batches.1 > max_bytes && !batches.0.is_empty() {
+                break;
             }
+            batches.0.push(one.batch.clone());
         }
         Ok(batches.0)
     }
@@ -402,7 +287,7 @@ impl Journal for SqliteJournal {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<BlockRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(BLOCKS)?;
             let before = before.map_or(i64::MAX, at_most);
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -413,7 +298,7 @@ impl Journal for SqliteJournal {
     }
 
     fn block(&mut self, session_id: &str, lane: Lane, id: &str) -> Result<Option<BlockRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT ord, id, block FROM block WHERE session_id = ?1 AND lane = ?2 AND id = ?3",
             )?;
@@ -423,7 +308,7 @@ impl Journal for SqliteJournal {
     }
 
     fn view(&mut self, session_id: &str) -> Result<Option<(u64, Vec<u8>)>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT seq, state FROM view WHERE session_id = ?1")?;
             Ok(statement.query_row([session_id], |row| Ok((number(row, 0)?, row.get(1)?))).optional()?)
@@ -431,7 +316,7 @@ impl Journal for SqliteJournal {
     }
 
     fn ask(&mut self, session_id: &str, request_id: &str) -> Result<Option<LedgerRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT request_id, status, record FROM ask WHERE session_id = ?1 AND request_id = ?2",
             )?;
@@ -440,7 +325,7 @@ impl Journal for SqliteJournal {
     }
 
     fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT request_id, status, record FROM ask
                  WHERE session_id = ?1 AND status = 'pending' ORDER BY rowid",
@@ -450,14 +335,11 @@ impl Journal for SqliteJournal {
     }
 
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
-        let waiting = self
-            .front
-            .as_ref()
-            .and_then(|front| front.of(session_id).rev().find_map(|one| one.cursor.clone()));
+        let waiting = self.intake.cursor(session_id);
         if waiting.is_some() {
             return Ok(waiting);
         }
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT seq, id FROM cursor WHERE session_id = ?1")?;
             let row = |row: &rusqlite::Row<'_>| Ok(EngineCursor { seq: number(row, 0)?, id: row.get(1)? });
@@ -466,7 +348,7 @@ impl Journal for SqliteJournal {
     }
 
     fn rules(&mut self, workspace: &str) -> Result<Vec<Vec<u8>>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT record FROM rule WHERE workspace = ?1 ORDER BY rule_id")?;
             let rows = statement.query_map([workspace], |row| row.get(0))?;
@@ -480,7 +362,7 @@ impl Journal for SqliteJournal {
         rule_id: &str,
         record: Option<&[u8]>,
     ) -> Result<(), JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             match record {
                 Some(record) => connection
                     .prepare_cached(
@@ -496,14 +378,14 @@ impl Journal for SqliteJournal {
     }
 
     fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached("SELECT record FROM spec WHERE workspace = ?1")?;
             Ok(statement.query_row([workspace], |row| row.get(0)).optional()?)
         })
     }
 
     fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             match record {
                 Some(record) => connection
                     .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
@@ -517,7 +399,7 @@ impl Journal for SqliteJournal {
     }
 
     fn prompt(&mut self, session_id: &str, message_id: &str) -> Result<Option<Vec<u8>>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT answer FROM prompt WHERE session_id = ?1 AND message_id = ?2")?;
             Ok(statement.query_row([session_id, message_id], |row| row.get(0)).optional()?)
@@ -525,7 +407,7 @@ impl Journal for SqliteJournal {
     }
 
     fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError> {
-        self.run(|connection| {
+        self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT tab_id, workspace, record FROM tab WHERE workspace = ?1 ORDER BY rowid",
             )?;
@@ -534,53 +416,33 @@ impl Journal for SqliteJournal {
     }
 
     fn used_bytes(&mut self) -> Result<u64, JournalError> {
-        self.run(|connection| retention::used_bytes(connection))
+        self.database.run(|connection| retention::used_bytes(connection))
     }
 
     fn oldest_sessions(&mut self) -> Result<Vec<String>, JournalError> {
-        self.run(|connection| retention::oldest_sessions(connection))
+        self.database.run(|connection| retention::oldest_sessions(connection))
     }
 
     fn first(&mut self, session_id: &str) -> Result<u64, JournalError> {
-        self.empty_front()?;
-        self.run(|connection| retention::first_event(connection, session_id))
+        self.database.run(|connection| {
+            self.intake.empty(connection)?;
+            retention::first_event(connection, session_id)
+        })
     }
 
     fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError> {
-        self.empty_front()?;
-        self.run(|connection| retention::remove_events(connection, session_id, up_to, max_bytes))
+        self.database.run(|connection| {
+            self.intake.empty(connection)?;
+            retention::remove_events(connection, session_id, up_to, max_bytes)
+        })
     }
 
     fn remove_session(&mut self, session_id: &str, max_bytes: usize) -> Result<bool, JournalError> {
         self.heads.remove(session_id);
-        self.empty_front()?;
-        self.run(|connection| retention::remove_session(connection, session_id, max_bytes))
+        self.database.run(|connection| self.intake.remove(connection, session_id, max_bytes))
     }
 
     fn leaving(&mut self) -> Result<Option<String>, JournalError> {
-        self.run(|connection| retention::leaving(connection))
+        self.database.run(|connection| retention::leaving(connection))
     }
-}
-
-/// About what a commit takes in the log.
-fn bytes_of(commit: &Commit) -> usize {
-    /// Each row touches a page at least, and the whole page is logged.
-    const PAGE: usize = 4_096;
-    let batch = commit.batch.as_ref().map_or(0, |batch| PAGE + batch.events.len());
-    let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
-    let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
-    let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
-    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len();
-    batch + session + view + blocks + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
-}
-
-/// The last event of a session in the database.
-fn stored_head(connection: &Result<Connection, String>, session_id: &str) -> u64 {
-    let Ok(connection) = connection else { return 0 };
-    let head = connection.query_row(
-        "SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1",
-        [session_id],
-        |row| number(row, 0),
-    );
-    head.unwrap_or(0)
 }

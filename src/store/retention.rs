@@ -8,6 +8,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::failure::Failure;
+use super::forgotten::Left;
 use super::row::{at_most, number};
 
 /// `meta` key of the session whose removal was begun.
@@ -82,13 +83,15 @@ pub(super) fn leaving(connection: &Connection) -> Result<Option<String>, Failure
 }
 
 /// One step of removing a session whole. The first takes its row and notes its name, so that from then on no list shows it and
-/// a process that dies leaves no half of it behind for good. Whether all of it is gone.
+/// a process that dies leaves no half of it behind for good; so does what the front may hold of it. Whether all of it is gone.
 pub(super) fn remove_session(
     connection: &mut Connection,
     session_id: &str,
     max_bytes: usize,
+    left: Left,
 ) -> Result<bool, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    left.note(&transaction, session_id)?;
     transaction.execute("DELETE FROM session WHERE session_id = ?1", [session_id])?;
     let mut room = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     let mut gone = true;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::failure::{Failure, is_full};
+use super::forgotten::Left;
 use super::front::Waiting;
 use super::row::{status_word, stored};
 use crate::app::ports::{BatchRow, BlockRow, Commit};
@@ -123,12 +124,13 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
     Ok(())
 }
 
-/// Deletes everything of a session in one transaction.
-pub(super) fn delete(connection: &mut Connection, session_id: &str) -> Result<(), Failure> {
+/// Deletes everything of a session in one transaction, and notes its name where the front may hold more of it.
+pub(super) fn delete(connection: &mut Connection, session_id: &str, left: Left) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
     }
+    left.note(&transaction, session_id)?;
     Ok(transaction.commit()?)
 }
 

@@ -1,0 +1,359 @@
+//! The way of a commit into the database: by the front, or at once with all that waits there.
+//!
+//! Owns the front: when it is opened, written, taken in and emptied, and what counts of a file that an earlier process left.
+//! Never checks the numbers of a commit (the journal did, against the head it keeps) and never reads what it takes.
+//!
+//! **A front that cannot be opened** is left where it lies, since what it holds was told, and the journal works on without one:
+//! refusing the database with it would take every session from the user for a few last events. It says so, and the next
+//! start tries again. By then the database may have moved on, so a record is taken in only where it follows on the last
+//! event of its session, and none of a session after one that did not: a later one may fit by its number and still
+//! belong to other events. What is in the database already needs no word: a kill between the transaction and the emptying
+//! leaves it. The rest is written into a file of its own and said, and only then is the front emptied.
+//!
+//! **A session that is deleted** must not come back from the file, whether it could not be emptied (a full disk) or not be
+//! opened: see `forgotten`. Until its name is off that list nothing of it goes into the front, so all that the file holds of it
+//! is older than the deletion.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::aside::{Why, beside, free_name};
+use super::database::Database;
+use super::failure::Failure;
+use super::fold::Folder;
+use super::forgotten::{self, Left};
+use super::front::{self, Front, Waiting};
+use super::retention;
+use super::row::{at_most, number, stored};
+use super::write::{delete, with_room, write};
+use crate::app::ports::{BatchRow, Commit, EngineCursor, JournalError};
+
+/// Where commits come in.
+pub(super) struct Intake {
+    /// `None` where there is no file.
+    folder: Option<Folder>,
+    /// `None` where there is no file, or none could be kept beside it.
+    front: Option<Front>,
+    /// A file lies there that is not used, and may hold anything.
+    passed_over: bool,
+    /// Sessions that were deleted while the file held something of them, as they stand in the database.
+    forgotten: HashSet<String>,
+}
+
+/// What becomes of a record that an earlier process left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// It is what comes next in its session.
+    Follows,
+    /// The database has it, or its session was deleted.
+    Settled,
+    /// The database went on without it.
+    Stray,
+}
+
+impl Intake {
+    /// Of a journal that lives in memory.
+    pub(super) fn without_front() -> Self {
+        Self { folder: None, front: None, passed_over: false, forgotten: HashSet::new() }
+    }
+
+    /// Opens the front beside a database and takes in what an earlier process left. What the user has to know of it is said.
+    pub(super) fn open(
+        file: &Path,
+        epoch: &str,
+        database: &mut Database,
+        warnings: &mut Vec<String>,
+    ) -> Self {
+        let mut intake = Self { folder: Some(Folder::new(file)), passed_over: true, ..Self::without_front() };
+        let opened = Front::open(file, epoch).map_err(|error| error.to_string()).and_then(|front| {
+            let judged = database.run(|connection| {
+                let forgotten = forgotten::all(connection)?;
+                Ok((judge(connection, front.waiting(), &forgotten)?, forgotten))
+            });
+            judged.map(|judged| (front, judged)).map_err(|error| match error {
+                JournalError::Full => "the disk is full".to_owned(),
+                JournalError::Failed(reason) => reason,
+            })
+        });
+        let (mut front, (verdicts, forgotten)) = match opened {
+            Ok(opened) => opened,
+            Err(reason) => {
+                warnings.push(format!(
+                    "The last events that a window which was killed left in {} are not shown, because it could not be used ({reason}); it was left as it is: make it readable, or move it away, and restart.",
+                    beside(file, front::SUFFIX).display()
+                ));
+                return intake;
+            }
+        };
+        intake.forgotten = forgotten;
+        let strays: Vec<Waiting> = std::iter::zip(front.waiting(), &verdicts)
+            .filter(|(_, verdict)| **verdict == Verdict::Stray)
+            .map(|(one, _)| one.clone())
+            .collect();
+        let mut verdicts = verdicts.into_iter();
+        front.keep(|_| verdicts.next() == Some(Verdict::Follows));
+        if !strays.is_empty() {
+            let left = format!(
+                "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
+                sessions_of(&strays),
+                beside(file, front::SUFFIX).display()
+            );
+            match keep_apart(file, epoch, strays) {
+                Ok(apart) => warnings
+                    .push(format!("{left}; they were kept as {}, which you may delete.", apart.display())),
+                Err(error) => {
+                    warnings.push(format!(
+                        "{left}, and could not be kept under another name ({error}); make room in the state directory and restart."
+                    ));
+                    // What follows on is taken in, but the file stays as it is. Where this fails too, it is there at the next start.
+                    let _ = database.run(|connection| {
+                        with_room(connection, |connection| {
+                            write(connection, front.waiting(), &Commit::default())
+                        })
+                    });
+                    return intake;
+                }
+            }
+        }
+        intake.front = Some(front);
+        intake.passed_over = false;
+        // Where the disk is full it waits on, and is read from there.
+        let _ = database.run(|connection| intake.empty(connection));
+        intake
+    }
+
+    /// The last event of a session, 0 when it has none.
+    pub(super) fn head(&self, connection: &Connection, session_id: &str) -> Result<u64, Failure> {
+        match self.front.as_ref().and_then(|front| front.head(session_id)) {
+            Some(head) => Ok(head),
+            None => last_event(connection, session_id),
+        }
+    }
+
+    /// What waits of a session: it comes behind all that is in the database.
+    pub(super) fn of(&self, session_id: &str) -> impl DoubleEndedIterator<Item = &Waiting> {
+        self.front.iter().flat_map(move |front| front.of(session_id))
+    }
+
+    /// The last cursor that waits of a session.
+    pub(super) fn cursor(&self, session_id: &str) -> Option<EngineCursor> {
+        self.of(session_id).rev().find_map(|one| one.cursor.clone())
+    }
+
+    /// Takes a commit.
+    pub(super) fn commit(&mut self, connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
+        match self.write_in_front(connection, commit) {
+            Some(outcome) => outcome,
+            None => self.write_all(connection, commit),
+        }
+    }
+
+    /// Everything that waits in the front goes into the database.
+    pub(super) fn empty(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let Some(front) = &self.front else { return Ok(()) };
+        if !front.waiting().is_empty() {
+            return self.write_all(connection, &Commit::default());
+        }
+        if !front.is_empty() || !self.forgotten.is_empty() {
+            self.emptied(connection);
+        }
+        Ok(())
+    }
+
+    /// Deletes a session with everything of it.
+    pub(super) fn delete(&mut self, connection: &mut Connection, session_id: &str) -> Result<(), Failure> {
+        // On a full disk the deletion makes the room.
+        let _ = self.empty(connection);
+        let left = self.left();
+        with_room(connection, |connection| delete(connection, session_id, left))?;
+        self.forget(session_id, left);
+        // The file needs no room to become shorter. Where what others left has none in the database, it stays as it is.
+        let _ = self.empty(connection);
+        Ok(())
+    }
+
+    /// One step of removing a session whole. Whether all of it is gone.
+    pub(super) fn remove(
+        &mut self,
+        connection: &mut Connection,
+        session_id: &str,
+        max_bytes: usize,
+    ) -> Result<bool, Failure> {
+        self.empty(connection)?;
+        let left = self.left();
+        let gone = retention::remove_session(connection, session_id, max_bytes, left)?;
+        self.forget(session_id, left);
+        Ok(gone)
+    }
+
+    /// What the file may hold of any session.
+    fn left(&self) -> Left {
+        let empty = self.front.as_ref().map_or(!self.passed_over, Front::is_empty);
+        if empty { Left::Nothing } else { Left::Perhaps }
+    }
+
+    /// A session was deleted.
+    fn forget(&mut self, session_id: &str, left: Left) {
+        if left == Left::Nothing {
+            return;
+        }
+        self.forgotten.insert(session_id.to_owned());
+        if let Some(front) = &mut self.front {
+            front.keep(|one| one.session_id != session_id);
+        }
+    }
+
+    /// What waits in the front, and a commit, in one transaction.
+    fn write_all(&mut self, connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
+        self.take_in(connection, bytes_of(commit), |connection, waiting| write(connection, waiting, commit))
+    }
+
+    /// Writes what waits in the front with the rest that `write` knows of, so many bytes. Nothing leaves the front before it is
+    /// written, so that whatever ends the transaction, a panic too, leaves what was told in its place.
+    fn take_in(
+        &mut self,
+        connection: &mut Connection,
+        bytes: usize,
+        write: impl Fn(&mut Connection, &[Waiting]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let waiting = self.front.as_ref().map_or(&[][..], Front::waiting);
+        let bytes = bytes + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
+        with_room(connection, |connection| write(connection, waiting))?;
+        if let Some(folder) = &mut self.folder {
+            folder.wrote(bytes);
+        }
+        self.emptied(connection);
+        Ok(())
+    }
+
+    /// All that the file holds is in the database, or deleted.
+    fn emptied(&mut self, connection: &Connection) {
+        let Some(front) = &mut self.front else { return };
+        if front.clear().is_err() {
+            // It is of no use any more; what stands in it is settled when it is read again.
+            self.front = None;
+            self.passed_over = true;
+        } else if !self.forgotten.is_empty() && forgotten::clear(connection).is_ok() {
+            // Where there is no room for that, the sessions do without the front for longer.
+            self.forgotten.clear();
+        }
+    }
+
+    /// Appends a commit to the front, if it is one that may go there: nothing but a batch and its cursor. `None`: it was not.
+    fn write_in_front(
+        &mut self,
+        connection: &mut Connection,
+        commit: &Commit,
+    ) -> Option<Result<(), Failure>> {
+        let batch = commit.batch.as_ref()?;
+        let only_events = commit.session.is_none()
+            && commit.blocks.is_empty()
+            && commit.view.is_none()
+            && commit.ledger.is_empty()
+            && commit.prompts.is_empty()
+            && commit.tabs.is_empty();
+        let length = batch.events.len();
+        if !only_events || length > front::LARGEST || stored(batch.to_seq).is_err() {
+            return None;
+        }
+        if commit.cursor.as_ref().is_some_and(|cursor| stored(cursor.seq).is_err()) {
+            return None;
+        }
+        if self.forgotten.contains(&commit.session_id) {
+            return None;
+        }
+        if !self.front.as_ref()?.has_room(length)
+            && let Err(error) = self.empty(connection)
+        {
+            return Some(Err(error));
+        }
+        let waiting = Waiting {
+            session_id: commit.session_id.clone(),
+            batch: batch.clone(),
+            cursor: commit.cursor.clone(),
+        };
+        self.front.as_mut()?.append(waiting).ok().map(Ok)
+    }
+}
+
+/// What becomes of each record that an earlier process left.
+fn judge(
+    connection: &Connection,
+    waiting: &[Waiting],
+    forgotten: &HashSet<String>,
+) -> Result<Vec<Verdict>, Failure> {
+    /// What the next record of a session has to follow on; `None` after a stray one.
+    type Heads<'a> = HashMap<&'a str, Option<u64>>;
+    let mut heads = Heads::new();
+    let mut verdicts = Vec::with_capacity(waiting.len());
+    for one in waiting {
+        let session_id = one.session_id.as_str();
+        if forgotten.contains(session_id) {
+            verdicts.push(Verdict::Settled);
+            continue;
+        }
+        let head = match heads.get(session_id) {
+            Some(head) => *head,
+            None => Some(last_event(connection, session_id)?),
+        };
+        let (head, verdict) = match head {
+            Some(last) if one.batch.from_seq == last + 1 => (Some(one.batch.to_seq), Verdict::Follows),
+            Some(last) if is_stored(connection, one)? => (Some(last), Verdict::Settled),
+            _ => (None, Verdict::Stray),
+        };
+        heads.insert(session_id, head);
+        verdicts.push(verdict);
+    }
+    Ok(verdicts)
+}
+
+/// Writes records into a file of their own, in the shape of the front, and gives its name.
+fn keep_apart(file: &Path, epoch: &str, strays: Vec<Waiting>) -> std::io::Result<PathBuf> {
+    let apart = free_name(file, Why::Stray)?;
+    let written = Front::open_at(&apart, epoch)
+        .and_then(|mut kept| strays.into_iter().try_for_each(|one| kept.append(one)));
+    if written.is_err() {
+        // All of it is still in the front. Half of it would only look like more.
+        let _ = std::fs::remove_file(&apart);
+    }
+    written.map(|()| apart)
+}
+
+fn sessions_of(strays: &[Waiting]) -> String {
+    let sessions: HashSet<&str> = strays.iter().map(|one| one.session_id.as_str()).collect();
+    match strays {
+        [one, ..] if sessions.len() == 1 => format!("session {}", one.session_id),
+        _ => format!("{} sessions", sessions.len()),
+    }
+}
+
+/// The last event of a session in the database, 0 when it has none.
+fn last_event(connection: &Connection, session_id: &str) -> Result<u64, Failure> {
+    let mut statement = connection
+        .prepare_cached("SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1")?;
+    let head = statement.query_row([session_id], |row| number(row, 0)).optional()?;
+    Ok(head.unwrap_or(0))
+}
+
+/// Whether the database has exactly this batch.
+fn is_stored(connection: &Connection, one: &Waiting) -> Result<bool, Failure> {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM batch WHERE session_id = ?1 AND from_seq = ?2 AND to_seq = ?3 AND events = ?4",
+    )?;
+    let BatchRow { from_seq, to_seq, events } = &one.batch;
+    Ok(statement.exists(params![one.session_id, at_most(*from_seq), at_most(*to_seq), events])?)
+}
+
+/// About what a commit takes in the log.
+fn bytes_of(commit: &Commit) -> usize {
+    /// Each row touches a page at least, and the whole page is logged.
+    const PAGE: usize = 4_096;
+    let batch = commit.batch.as_ref().map_or(0, |batch| PAGE + batch.events.len());
+    let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
+    let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
+    let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
+    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len();
+    batch + session + view + blocks + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
+}
