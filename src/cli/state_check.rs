@@ -18,7 +18,7 @@ pub struct StateDir {
     pub writable: bool,
     /// Slots by number, and whether a process holds each.
     pub slots: Vec<(usize, bool)>,
-    /// Databases that could not be used and were kept under another name.
+    /// Databases that could not be used, and events that did not follow on one: they were kept under another name.
     pub set_aside: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub fn look(directory: &Path) -> StateDir {
                 Err(TryLockError::Error(_)) => false,
             });
             state.slots.push((number, held));
-        } else if (rest.contains(".damaged-") || rest.contains(".newer-"))
+        } else if [".damaged-", ".newer-", ".stray-"].iter().any(|word| rest.contains(word))
             && !rest.ends_with("-wal")
             && !rest.ends_with("-shm")
             && !rest.ends_with("-front")
@@ -110,7 +110,7 @@ pub fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met:
         checks.push(Check::warn(
             "journal",
             format!("set aside earlier: {}", after.set_aside.join(", ")),
-            "older sessions are in there; delete the files when you do not need them",
+            "older sessions or events are in there; delete the files when you do not need them",
         ));
     }
     checks
@@ -150,6 +150,7 @@ mod tests {
             "slot-0.sqlite3.damaged-12",
             "slot-0.sqlite3.damaged-12-wal",
             "slot-0.sqlite3.damaged-12-front",
+            "slot-0.sqlite3.stray-13",
             "other",
         ] {
             file(name);
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(after.slots, [(0, true), (1, false)]);
         assert_eq!(taken(&before, &after), Some(0));
         assert_eq!(taken(&after, &after), None);
-        assert_eq!(after.set_aside, ["slot-0.sqlite3.damaged-12"]);
+        assert_eq!(after.set_aside, ["slot-0.sqlite3.damaged-12", "slot-0.sqlite3.stray-13"]);
         assert!(after.exists && after.writable);
     }
 

@@ -125,6 +125,12 @@ impl Front {
         self.bytes = self.waiting.iter().map(|one| one.batch.events.len() + RECORD).sum();
     }
 
+    /// From now on writing and emptying fail.
+    #[cfg(test)]
+    pub(super) fn refuse_to_be_written(&mut self, database: &Path) {
+        self.file = File::open(beside(database, SUFFIX)).expect("the file");
+    }
+
     fn count(&mut self, one: Waiting) {
         self.bytes += one.batch.events.len() + RECORD;
         self.waiting.push(one);

@@ -81,7 +81,7 @@ impl Intake {
             Ok(opened) => opened,
             Err(reason) => {
                 warnings.push(format!(
-                    "The last events that a window which was killed left in {} are not shown, because it could not be used ({reason}); it was left as it is: make it readable, or move it away, and restart.",
+                    "The last events of a window that was killed may be missing, because {} could not be used ({reason}); it was left as it is: make it usable, or move it away, and restart.",
                     beside(file, front::SUFFIX).display()
                 ));
                 return intake;
@@ -356,4 +356,114 @@ fn bytes_of(commit: &Commit) -> usize {
     let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
     let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len();
     batch + session + view + blocks + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::store::database::open_file;
+
+    /// The intake of a database, as a process finds the two.
+    fn opened(file: &Path) -> (Intake, Database, Vec<String>) {
+        let (connection, epoch) = open_file(file).unwrap();
+        let mut database = Database { connection: Ok(connection), file: Some(file.to_owned()) };
+        let mut warnings = Vec::new();
+        let intake = Intake::open(file, &epoch, &mut database, &mut warnings);
+        (intake, database, warnings)
+    }
+
+    fn one(session_id: &str, seq: u64) -> Commit {
+        let batch =
+            Some(BatchRow { from_seq: seq, to_seq: seq, events: format!("{{\"seq\":{seq}}}").into_bytes() });
+        Commit { session_id: session_id.into(), batch, ..Commit::default() }
+    }
+
+    fn waiting(intake: &Intake) -> Vec<(String, u64)> {
+        let all = intake.front.iter().flat_map(Front::waiting);
+        all.map(|one| (one.session_id.clone(), one.batch.to_seq)).collect()
+    }
+
+    #[test]
+    fn a_panic_in_a_transaction_takes_nothing_out_of_the_front() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut intake, mut database, _) = opened(&directory.path().join("a.sqlite3"));
+        let connection = database.connection.as_mut().unwrap();
+        // Given two batches in the front
+        intake.commit(connection, &one("s", 1)).ok().unwrap();
+        intake.commit(connection, &one("s", 2)).ok().unwrap();
+        // When the transaction that takes them in ends in a panic
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            intake.take_in(connection, 0, |connection, waiting| {
+                let transaction = connection.transaction()?;
+                assert_eq!(waiting.len(), 2);
+                drop(transaction);
+                panic!("as a bug would");
+            })
+        }));
+        assert!(panicked.is_err());
+        // Then they still wait there, and what comes next does too
+        intake.commit(connection, &one("s", 3)).ok().unwrap();
+        assert_eq!(waiting(&intake), [("s".into(), 1), ("s".into(), 2), ("s".into(), 3)]);
+        assert!(matches!(intake.head(connection, "s"), Ok(3)));
+        // And go into the database with the next one
+        assert!(intake.empty(connection).is_ok());
+        assert!(matches!(last_event(connection, "s"), Ok(3)));
+    }
+
+    #[test]
+    fn a_session_that_was_deleted_does_not_come_back_from_a_file_that_could_not_be_emptied() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a.sqlite3");
+        let (mut intake, mut database, _) = opened(&file);
+        let connection = database.connection.as_mut().unwrap();
+        // Given a file of the front that went into the database, but could not be emptied
+        intake.commit(connection, &one("s", 1)).ok().unwrap();
+        intake.commit(connection, &one("t", 1)).ok().unwrap();
+        intake.front.as_mut().unwrap().refuse_to_be_written(&file);
+        assert!(intake.empty(connection).is_ok());
+        assert!(intake.front.is_none());
+        // When a session is deleted, and another removed
+        intake.delete(connection, "s").ok().unwrap();
+        assert!(matches!(intake.remove(connection, "t", usize::MAX), Ok(true)));
+        drop((intake, database));
+        // Then the next process finds nothing of them, and has nothing to say
+        let (intake, database, warnings) = opened(&file);
+        let connection = database.connection.as_ref().unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        assert!(matches!((intake.head(connection, "s"), intake.head(connection, "t")), (Ok(0), Ok(0))));
+        // And their names are off the list, since the file is empty
+        assert!(intake.front.as_ref().is_some_and(Front::is_empty));
+        assert_eq!(forgotten::all(connection).ok(), Some(HashSet::new()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn strays_that_cannot_be_kept_apart_stay_in_the_front() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a.sqlite3");
+        let (mut intake, database, _) = opened(&file);
+        // Given a record that does not follow on, and one that does
+        let front = intake.front.as_mut().unwrap();
+        for (session_id, seq) in [("s", 2), ("t", 1)] {
+            let batch = one(session_id, seq).batch.unwrap();
+            front.append(Waiting { session_id: session_id.into(), batch, cursor: None }).unwrap();
+        }
+        drop((intake, database));
+        let before = std::fs::read(beside(&file, front::SUFFIX)).unwrap();
+        // And no name for the former: the longest that the system takes is that of the front
+        let long = directory.path().join("n".repeat(255 - front::SUFFIX.len()));
+        for suffix in ["", front::SUFFIX] {
+            std::fs::rename(beside(&file, suffix), beside(&long, suffix)).unwrap();
+        }
+        // When the next process finds them
+        let (intake, mut database, warnings) = opened(&long);
+        // Then that is said, the latter is in the database, and the file is as it was
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("session s ") && warnings[0].contains("make room"), "{warnings:?}");
+        let connection = database.connection.as_mut().unwrap();
+        assert!(matches!((intake.head(connection, "s"), intake.head(connection, "t")), (Ok(0), Ok(1))));
+        assert_eq!(std::fs::read(beside(&long, front::SUFFIX)).unwrap(), before);
+    }
 }

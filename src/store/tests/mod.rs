@@ -1,6 +1,7 @@
 //! Tests of the store, one concern a file. What more than one needs is here: a journal in a directory, and commits.
 
 mod damage;
+mod front;
 mod kill;
 mod limit;
 mod migration;
