@@ -5,30 +5,28 @@
 //!
 //! **A front that cannot be opened** is left where it lies, since what it holds was told, and the journal works on without one:
 //! refusing the database with it would take every session from the user for a few last events. It says so, and the next
-//! start tries again. By then the database may have moved on, so a record is taken in only where it follows on the last
-//! event of its session, and none of a session after one that did not: a later one may fit by its number and still
-//! belong to other events. What is in the database already needs no word: a kill between the transaction and the emptying
-//! leaves it. The rest is written into a file of its own and said, and only then is the front emptied.
+//! start tries again. By then the database may have gone on without it, so what it holds is sorted first: see `leftover`.
 //!
 //! **A session that is deleted** must not come back from the file, whether it could not be emptied (a full disk) or not be
 //! opened: see `forgotten`. Until its name is off that list nothing of it goes into the front, so all that the file holds of it
 //! is older than the deletion.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::aside::{Why, beside, free_name};
+use super::aside::beside;
 use super::database::Database;
 use super::failure::Failure;
 use super::fold::Folder;
 use super::forgotten::{self, Left};
 use super::front::{self, Front, Waiting};
+use super::leftover;
 use super::retention;
-use super::row::{at_most, number, stored};
+use super::row::{number, stored};
 use super::write::{delete, with_room, write};
-use crate::app::ports::{BatchRow, Commit, EngineCursor, JournalError};
+use crate::app::ports::{Commit, EngineCursor, JournalError};
 
 /// Where commits come in.
 pub(super) struct Intake {
@@ -40,17 +38,6 @@ pub(super) struct Intake {
     passed_over: bool,
     /// Sessions that were deleted while the file held something of them, as they stand in the database.
     forgotten: HashSet<String>,
-}
-
-/// What becomes of a record that an earlier process left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// It is what comes next in its session.
-    Follows,
-    /// The database has it, or its session was deleted.
-    Settled,
-    /// The database went on without it.
-    Stray,
 }
 
 impl Intake {
@@ -67,17 +54,15 @@ impl Intake {
         warnings: &mut Vec<String>,
     ) -> Self {
         let mut intake = Self { folder: Some(Folder::new(file)), passed_over: true, ..Self::without_front() };
-        let opened = Front::open(file, epoch).map_err(|error| error.to_string()).and_then(|front| {
-            let judged = database.run(|connection| {
-                let forgotten = forgotten::all(connection)?;
-                Ok((judge(connection, front.waiting(), &forgotten)?, forgotten))
+        let opened =
+            Front::open(file, epoch).map_err(|error| error.to_string()).and_then(|mut front| match database
+                .run(|connection| leftover::sort(connection, &mut front))
+            {
+                Ok(sorted) => Ok((front, sorted)),
+                Err(JournalError::Full) => Err("the disk is full".to_owned()),
+                Err(JournalError::Failed(reason)) => Err(reason),
             });
-            judged.map(|judged| (front, judged)).map_err(|error| match error {
-                JournalError::Full => "the disk is full".to_owned(),
-                JournalError::Failed(reason) => reason,
-            })
-        });
-        let (mut front, (verdicts, forgotten)) = match opened {
+        let (front, sorted) = match opened {
             Ok(opened) => opened,
             Err(reason) => {
                 warnings.push(format!(
@@ -87,26 +72,12 @@ impl Intake {
                 return intake;
             }
         };
-        intake.forgotten = forgotten;
-        let strays: Vec<Waiting> = std::iter::zip(front.waiting(), &verdicts)
-            .filter(|(_, verdict)| **verdict == Verdict::Stray)
-            .map(|(one, _)| one.clone())
-            .collect();
-        let mut verdicts = verdicts.into_iter();
-        front.keep(|_| verdicts.next() == Some(Verdict::Follows));
-        if !strays.is_empty() {
-            let left = format!(
-                "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
-                sessions_of(&strays),
-                beside(file, front::SUFFIX).display()
-            );
-            match keep_apart(file, epoch, strays) {
-                Ok(apart) => warnings
-                    .push(format!("{left}; they were kept as {}, which you may delete.", apart.display())),
-                Err(error) => {
-                    warnings.push(format!(
-                        "{left}, and could not be kept under another name ({error}); make room in the state directory and restart."
-                    ));
+        intake.forgotten = sorted.forgotten;
+        if !sorted.strays.is_empty() {
+            match leftover::keep_apart(file, epoch, sorted.strays) {
+                Ok(said) => warnings.push(said),
+                Err(said) => {
+                    warnings.push(said);
                     // What follows on is taken in, but the file stays as it is. Where this fails too, it is there at the next start.
                     let _ = database.run(|connection| {
                         with_room(connection, |connection| {
@@ -278,72 +249,12 @@ impl Intake {
     }
 }
 
-/// What becomes of each record that an earlier process left.
-fn judge(
-    connection: &Connection,
-    waiting: &[Waiting],
-    forgotten: &HashSet<String>,
-) -> Result<Vec<Verdict>, Failure> {
-    /// What the next record of a session has to follow on; `None` after a stray one.
-    type Heads<'a> = HashMap<&'a str, Option<u64>>;
-    let mut heads = Heads::new();
-    let mut verdicts = Vec::with_capacity(waiting.len());
-    for one in waiting {
-        let session_id = one.session_id.as_str();
-        if forgotten.contains(session_id) {
-            verdicts.push(Verdict::Settled);
-            continue;
-        }
-        let head = match heads.get(session_id) {
-            Some(head) => *head,
-            None => Some(last_event(connection, session_id)?),
-        };
-        let (head, verdict) = match head {
-            Some(last) if one.batch.from_seq == last + 1 => (Some(one.batch.to_seq), Verdict::Follows),
-            Some(last) if is_stored(connection, one)? => (Some(last), Verdict::Settled),
-            _ => (None, Verdict::Stray),
-        };
-        heads.insert(session_id, head);
-        verdicts.push(verdict);
-    }
-    Ok(verdicts)
-}
-
-/// Writes records into a file of their own, in the shape of the front, and gives its name.
-fn keep_apart(file: &Path, epoch: &str, strays: Vec<Waiting>) -> std::io::Result<PathBuf> {
-    let apart = free_name(file, Why::Stray)?;
-    let written = Front::open_at(&apart, epoch)
-        .and_then(|mut kept| strays.into_iter().try_for_each(|one| kept.append(one)));
-    if written.is_err() {
-        // All of it is still in the front. Half of it would only look like more.
-        let _ = std::fs::remove_file(&apart);
-    }
-    written.map(|()| apart)
-}
-
-fn sessions_of(strays: &[Waiting]) -> String {
-    let sessions: HashSet<&str> = strays.iter().map(|one| one.session_id.as_str()).collect();
-    match strays {
-        [one, ..] if sessions.len() == 1 => format!("session {}", one.session_id),
-        _ => format!("{} sessions", sessions.len()),
-    }
-}
-
 /// The last event of a session in the database, 0 when it has none.
-fn last_event(connection: &Connection, session_id: &str) -> Result<u64, Failure> {
+pub(super) fn last_event(connection: &Connection, session_id: &str) -> Result<u64, Failure> {
     let mut statement = connection
         .prepare_cached("SELECT to_seq FROM batch WHERE session_id = ?1 ORDER BY from_seq DESC LIMIT 1")?;
     let head = statement.query_row([session_id], |row| number(row, 0)).optional()?;
     Ok(head.unwrap_or(0))
-}
-
-/// Whether the database has exactly this batch.
-fn is_stored(connection: &Connection, one: &Waiting) -> Result<bool, Failure> {
-    let mut statement = connection.prepare_cached(
-        "SELECT 1 FROM batch WHERE session_id = ?1 AND from_seq = ?2 AND to_seq = ?3 AND events = ?4",
-    )?;
-    let BatchRow { from_seq, to_seq, events } = &one.batch;
-    Ok(statement.exists(params![one.session_id, at_most(*from_seq), at_most(*to_seq), events])?)
 }
 
 /// About what a commit takes in the log.
@@ -363,6 +274,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
+    use crate::app::ports::BatchRow;
     use crate::store::database::open_file;
 
     /// The intake of a database, as a process finds the two.

@@ -11,6 +11,7 @@ mod forgotten;
 mod front;
 mod intake;
 mod journal;
+mod leftover;
 mod retention;
 mod row;
 mod slot;
