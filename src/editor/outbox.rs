@@ -28,6 +28,9 @@ const LARGE_PUSH_BYTES: usize = 10 << 20;
 /// waking the writer would cost more than writing does.
 const CALM: Duration = Duration::from_micros(500);
 
+/// So may those that come right behind it: an event leaves with what it changes in the view, and in a tab.
+const CALM_FRAMES: u32 = 4;
+
 /// Frames of `bb/*` that may wait, so that tiny ones do not hide behind the bound of bytes.
 const PUSH_FRAMES: usize = 4_096;
 
@@ -41,7 +44,7 @@ const LOG_FRAMES: usize = 256;
 /// Largest message that may skip the queue: with its header it fits into `PIPE_BUF`, 512 bytes at least and 4096 on Linux.
 const DIRECT_BYTES: usize = if cfg!(target_os = "linux") { 4_000 } else { 440 };
 
-/// About how much goes out with one write: what a Linux pipe holds.
+/// About how much goes out with one write: what a Linux pipe holds before it is widened.
 const WRITE_BYTES: usize = 64 << 10;
 
 /// How soon `on_drained` is asked again when it was not taken.
@@ -66,8 +69,20 @@ pub fn open_stdout() -> io::Result<File> {
     let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
     #[cfg(windows)]
     let owned = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
-    Ok(File::from(owned))
+    let stdout = File::from(owned);
+    widen(&stdout);
+    Ok(stdout)
 }
+
+/// Lets the pipe hold a mebibyte, so that writer and reader change places sixteen times less often in a flood. Whatever is no
+/// pipe, or may not be wider, stays as it is.
+#[cfg(target_os = "linux")]
+fn widen(pipe: &File) {
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_: &File) {}
 
 #[derive(Default)]
 struct Queue {
@@ -81,6 +96,8 @@ struct Queue {
     log_dropped: u64,
     /// When the last message of the push lane came.
     last_push: Option<Instant>,
+    /// Messages of the push lane since it was last calm.
+    since_calm: u32,
     /// `push` was refused and nobody heard yet that there is room again.
     owes_drained: bool,
     /// The writer holds a segment that is not written yet.
@@ -146,11 +163,13 @@ impl FrameOutbox {
     }
 
     /// From now on answers may go straight into this pipe, the one that `start` got, when nothing else waits or is being
-    /// written: an answer then needs no other thread to wake up. Anything but a pipe is not taken.
+    /// written: an answer then needs no other thread to wake up. Some editors give a socket for a pipe; anything else is not
+    /// taken.
     #[cfg(unix)]
     pub fn write_directly(&self, pipe: File) {
         let is_pipe = rustix::fs::fstat(&pipe).is_ok_and(|stat| {
-            rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
+            let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+            matches!(kind, rustix::fs::FileType::Fifo | rustix::fs::FileType::Socket)
         });
         if is_pipe {
             // Set once, at the start.
@@ -159,8 +178,9 @@ impl FrameOutbox {
     }
 
     /// The caller holds the queue, so nobody else writes. A pipe that polls as writable takes a whole `PIPE_BUF` without
-    /// blocking (POSIX `write`; Linux and macOS poll by at least that much). An error is left to the writer thread, which
-    /// then meets it too and says so.
+    /// blocking (POSIX `write`; Linux and macOS poll by at least that much), and so does a socket, whose buffer is a
+    /// multiple of it and polls as writable when a good part is free. An error is left to the writer thread, which then
+    /// meets it too and says so.
     fn wrote_directly(&self, queue: &Queue, message: &[u8]) -> bool {
         let Some(mut pipe) = self.direct.get() else { return false };
         if queue.writing || !queue.segments.is_empty() || message.len() > DIRECT_BYTES || !has_room(pipe) {
@@ -294,10 +314,7 @@ impl Outbox for FrameOutbox {
         if queue.dead {
             return false;
         }
-        let now = Instant::now();
-        let before = queue.last_push.replace(now);
-        let calm = before.is_none_or(|before| now.duration_since(before) >= CALM);
-        if calm && self.wrote_directly(&queue, &message) {
+        if queue.is_calm(Instant::now()) && self.wrote_directly(&queue, &message) {
             return true;
         }
         let bound = if message.len() > PUSH_BYTES / 4 { LARGE_PUSH_BYTES } else { PUSH_BYTES };
@@ -336,6 +353,14 @@ fn has_room(_: &File) -> bool {
 }
 
 impl Queue {
+    /// Counts a message of the push lane; whether it is one of the few that may skip the queue.
+    fn is_calm(&mut self, now: Instant) -> bool {
+        let before = self.last_push.replace(now);
+        let pause = before.is_none_or(|before| now.duration_since(before) >= CALM);
+        self.since_calm = if pause { 1 } else { self.since_calm.saturating_add(1) };
+        self.since_calm <= CALM_FRAMES
+    }
+
     fn append(&mut self, message: Vec<u8>, lane: Lane) {
         let length = message.len();
         let full = self.segments.back().is_none_or(|last| last.bytes.len() + length > WRITE_BYTES);

@@ -1,6 +1,6 @@
 //! The outbox against writers that read, wait and die.
 
-use std::io::Read as _;
+use std::io::Read;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 
@@ -234,9 +234,15 @@ fn measure_the_hot_lane() {
 #[cfg(unix)]
 #[test]
 fn answers_that_skip_the_queue_never_overtake_and_never_interleave() {
-    // Given a real pipe, which answers may go into directly.
+    // Given a real pipe, which answers may go into directly; or a socket, as some editors give.
     let (reader, writer) = std::io::pipe().unwrap();
-    let writer = std::fs::File::from(std::os::fd::OwnedFd::from(writer));
+    never_overtake(reader, std::os::fd::OwnedFd::from(writer).into());
+    let (reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
+    never_overtake(reader, std::os::fd::OwnedFd::from(writer).into());
+}
+
+#[cfg(unix)]
+fn never_overtake(mut reader: impl Read + Send + 'static, writer: std::fs::File) {
     let outbox = FrameOutbox::start(writer.try_clone().unwrap(), || true, || {});
     outbox.write_directly(writer);
     // When messages of both lanes are handed over, small ones and ones above what a pipe takes at once.
@@ -248,7 +254,6 @@ fn answers_that_skip_the_queue_never_overtake_and_never_interleave() {
     let expected: String = sent.iter().map(|message| frame(message)).collect();
     let read = std::thread::spawn(move || {
         let mut bytes = vec![0; expected.len()];
-        let mut reader = reader;
         reader.read_exact(&mut bytes).unwrap();
         (String::from_utf8(bytes).unwrap(), expected)
     });
@@ -264,4 +269,41 @@ fn answers_that_skip_the_queue_never_overtake_and_never_interleave() {
     // Then they come out whole and in that order.
     let (read, expected) = read.join().unwrap();
     assert!(read == expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_few_messages_after_a_pause_wake_no_writer_and_a_flood_does() {
+    // Given a pipe, and a writer that tells what it was woken for.
+    let (mut reader, pipe) = std::io::pipe().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    struct Told(std::sync::mpsc::Sender<Vec<u8>>);
+    impl Write for Told {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let outbox = FrameOutbox::start(Told(tell), || true, || {});
+    outbox.write_directly(std::os::fd::OwnedFd::from(pipe).into());
+    // When an event comes with what it changes, and then many more without a pause.
+    let messages: Vec<String> = (0..u64::from(CALM_FRAMES) + 1).map(|at| format!("{{\"n\":{at}}}")).collect();
+    let mut queue = outbox.lock();
+    let began = Instant::now();
+    let calm: Vec<bool> = messages.iter().map(|_| queue.is_calm(began)).collect();
+    queue.last_push = None;
+    drop(queue);
+    for message in &messages[..2] {
+        assert!(outbox.push(message.clone().into_bytes()));
+    }
+    // Then the first few count as calm and the next does not; and what is calm stands in the pipe without the writer.
+    assert_eq!(calm, [true, true, true, true, false]);
+    let expected: String = messages[..2].iter().map(|message| frame(message)).collect();
+    let mut bytes = vec![0; expected.len()];
+    reader.read_exact(&mut bytes).unwrap();
+    assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    assert!(told.try_recv().is_err());
 }
