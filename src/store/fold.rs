@@ -14,9 +14,9 @@ use rusqlite::{Connection, OpenFlags};
 /// Written bytes after which the log is folded.
 const FOLD_BYTES: usize = 8 << 20;
 
-/// Pages of the log at which the journal's connection folds it itself, in the commit: 64 MiB, which is reached only by a flood
-/// that the disk cannot follow. The writer then waits for the disk, as it must.
-pub(super) const LOG_PAGES: i32 = 16_384;
+/// Size of the log at which the journal's connection folds it itself, in the commit. It is reached only by a flood that the
+/// disk cannot follow. The writer then waits for the disk, as it must.
+pub(super) const LOG_BYTES: u32 = 64 << 20;
 
 /// Folds the log of one database.
 pub(super) struct Folder {

@@ -155,11 +155,22 @@ impl Front {
         head[..4].copy_from_slice(&u32::try_from(body).map_err(io::Error::other)?.to_le_bytes());
         head[4..8].copy_from_slice(&checksum.finalize().to_le_bytes());
         head.extend_from_slice(&one.batch.events);
-        self.file.seek(SeekFrom::Start(self.length))?;
-        self.file.write_all(&head)?;
+        write_at(&mut self.file, &head, self.length)?;
         self.length += head.len() as u64;
         Ok(())
     }
+}
+
+/// One call of the system, since every batch of a calm session takes this way.
+#[cfg(unix)]
+fn write_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(not(unix))]
+fn write_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
 }
 
 fn put_text(out: &mut Vec<u8>, text: &str) {

@@ -17,7 +17,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::aside::beside;
-use super::database::Database;
+use super::database::{Database, PAGE_BYTES};
 use super::failure::Failure;
 use super::fold::Folder;
 use super::forgotten::{self, Left};
@@ -259,8 +259,8 @@ pub(super) fn last_event(connection: &Connection, session_id: &str) -> Result<u6
 
 /// About what a commit takes in the log.
 fn bytes_of(commit: &Commit) -> usize {
-    /// Each row touches a page at least, and the whole page is logged.
-    const PAGE: usize = 4_096;
+    // Each row touches a page at least, and the whole page is logged.
+    const PAGE: usize = PAGE_BYTES as usize;
     let batch = commit.batch.as_ref().map_or(0, |batch| PAGE + batch.events.len());
     let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
     let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
