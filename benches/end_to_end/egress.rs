@@ -141,18 +141,9 @@ impl Batches {
     }
 }
 
-/// Stdout without Rust's line buffer around it.
+/// Stdout as the server has it, for the floors too.
 pub fn stdout() -> File {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        std::io::stdout().as_fd().try_clone_to_owned().expect("stdout").into()
-    }
-    #[cfg(windows)]
-    {
-        use std::os::windows::io::AsHandle;
-        std::io::stdout().as_handle().try_clone_to_owned().expect("stdout").into()
-    }
+    breadboard_ls::editor::open_stdout().expect("stdout")
 }
 
 /// As the loop does it: each event serialised once, the batch spliced into its notification, and pushed.

@@ -14,7 +14,7 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
         payload: payload.as_object().cloned().expect("payload is an object").into(),
         seq: 1,
         class: serde_json::from_value(json!(class)).expect("is a class"),
-        pane: Vec::new(),
+        pane: std::borrow::Cow::Borrowed(&[]),
         origin: Origin::Engine,
         repaired: false,
         permission: None,

@@ -3,6 +3,8 @@
 //! Owns the one normalised vocabulary (class, pane, origin). Never decodes an engine's bytes and never
 //! gives out a `seq`: that is `session::sequence`.
 
+use std::borrow::Cow;
+
 use super::approval::Permission;
 use super::payload::Payload;
 use schemars::JsonSchema;
@@ -45,7 +47,7 @@ pub struct NormalizedEvent {
     /// The normalised class.
     pub class: EventClass,
     /// Panes in which it belongs.
-    pub pane: Vec<Pane>,
+    pub pane: Cow<'static, [Pane]>,
     /// What is asked, on `permission.request`; filled by the loop, which owns request ids.
     pub permission: Option<Permission>,
 }
@@ -73,7 +75,7 @@ pub struct SessionEvent {
     /// The normalised class.
     pub class: EventClass,
     /// Panes in which the event belongs.
-    pub pane: Vec<Pane>,
+    pub pane: Cow<'static, [Pane]>,
     /// Who made the event.
     pub origin: Origin,
     /// True when the engine's text was repaired to become JSON.
@@ -96,7 +98,7 @@ impl NormalizedEvent {
             repaired: false,
             origin: Origin::Local,
             class: kind.class(),
-            pane: kind.panes().to_vec(),
+            pane: Cow::Borrowed(kind.panes()),
             permission: None,
         }
     }

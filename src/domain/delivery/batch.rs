@@ -19,6 +19,9 @@ pub struct Batch {
     pub count: usize,
 }
 
+/// Bytes that a batch of more than one event gets room for.
+const MANY: usize = 48 << 10;
+
 /// What to do after a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -81,6 +84,10 @@ impl Batcher {
         let full = {
             let open = match &mut self.open {
                 Some(open) => {
+                    if open.count == 1 {
+                        // More will follow; a batch that grows by itself is copied six times on its way.
+                        open.events.reserve(MANY.min(self.max_bytes));
+                    }
                     open.events.push(b',');
                     open.events.extend_from_slice(&event_json);
                     open

@@ -14,7 +14,7 @@ fn update(update: Value) -> (EventClass, Vec<Pane>) {
     let normalized = normalize(Dialect::Acp, event.clone());
     assert_eq!(normalized.event.payload, event.payload);
     assert_eq!(normalized.ask, None);
-    (normalized.event.class, normalized.event.pane)
+    (normalized.event.class, normalized.event.pane.into_owned())
 }
 
 #[test]

@@ -163,10 +163,7 @@ fn r003_08_r003_67_what_has_no_word_is_kept_whole() {
     for kind in ["assistant.song", "unknown", "", "Tool_Result", "tool_result ", &"x".repeat(5_000)] {
         let given = event(kind, payload.clone());
         let out = normalize(Dialect::Breadboard, given.clone());
-        assert_eq!(
-            (out.event.class, out.event.pane.as_slice()),
-            (EventClass::UnknownEvent, &[Pane::Debug][..])
-        );
+        assert_eq!((out.event.class, &*out.event.pane), (EventClass::UnknownEvent, &[Pane::Debug][..]));
         assert_eq!(
             (
                 out.event.id,
@@ -194,7 +191,7 @@ fn r003_24_a_task_that_asks_stays_a_task_and_carries_the_ask() {
         {"item_id": "i", "category": "shell", "pattern": "ls", "metadata": {"command": "ls -la"}}]});
     let out =
         normalized("task_event", json!({"kind": "permission_request", "task_id": "t1", "payload": inner}));
-    assert_eq!((out.event.class, out.event.pane.as_slice()), (EventClass::TaskEvent, &[Pane::Tasks][..]));
+    assert_eq!((out.event.class, &*out.event.pane), (EventClass::TaskEvent, &[Pane::Tasks][..]));
     let ask = out.ask.unwrap();
     assert_eq!((ask.engine_request_id.as_str(), ask.title.as_str()), ("permission_1", "ls -la"));
     assert_eq!(ask.subject, inner);

@@ -292,7 +292,7 @@ mod tests {
         ] {
             let out = normalized(kind, payload.clone());
             assert_eq!(out.event.class, EventClass::UnknownEvent, "{kind}");
-            assert_eq!(out.event.pane, [Pane::Debug]);
+            assert_eq!(*out.event.pane, [Pane::Debug]);
             assert_eq!(Value::Object(out.event.payload.into()), payload);
             assert_eq!(out.ask, None);
         }

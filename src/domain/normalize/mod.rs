@@ -9,6 +9,8 @@ mod breadboard;
 mod breadboard_asks;
 mod desktop;
 
+use std::borrow::Cow;
+
 use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent, Origin, Pane};
 
@@ -52,7 +54,7 @@ pub fn normalize(dialect: Dialect, event: EngineEvent) -> Normalized {
     Normalized { event, ask }
 }
 
-fn classed(event: EngineEvent, class: EventClass, panes: &[Pane]) -> NormalizedEvent {
+fn classed(event: EngineEvent, class: EventClass, panes: &'static [Pane]) -> NormalizedEvent {
     NormalizedEvent {
         id: event.id,
         kind: event.kind,
@@ -62,7 +64,7 @@ fn classed(event: EngineEvent, class: EventClass, panes: &[Pane]) -> NormalizedE
         repaired: event.repaired,
         origin: Origin::Engine,
         class,
-        pane: panes.to_vec(),
+        pane: Cow::Borrowed(panes),
         permission: None,
     }
 }

@@ -4,6 +4,8 @@
 //! other engines with other meanings, so its sessions are reduced here and nowhere else. Turns, asks, plans and notices are
 //! those of every session.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -260,7 +262,7 @@ impl ViewState {
             ("context", self.agent.as_deref().and_then(|agent| agent.usage.as_ref())),
         ] {
             if let Some(value) = value.filter(|value| !value.is_null()) {
-                counts.insert(name.to_owned(), cut::value(value, DETAILS / 3));
+                counts.insert(name.to_owned(), cut::value(Cow::Borrowed(value), DETAILS / 3));
             }
         }
         (!counts.is_empty()).then_some(Value::Object(counts))

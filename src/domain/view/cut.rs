@@ -2,7 +2,11 @@
 //!
 //! Owns the marks that say "cut". Never loses the whole: that stays in the events.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
+
+use super::json_size::json_bytes;
 
 /// The longest start of `text` that has at most `max` bytes and ends between two characters.
 pub(super) fn start_of(text: &str, max: usize) -> &str {
@@ -27,9 +31,8 @@ pub(super) fn line(text: &str, max: usize) -> String {
 }
 
 /// A value as it is, or, when its JSON is longer than `max` bytes, the start of that JSON as a string.
-pub(super) fn value(value: &Value, max: usize) -> Value {
-    let json = value.to_string();
-    if json.len() <= max { value.clone() } else { Value::String(line(&json, max)) }
+pub(super) fn value(value: Cow<'_, Value>, max: usize) -> Value {
+    if json_bytes(&value) <= max { value.into_owned() } else { Value::String(line(&value.to_string(), max)) }
 }
 
 #[cfg(test)]
@@ -48,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_large_value_becomes_the_start_of_its_json() {
-        assert_eq!(value(&json!({"a": 1}), 100), json!({"a": 1}));
-        assert_eq!(value(&json!({"abc": "defgh"}), 8), json!("{\"abc\":\"…"));
+        assert_eq!(value(Cow::Owned(json!({"a": 1})), 100), json!({"a": 1}));
+        assert_eq!(value(Cow::Owned(json!({"abc": "defgh"})), 8), json!("{\"abc\":\"…"));
     }
 }

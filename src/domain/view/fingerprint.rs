@@ -3,6 +3,8 @@
 //! Keeps length and a 64-bit FNV-1a hash instead of the text, so that the state stays small however long a turn is. It
 //! guards against printing twice, not against an adversary: a collision would only leave the streamed text as it is.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// Length and hash of text that came in pieces.
@@ -42,13 +44,21 @@ impl Fingerprint {
     }
 }
 
+/// The longest key.
+const LONGEST: usize = 96;
+
 /// A key for text that an engine chose: short text is its own key, long text its start and its hash.
 pub(super) fn key(text: &str) -> String {
-    const LONGEST: usize = 96;
+    short(Cow::Borrowed(text)).into_owned()
+}
+
+/// The same, without a copy of text that is its own key.
+pub(super) fn short(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= LONGEST {
-        return text.to_owned();
+        return text;
     }
-    format!("{}~{:016x}", super::cut::start_of(text, LONGEST - 17), Fingerprint::of(text).hash)
+    let start = super::cut::start_of(&text, LONGEST - 17);
+    Cow::Owned(format!("{start}~{:016x}", Fingerprint::of(&text).hash))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, ChangeOp, Lane};
+use super::json_size::json_bytes;
 
 /// About what the names, the numbers and the punctuation of a block come to in JSON.
 const NAMES: usize = 160;
@@ -215,6 +216,7 @@ fn weight(block: &Block) -> usize {
             let texts = [Some(name), title.as_ref(), preview.as_ref(), artifact.as_ref()];
             texts.into_iter().flatten().map(String::len).sum::<usize>() + input.as_ref().map_or(0, json_bytes)
         }
+        BlockBody::Notice { text, .. } => text.len(),
         BlockBody::User { .. }
         | BlockBody::Permission { .. }
         | BlockBody::Plan { .. }
@@ -223,29 +225,7 @@ fn weight(block: &Block) -> usize {
         | BlockBody::Task { .. }
         | BlockBody::Checkpoint { .. }
         | BlockBody::Link { .. }
-        | BlockBody::Summary { .. }
-        | BlockBody::Notice { .. } => return json_bytes(block),
+        | BlockBody::Summary { .. } => return json_bytes(block),
     };
     NAMES + block.id.len() + texts
-}
-
-fn json_bytes(value: &impl Serialize) -> usize {
-    let mut counted = Counted(0);
-    // Counting takes everything.
-    let _ = serde_json::to_writer(&mut counted, value);
-    counted.0
-}
-
-/// Counts the bytes of a text that nobody keeps.
-struct Counted(usize);
-
-impl std::io::Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

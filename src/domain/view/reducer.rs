@@ -12,6 +12,7 @@ use super::checkpoints::Checkpoints;
 use super::facts::{self, Turns};
 use super::prompts::{self, Echo};
 use super::run_summary::RunSummary;
+use super::said::{Said, Words};
 use super::tasks_lane::TasksLane;
 use super::tool_blocks::ToolBlocks;
 use super::transcript::Transcript;
@@ -122,72 +123,75 @@ impl ViewState {
             // A task may ask inside an event of its own; the card stands in the chat all the same.
             self.ask(event, &mut changes);
         }
-        match event.class {
-            EventClass::UserMessage if event.kind == LocalKind::Prompt.as_str() => {
-                self.enter_turn(event, &mut changes);
-                self.transcript.close_text(&mut changes);
-                self.transcript.prompt(event, &mut changes);
-            }
-            EventClass::TurnStart => {
-                self.enter_turn(event, &mut changes);
-            }
-            EventClass::UserMessage => match remark {
-                Some(remark) => {
-                    self.enter_step(event, &mut changes);
-                    self.transcript.close_text(&mut changes);
-                    changes.push(prompts::remark(event, remark));
-                }
-                None => self.echo(event, &mut changes),
-            },
-            EventClass::AssistantStream | EventClass::ReasoningStream => {
+        match Said::read(event).0 {
+            Words::Speech(speech) => {
                 let turn = self.enter_turn(event, &mut changes);
-                self.transcript.speech(event, turn, &mut changes);
+                self.transcript.speech(event, turn, speech, &mut changes);
             }
-            EventClass::ToolCall => {
+            Words::Call(call) => {
                 self.enter_turn(event, &mut changes);
                 self.transcript.close_text(&mut changes);
-                self.tools.call(event, &mut changes);
+                self.tools.call(event, call, &mut changes);
             }
-            EventClass::ToolResult => {
+            Words::Result(outcome, plan) => {
                 // A desktop result never began a turn.
                 let turn = self.enter_step(event, &mut changes);
-                let (outcome, plan) = facts::result(event);
                 self.transcript.plan(event, turn, plan, &mut changes);
                 if let Some(outcome) = outcome {
                     self.tools.result(event, &outcome, &mut changes);
                 }
             }
-            EventClass::ToolOutput => {
-                if let Some(output) = facts::output(event) {
-                    self.enter_turn(event, &mut changes);
-                    self.transcript.close_text(&mut changes);
-                    self.tools.output(event, output, &mut changes);
-                } else {
-                    changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
-                }
-            }
-            EventClass::PermissionRequest => self.ask(event, &mut changes),
-            EventClass::PermissionResponse => {
-                let denied = self.transcript.settled(event, &mut changes);
-                // The engine tells of no end of a call that it may not run.
-                if self.turn.step.is_some() && (denied || refused(event)) {
-                    self.tools.refuse(event, &mut changes);
-                }
-            }
-            EventClass::PlanUpdate | EventClass::TodoUpdate => {
-                let turn = self.enter_turn(event, &mut changes);
-                self.transcript.plan(event, turn, facts::plan(event), &mut changes);
-            }
-            EventClass::PatchProposed => {
+            Words::Output(output) => {
                 self.enter_turn(event, &mut changes);
                 self.transcript.close_text(&mut changes);
+                self.tools.output(event, output, &mut changes);
+            }
+            Words::Plan(plan) => {
+                let turn = self.enter_turn(event, &mut changes);
+                self.transcript.plan(event, turn, plan, &mut changes);
+            }
+            Words::Other => self.apply_class(event, remark, &mut changes),
+        }
+        changes
+    }
+
+    /// What an event does that is read where it is shown.
+    fn apply_class(&mut self, event: &SessionEvent, remark: Option<String>, changes: &mut Vec<Change>) {
+        match event.class {
+            EventClass::UserMessage if event.kind == LocalKind::Prompt.as_str() => {
+                self.enter_turn(event, changes);
+                self.transcript.close_text(changes);
+                self.transcript.prompt(event, changes);
+            }
+            EventClass::TurnStart => {
+                self.enter_turn(event, changes);
+            }
+            EventClass::UserMessage => match remark {
+                Some(remark) => {
+                    self.enter_step(event, changes);
+                    self.transcript.close_text(changes);
+                    changes.push(prompts::remark(event, remark));
+                }
+                None => self.echo(event, changes),
+            },
+            EventClass::PermissionRequest => self.ask(event, changes),
+            EventClass::PermissionResponse => {
+                let denied = self.transcript.settled(event, changes);
+                // The engine tells of no end of a call that it may not run.
+                if self.turn.step.is_some() && (denied || refused(event)) {
+                    self.tools.refuse(event, changes);
+                }
+            }
+            EventClass::PatchProposed => {
+                self.enter_turn(event, changes);
+                self.transcript.close_text(changes);
                 changes.push(Change::put(Lane::Chat, patch(event)));
             }
             EventClass::RetrievalStatus => {
-                let turn = self.enter_turn(event, &mut changes);
+                let turn = self.enter_turn(event, changes);
                 changes.push(Change::put(Lane::Run, run_lane::retrieval(event, turn)));
             }
-            EventClass::RunFinished => self.finish(event, &mut changes),
+            EventClass::RunFinished => self.finish(event, changes),
             EventClass::RunErrorOrGap => {
                 self.turn.told |= !run_lane::is_gap(event);
                 let block = run_lane::failure(event);
@@ -199,17 +203,17 @@ impl ViewState {
                 let block = run_notices::compaction(event, &mut self.compaction);
                 changes.push(Change::put(Lane::Chat, block));
             }
-            EventClass::TaskEvent => self.task(event, &mut changes),
+            EventClass::TaskEvent => self.task(event, changes),
             EventClass::CtreeNode => {
                 changes.push(Change::put(Lane::Debug, debug_lane::tree(event, self.run.number())));
             }
             EventClass::CheckpointList => {
-                if !self.checkpoints.list(event, &mut changes) {
+                if !self.checkpoints.list(event, changes) {
                     changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
                 }
             }
             EventClass::CheckpointRestored => {
-                if !self.checkpoints.restored(event, &mut changes) {
+                if !self.checkpoints.restored(event, changes) {
                     changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
                 }
             }
@@ -233,14 +237,21 @@ impl ViewState {
             }
             EventClass::SessionLifecycle => {
                 if ends_run(&event.kind) {
-                    self.end_turn(&mut changes);
+                    self.end_turn(changes);
                 }
                 changes.extend(run_notices::turn_over(event).map(|block| Change::put(Lane::Run, block)));
                 changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
             }
-            EventClass::UnknownEvent => changes.push(Change::put(Lane::Debug, debug_lane::raw(event))),
+            // What it says does not fit its type, or it has none.
+            EventClass::AssistantStream
+            | EventClass::ReasoningStream
+            | EventClass::ToolCall
+            | EventClass::ToolResult
+            | EventClass::ToolOutput
+            | EventClass::PlanUpdate
+            | EventClass::TodoUpdate
+            | EventClass::UnknownEvent => changes.push(Change::put(Lane::Debug, debug_lane::raw(event))),
         }
-        changes
     }
 
     /// How the engine of this session numbers its turns: an agent's are ours.

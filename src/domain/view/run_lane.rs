@@ -3,6 +3,8 @@
 //! Never holds state: what it replaces it names by turn or by its own name. The end of a run that takes several events:
 //! `run_summary`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody, NoticeLevel};
@@ -38,7 +40,7 @@ pub(super) fn summary(event: &SessionEvent, turn: TurnName) -> Block {
             } else {
                 "The turn failed."
             };
-            (success, text, metadata.map(|map| cut::value(map, DETAILS)))
+            (success, text, metadata.map(|map| cut::value(Cow::Borrowed(map), DETAILS)))
         }
     };
     Block {

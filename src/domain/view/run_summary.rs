@@ -3,6 +3,8 @@
 //! Owns where a run of the BreadBoard engine begins, since its turn numbers change within a run. Never ends a turn: the
 //! reducer does.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -112,7 +114,7 @@ impl End {
         }
         for name in KEPT {
             let Some(value) = said.get(name).filter(|value| !value.is_null()) else { continue };
-            self.details.insert(name.to_owned(), cut::value(value, DETAILS / KEPT.len()));
+            self.details.insert(name.to_owned(), cut::value(Cow::Borrowed(value), DETAILS / KEPT.len()));
         }
     }
 

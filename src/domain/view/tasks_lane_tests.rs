@@ -35,7 +35,7 @@ impl Tree {
             payload: payload.as_object().cloned().unwrap().into(),
             seq: self.seq,
             class: EventClass::TaskEvent,
-            pane: Vec::new(),
+            pane: std::borrow::Cow::Borrowed(&[]),
             origin: Origin::Engine,
             repaired: false,
             permission: None,

@@ -75,8 +75,8 @@ enum Place {
 
 impl ToolBlocks {
     /// A call began, or says again how it runs.
-    pub(super) fn call(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        self.begin(event, facts::call(event), None, changes);
+    pub(super) fn call(&mut self, event: &SessionEvent, call: Call, changes: &mut Vec<Change>) {
+        self.begin(event, call, None, changes);
     }
 
     /// A result of a call.

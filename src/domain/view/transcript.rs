@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody, Change, Lane};
 use super::cut;
-use super::facts::{self, Plan, Speech};
+use super::facts::{Plan, Speech};
 use super::fingerprint::Fingerprint;
 use super::messages::Messages;
 use super::open_text::{OpenText, Streaming, Voice};
@@ -78,10 +78,16 @@ impl Transcript {
     }
 
     /// What the assistant says or thinks.
-    pub(super) fn speech(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
+    pub(super) fn speech(
+        &mut self,
+        event: &SessionEvent,
+        turn: TurnName,
+        speech: Speech<'_>,
+        changes: &mut Vec<Change>,
+    ) {
         let reasons = event.class == EventClass::ReasoningStream;
         let voice = if reasons { Voice::Reasoning } else { Voice::Answer };
-        match facts::speech(event) {
+        match speech {
             Speech::Token(piece) => self.token(event, turn, piece, changes),
             Speech::Thinking { phase, message } => self.thinking(event, turn, (phase, message), changes),
             Speech::Start { id } => self.messages.start(voice, id.as_deref(), changes),

@@ -50,7 +50,8 @@ impl<'a> Walk<'a> {
     /// Takes `null`.
     pub(super) fn take_null(&mut self) -> bool {
         self.skip_spaces();
-        self.take_word("null").is_some()
+        // Nearly always something else stands there.
+        self.peek() == Some(b'n') && self.take_word("null").is_some()
     }
 
     /// Whether nothing but spaces is left.

@@ -3,6 +3,8 @@
 //! Owns field names, the agents' private places for exit codes, and how content is shown as text. Absent and `null` mean
 //! unchanged. Never keeps state and never judges whether a call may run.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{INPUT, NAME, PATH, Plan, TELLING, TITLE, acp};
@@ -71,7 +73,7 @@ pub(in crate::domain::view) fn news(call: &Map<String, Value>) -> Option<ToolNew
             || title.as_deref() == Some("todowrite")
             || text(call, "name") == Some("todowrite"),
         title: title.map(|title| located(&title, place.as_deref())),
-        input: input.map(|input| cut::value(input, INPUT)),
+        input: input.map(|input| cut::value(Cow::Borrowed(input), INPUT)),
         standing: text(call, "status").map(|status| match status {
             "completed" => Standing::Completed,
             "failed" => Standing::Failed,

@@ -2,13 +2,15 @@
 //!
 //! Owns the field names and their old and new spellings. Never guesses which message a text belongs to.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::Speech;
 use super::loose::{Inside, Plain, Words};
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::view::cut;
-use crate::domain::view::fingerprint::key;
+use crate::domain::view::fingerprint::{key, short};
 
 /// How a message begins that only repeats the results of its step, which stand in their own blocks.
 const REPEATED_RESULTS: &str = "\n\nTool execution results:";
@@ -20,30 +22,39 @@ const REMARK: usize = 300;
 /// Every text event. `delta` is a string; an object with `text` is read too.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Fields {
-    item_id: Plain,
-    message_id: Plain,
-    delta: Words,
-    text: Words,
-    message: Inside<Message>,
-    source: Plain,
+struct Fields<'a> {
+    #[serde(borrow)]
+    item_id: Plain<'a>,
+    #[serde(borrow)]
+    message_id: Plain<'a>,
+    #[serde(borrow)]
+    delta: Words<'a>,
+    #[serde(borrow)]
+    text: Words<'a>,
+    #[serde(borrow)]
+    message: Inside<Message<'a>>,
+    #[serde(borrow)]
+    source: Plain<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message {
-    id: Plain,
-    role: Plain,
-    content: Words,
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Plain<'a>,
+    #[serde(borrow)]
+    role: Plain<'a>,
+    #[serde(borrow)]
+    content: Words<'a>,
 }
 
-pub(super) fn speech(event: &SessionEvent) -> Speech<'static> {
-    let Some(fields) = read::<Fields>(event) else { return Speech::Nothing };
+pub(super) fn speech<'a>(event: &'a SessionEvent) -> Speech<'a> {
+    let Some(fields) = read::<Fields<'_>>(event) else { return Speech::Nothing };
     let id = fields.item_id.text().or_else(|| fields.message_id.text());
     // Two streams of reasoning may share an item; each is a text of its own.
-    let named = |id: Option<String>| match stream(event) {
-        "" => id.map(|id| key(&id)),
-        stream => id.map(|id| key(&format!("{stream}{id}"))),
+    let named = |id: Option<Cow<'a, str>>| match stream(event) {
+        "" => id.map(short),
+        stream => id.map(|id| Cow::Owned(key(&format!("{stream}{id}")))),
     };
     let last = last_word(&event.kind);
     if last == "start" {
@@ -80,8 +91,8 @@ fn stream(event: &SessionEvent) -> &'static str {
     }
 }
 
-pub(super) fn echo(event: &SessionEvent) -> Option<String> {
-    let fields = read::<Fields>(event)?;
+pub(super) fn echo(event: &SessionEvent) -> Option<Cow<'_, str>> {
+    let fields = read::<Fields<'_>>(event)?;
     fields.text.0.or(fields.message.0.unwrap_or_default().content.0)
 }
 
@@ -107,7 +118,7 @@ pub(super) fn remark(event: &SessionEvent) -> Option<String> {
 }
 
 /// Reads the fields; a text that names one twice is read as a map, where the last one stands.
-pub(super) fn read<T: for<'a> Deserialize<'a>>(event: &SessionEvent) -> Option<T> {
+pub(super) fn read<'a, T: Deserialize<'a>>(event: &'a SessionEvent) -> Option<T> {
     event.payload.read().or_else(|| T::deserialize(&*event.payload).ok())
 }
 

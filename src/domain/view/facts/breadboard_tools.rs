@@ -27,44 +27,60 @@ const DIFF: usize = 4 * 1024;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CallFields {
-    call: Inside<Inner>,
-    call_id: Plain,
-    tool: Plain,
-    tool_name: Plain,
-    diff_preview: Words,
+struct CallFields<'a> {
+    #[serde(borrow)]
+    call: Inside<Inner<'a>>,
+    #[serde(borrow)]
+    call_id: Plain<'a>,
+    #[serde(borrow)]
+    tool: Plain<'a>,
+    #[serde(borrow)]
+    tool_name: Plain<'a>,
+    #[serde(borrow)]
+    diff_preview: Words<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Inner {
-    id: Plain,
-    function: Inside<Function>,
+struct Inner<'a> {
+    #[serde(borrow)]
+    id: Plain<'a>,
+    #[serde(borrow)]
+    function: Inside<Function<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Function {
-    name: Plain,
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Plain<'a>,
     arguments: Option<Box<RawValue>>,
 }
 
 /// The arguments that a title can be made of.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Telling {
-    command: Plain,
-    file_path: Plain,
-    path: Plain,
-    file_name: Plain,
-    query: Plain,
-    pattern: Plain,
-    url: Plain,
-    patch: Plain,
+struct Telling<'a> {
+    #[serde(borrow)]
+    command: Plain<'a>,
+    #[serde(borrow)]
+    file_path: Plain<'a>,
+    #[serde(borrow)]
+    path: Plain<'a>,
+    #[serde(borrow)]
+    file_name: Plain<'a>,
+    #[serde(borrow)]
+    query: Plain<'a>,
+    #[serde(borrow)]
+    pattern: Plain<'a>,
+    #[serde(borrow)]
+    url: Plain<'a>,
+    #[serde(borrow)]
+    patch: Plain<'a>,
 }
 
 pub(super) fn call(event: &SessionEvent) -> Call {
-    let fields = read::<CallFields>(event).unwrap_or_default();
+    let fields = read::<CallFields<'_>>(event).unwrap_or_default();
     let inner = fields.call.0.unwrap_or_default();
     let function = inner.function.0.unwrap_or_default();
     let name = [function.name, fields.tool, fields.tool_name].into_iter().find_map(Plain::text);
@@ -75,20 +91,24 @@ pub(super) fn call(event: &SessionEvent) -> Call {
         Err(_) => raw.get().to_owned(),
     });
     let arguments = arguments.filter(|text| !text.trim().is_empty());
+    let built = arguments.as_deref().and_then(built);
+    let telling = match &built {
+        Some(built) => Telling::deserialize(built).ok(),
+        None => arguments.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+    };
     Call {
         id: [fields.call_id, inner.id].into_iter().find_map(Plain::text).map(|id| key(&id)),
-        title: arguments.as_deref().and_then(telling).map(|telling| title(&name, &telling)),
-        input: arguments.as_deref().map(input),
+        title: telling.and_then(telling_words).map(|telling| title(&name, &telling)),
+        input: arguments.as_deref().map(|text| input(text, built)),
         preview: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(|diff| cut::line(&diff, DIFF)),
         name,
     }
 }
 
-fn telling(arguments: &str) -> Option<String> {
-    let says: Telling = serde_json::from_str(arguments).ok()?;
+fn telling_words(says: Telling<'_>) -> Option<String> {
     let patch = says.patch.text();
     let says = [says.command, says.file_path, says.path, says.file_name, says.query, says.pattern, says.url];
-    says.into_iter().find_map(Plain::text).or_else(|| patched(&patch?))
+    says.into_iter().find_map(Plain::text).map(Cow::into_owned).or_else(|| patched(&patch?))
 }
 
 /// The files that a patch changes, by the heads of its parts: the new name, or the old one of a file that goes.
@@ -113,88 +133,120 @@ fn patched(patch: &str) -> Option<String> {
     }
 }
 
+/// The arguments as a value. `None`: they are too long for that, or no JSON.
+fn built(arguments: &str) -> Option<Value> {
+    (arguments.len() <= BUILT).then(|| serde_json::from_str(arguments).ok()).flatten()
+}
+
 /// The arguments as a value; those that are too long or no JSON as the start of their text.
-fn input(arguments: &str) -> Value {
-    let built = (arguments.len() <= BUILT).then(|| serde_json::from_str::<Value>(arguments).ok()).flatten();
+fn input(arguments: &str, built: Option<Value>) -> Value {
     match built {
-        Some(value) => cut::value(&value, INPUT),
+        Some(value) => cut::value(Cow::Owned(value), INPUT),
         None => Value::String(cut::line(arguments, INPUT)),
     }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ResultFields {
-    call_id: Plain,
-    tool: Plain,
-    tool_name: Plain,
-    success: Plain,
-    status: Plain,
-    error: Plain,
-    metadata: Inside<Metadata>,
+struct ResultFields<'a> {
+    #[serde(borrow)]
+    call_id: Plain<'a>,
+    #[serde(borrow)]
+    tool: Plain<'a>,
+    #[serde(borrow)]
+    tool_name: Plain<'a>,
+    #[serde(borrow)]
+    success: Plain<'a>,
+    #[serde(borrow)]
+    status: Plain<'a>,
+    #[serde(borrow)]
+    error: Plain<'a>,
+    #[serde(borrow)]
+    metadata: Inside<Metadata<'a>>,
     result: Option<Box<RawValue>>,
-    message: Inside<Message>,
-    todo: Inside<Todo>,
-    artifact_ref: Inside<ArtifactRef>,
+    #[serde(borrow)]
+    message: Inside<Message<'a>>,
+    #[serde(borrow)]
+    todo: Inside<Todo<'a>>,
+    #[serde(borrow)]
+    artifact_ref: Inside<ArtifactRef<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Metadata {
-    exit_code: Plain,
-    artifact_ref: Inside<ArtifactRef>,
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit_code: Plain<'a>,
+    #[serde(borrow)]
+    artifact_ref: Inside<ArtifactRef<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message {
-    role: Plain,
-    name: Plain,
-    tool_call_id: Plain,
-    content: Words,
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Plain<'a>,
+    #[serde(borrow)]
+    name: Plain<'a>,
+    #[serde(borrow)]
+    tool_call_id: Plain<'a>,
+    #[serde(borrow)]
+    content: Words<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ArtifactRef {
-    path: Plain,
+struct ArtifactRef<'a> {
+    #[serde(borrow)]
+    path: Plain<'a>,
 }
 
 /// What a tool gave back, where it is an object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Given {
-    stdout: Plain,
-    stderr: Plain,
-    output: Words,
-    content: Words,
-    text: Words,
-    error: Plain,
-    exit_code: Plain,
-    artifact_ref: Inside<ArtifactRef>,
+struct Given<'a> {
+    #[serde(borrow)]
+    stdout: Plain<'a>,
+    #[serde(borrow)]
+    stderr: Plain<'a>,
+    #[serde(borrow)]
+    output: Words<'a>,
+    #[serde(borrow)]
+    content: Words<'a>,
+    #[serde(borrow)]
+    text: Words<'a>,
+    #[serde(borrow)]
+    error: Plain<'a>,
+    #[serde(borrow)]
+    exit_code: Plain<'a>,
+    #[serde(borrow)]
+    artifact_ref: Inside<ArtifactRef<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Todo {
+struct Todo<'a> {
     items: Option<Box<RawValue>>,
-    scope_key: Plain,
+    #[serde(borrow)]
+    scope_key: Plain<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Item {
-    title: Plain,
-    status: Plain,
+struct Item<'a> {
+    #[serde(borrow)]
+    title: Plain<'a>,
+    #[serde(borrow)]
+    status: Plain<'a>,
 }
 
 /// A todo list that is an event of its own.
 pub(super) fn todo(event: &SessionEvent) -> Option<Plan> {
-    result(event).1.or_else(|| plan(read::<Todo>(event)?, false))
+    result(event).1.or_else(|| plan(read::<Todo<'_>>(event)?, false))
 }
 
 pub(super) fn result(event: &SessionEvent) -> (Option<Outcome<'static>>, Option<Plan>) {
-    let Some(mut fields) = read::<ResultFields>(event) else { return (None, None) };
+    let Some(mut fields) = read::<ResultFields<'_>>(event) else { return (None, None) };
     let id = fields.call_id.clone().text();
     let of_todo = |rest: &str| id.as_deref().is_some_and(|id| id.starts_with(&format!("todo:{rest}")));
     let standing = of_todo("snapshot:");
@@ -208,14 +260,14 @@ pub(super) fn result(event: &SessionEvent) -> (Option<Outcome<'static>>, Option<
     ((!is_plan).then(|| outcome(fields)), plan)
 }
 
-fn outcome(fields: ResultFields) -> Outcome<'static> {
+fn outcome(fields: ResultFields<'_>) -> Outcome<'static> {
     let shape = if fields.message.0.is_some() { Shape::Transcript } else { Shape::Execution };
     let message = fields.message.0.unwrap_or_default();
     let metadata = fields.metadata.0.unwrap_or_default();
     // The result as words, or its fields, or neither.
     let raw = fields.result;
     let words = raw.as_deref().and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
-    let given: Option<Given> = match &words {
+    let given: Option<Given<'_>> = match &words {
         Some(_) => None,
         None => raw.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok()),
     };
@@ -228,14 +280,15 @@ fn outcome(fields: ResultFields) -> Outcome<'static> {
     };
     let failed = error
         || fields.success.flag() == Some(false)
-        || fields.status.text().is_some_and(|status| matches!(status.as_str(), "error" | "failed"))
+        || fields.status.text().is_some_and(|status| matches!(&*status, "error" | "failed"))
         || exit_code.is_some_and(|code| code != 0);
     let mut given = given;
     let inner = given.as_mut().map(|given| std::mem::take(&mut given.artifact_ref)).unwrap_or_default();
     let artifact = [fields.artifact_ref, metadata.artifact_ref, inner];
     let artifact = artifact.into_iter().find_map(|artifact| artifact.0?.path.text());
-    let said = [words, message.content.0, given.and_then(printed)].into_iter().flatten().next();
-    let raw = || raw.as_deref().map(|raw| raw.get().to_owned());
+    let said =
+        [words.map(Cow::Owned), message.content.0, given.and_then(printed)].into_iter().flatten().next();
+    let raw = || raw.as_deref().map(|raw| Cow::Borrowed(raw.get()));
     let text = said.or_else(raw).or_else(|| fields.error.text());
     let name = [message.name, fields.tool, fields.tool_name].into_iter().find_map(Plain::text);
     Outcome {
@@ -243,19 +296,21 @@ fn outcome(fields: ResultFields) -> Outcome<'static> {
         name: name.map(|name| cut::line(&name, NAME)),
         shape,
         failed,
-        text: text.map(Cow::Owned),
+        text: text.map(|text| Cow::Owned(text.into_owned())),
         artifact: artifact.map(|path| cut::line(&path, PATH)),
     }
 }
 
 /// What a tool printed or, where it printed nothing of the kind, the words it gave.
-fn printed(given: Given) -> Option<String> {
+fn printed(given: Given<'_>) -> Option<Cow<'_, str>> {
     match (given.stdout, given.stderr) {
         (Plain::Text(mut out), Plain::Text(err)) => {
             if !out.is_empty() && !err.is_empty() && !out.ends_with('\n') {
-                out.push('\n');
+                out.to_mut().push('\n');
             }
-            out.push_str(&err);
+            if !err.is_empty() {
+                out.to_mut().push_str(&err);
+            }
             Some(out)
         }
         (Plain::Text(one), _) | (_, Plain::Text(one)) => Some(one),
@@ -266,8 +321,9 @@ fn printed(given: Given) -> Option<String> {
     }
 }
 
-fn plan(todo: Todo, standing: bool) -> Option<Plan> {
-    let items: Vec<Inside<Item>> = serde_json::from_str(todo.items?.get()).ok()?;
+fn plan(todo: Todo<'_>, standing: bool) -> Option<Plan> {
+    let items = todo.items?;
+    let items: Vec<Inside<Item<'_>>> = serde_json::from_str(items.get()).ok()?;
     let steps = items.into_iter().filter_map(|item| item.0).take(PLAN_STEPS);
     Some(Plan {
         scope: Some(key(todo.scope_key.text().as_deref().unwrap_or("main"))),
@@ -284,21 +340,27 @@ fn plan(todo: Todo, standing: bool) -> Option<Plan> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct OutputFields {
-    call_id: Plain,
-    exec_id: Plain,
-    tool: Plain,
-    tool_name: Plain,
+struct OutputFields<'a> {
+    #[serde(borrow)]
+    call_id: Plain<'a>,
+    #[serde(borrow)]
+    exec_id: Plain<'a>,
+    #[serde(borrow)]
+    tool: Plain<'a>,
+    #[serde(borrow)]
+    tool_name: Plain<'a>,
     command: Option<Box<RawValue>>,
-    delta: Words,
-    exit_code: Plain,
+    #[serde(borrow)]
+    delta: Words<'a>,
+    #[serde(borrow)]
+    exit_code: Plain<'a>,
 }
 
 pub(super) fn output(event: &SessionEvent) -> Option<Output> {
-    let fields = read::<OutputFields>(event)?;
+    let fields = read::<OutputFields<'_>>(event)?;
     let what = match last_word(&event.kind) {
         "start" => OutputWhat::Began,
-        "delta" => OutputWhat::Printed(fields.delta.0?),
+        "delta" => OutputWhat::Printed(fields.delta.0?.into_owned()),
         "end" => OutputWhat::Ended(fields.exit_code.number()),
         _ => return None,
     };

@@ -43,7 +43,7 @@ pub(super) fn call(event: &SessionEvent) -> Call {
     Call {
         id: call_key(event),
         title: telling.map(|telling| title(&name, telling)),
-        input: args.map(|args| cut::value(args, INPUT)),
+        input: args.map(|args| cut::value(Cow::Borrowed(args), INPUT)),
         name,
         preview: None,
     }

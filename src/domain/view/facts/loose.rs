@@ -1,8 +1,10 @@
 //! Readers that take what an engine really sends: a field of another kind than expected reads as missing, and never spoils
 //! the fields beside it.
 //!
-//! Never builds what it skips: lists and objects that nobody asked for cost no memory.
+//! Never builds what it skips: lists and objects that nobody asked for cost no memory. Text is borrowed from the payload where
+//! it stands there as it is, without an escape.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -11,17 +13,17 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 /// A string, a number or a flag; anything else is `Other`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) enum Plain {
-    Text(String),
+pub(super) enum Plain<'a> {
+    Text(Cow<'a, str>),
     Flag(bool),
     Number(i64),
     #[default]
     Other,
 }
 
-impl Plain {
+impl<'a> Plain<'a> {
     /// The string, when it is one and says something.
-    pub(super) fn text(self) -> Option<String> {
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) if !text.is_empty() => Some(text),
             Self::Text(_) | Self::Flag(_) | Self::Number(_) | Self::Other => None,
@@ -43,41 +45,41 @@ impl Plain {
     }
 }
 
-impl<'de> Deserialize<'de> for Plain {
+impl<'de: 'a, 'a> Deserialize<'de> for Plain<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Plain;
+            type Value = Plain<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("anything")
             }
-            fn visit_str<E>(self, text: &str) -> Result<Plain, E> {
-                Ok(Plain::Text(text.to_owned()))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Plain<'de>, E> {
+                Ok(Plain::Text(Cow::Borrowed(text)))
             }
-            fn visit_string<E>(self, text: String) -> Result<Plain, E> {
-                Ok(Plain::Text(text))
+            fn visit_str<E>(self, text: &str) -> Result<Plain<'de>, E> {
+                Ok(Plain::Text(Cow::Owned(text.to_owned())))
             }
-            fn visit_bool<E>(self, flag: bool) -> Result<Plain, E> {
+            fn visit_bool<E>(self, flag: bool) -> Result<Plain<'de>, E> {
                 Ok(Plain::Flag(flag))
             }
-            fn visit_i64<E>(self, number: i64) -> Result<Plain, E> {
+            fn visit_i64<E>(self, number: i64) -> Result<Plain<'de>, E> {
                 Ok(Plain::Number(number))
             }
-            fn visit_u64<E>(self, number: u64) -> Result<Plain, E> {
+            fn visit_u64<E>(self, number: u64) -> Result<Plain<'de>, E> {
                 Ok(i64::try_from(number).map_or(Plain::Other, Plain::Number))
             }
-            fn visit_f64<E>(self, _: f64) -> Result<Plain, E> {
+            fn visit_f64<E>(self, _: f64) -> Result<Plain<'de>, E> {
                 Ok(Plain::Other)
             }
-            fn visit_unit<E>(self) -> Result<Plain, E> {
+            fn visit_unit<E>(self) -> Result<Plain<'de>, E> {
                 Ok(Plain::Other)
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Plain, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Plain<'de>, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(Plain::Other)
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Plain, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Plain<'de>, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 Ok(Plain::Other)
             }
@@ -89,48 +91,50 @@ impl<'de> Deserialize<'de> for Plain {
 /// Words in any of the ways engines write them: a string, an object with `text` or `content`, or a list of such parts, which
 /// are joined. `None`: there are none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Words(pub(super) Option<String>);
+pub(super) struct Words<'a>(pub(super) Option<Cow<'a, str>>);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Words;
+            type Value = Words<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("anything")
             }
-            fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-                Ok(Words(Some(text.to_owned())))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Words<'de>, E> {
+                Ok(Words(Some(Cow::Borrowed(text))))
             }
-            fn visit_string<E>(self, text: String) -> Result<Words, E> {
-                Ok(Words(Some(text)))
+            fn visit_str<E>(self, text: &str) -> Result<Words<'de>, E> {
+                Ok(Words(Some(Cow::Owned(text.to_owned()))))
             }
-            fn visit_bool<E>(self, _: bool) -> Result<Words, E> {
+            fn visit_bool<E>(self, _: bool) -> Result<Words<'de>, E> {
                 Ok(Words(None))
             }
-            fn visit_i64<E>(self, _: i64) -> Result<Words, E> {
+            fn visit_i64<E>(self, _: i64) -> Result<Words<'de>, E> {
                 Ok(Words(None))
             }
-            fn visit_u64<E>(self, _: u64) -> Result<Words, E> {
+            fn visit_u64<E>(self, _: u64) -> Result<Words<'de>, E> {
                 Ok(Words(None))
             }
-            fn visit_f64<E>(self, _: f64) -> Result<Words, E> {
+            fn visit_f64<E>(self, _: f64) -> Result<Words<'de>, E> {
                 Ok(Words(None))
             }
-            fn visit_unit<E>(self) -> Result<Words, E> {
+            fn visit_unit<E>(self) -> Result<Words<'de>, E> {
                 Ok(Words(None))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
-                let mut whole: Option<String> = None;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words<'de>, A::Error> {
+                let mut whole: Option<Cow<'de, str>> = None;
                 while let Some(Words(part)) = list.next_element()? {
-                    if let Some(part) = part {
-                        whole.get_or_insert_default().push_str(&part);
+                    match (&mut whole, part) {
+                        (Some(whole), Some(part)) => whole.to_mut().push_str(&part),
+                        (None, part) => whole = part,
+                        (Some(_), None) => {}
                     }
                 }
                 Ok(Words(whole))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
                 let mut said = None;
                 while let Some(name) = map.next_key::<String>()? {
                     if matches!(name.as_str(), "text" | "content") {
@@ -199,24 +203,28 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Inside<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, from_str, json};
+    use serde_json::{from_str, json};
 
     #[test]
     fn a_field_of_another_kind_reads_as_missing_from_text_and_from_a_map_alike() {
         #[derive(serde::Deserialize, Default, Debug, PartialEq)]
         #[serde(default)]
-        struct Fields {
-            a: Plain,
-            b: Inside<Inner>,
-            c: Words,
+        struct Fields<'a> {
+            #[serde(borrow)]
+            a: Plain<'a>,
+            #[serde(borrow)]
+            b: Inside<Inner<'a>>,
+            #[serde(borrow)]
+            c: Words<'a>,
         }
         #[derive(serde::Deserialize, Default, Debug, PartialEq)]
         #[serde(default)]
-        struct Inner {
-            d: Plain,
+        struct Inner<'a> {
+            #[serde(borrow)]
+            d: Plain<'a>,
         }
         let read = |a, b, c| Fields { a, b: Inside(b), c: Words(c) };
-        let said = || Some("ab".to_owned());
+        let said = || Some("ab".into());
         let cases = [
             (json!({}), read(Plain::Other, None, None)),
             (json!({"a": [1], "b": [{}], "c": 7}), read(Plain::Other, None, None)),
@@ -239,8 +247,8 @@ mod tests {
             ),
         ];
         for (json, expected) in cases {
-            assert_eq!(from_str::<Fields>(&json.to_string()).unwrap(), expected, "{json}");
-            assert_eq!(serde_json::from_value::<Fields>(Value::clone(&json)).unwrap(), expected, "{json}");
+            assert_eq!(from_str::<Fields<'_>>(&json.to_string()).unwrap(), expected, "{json}");
+            assert_eq!(Fields::deserialize(&json).unwrap(), expected, "{json}");
         }
     }
 }

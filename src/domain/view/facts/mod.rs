@@ -58,13 +58,13 @@ pub(super) enum Speech<'a> {
     /// A line about what the agent is busy with, or a piece of reasoning.
     Thinking { phase: &'a str, message: &'a str },
     /// A message begins.
-    Start { id: Option<String> },
+    Start { id: Option<Cow<'a, str>> },
     /// A piece of a message.
-    Piece { id: Option<String>, text: String },
+    Piece { id: Option<Cow<'a, str>>, text: Cow<'a, str> },
     /// A message has no more pieces.
-    End { id: Option<String> },
+    End { id: Option<Cow<'a, str>> },
     /// A message, whole. `again`: the engine made it from what it may have said already.
-    Whole { id: Option<String>, text: String, again: bool },
+    Whole { id: Option<Cow<'a, str>>, text: Cow<'a, str>, again: bool },
     /// No words.
     Nothing,
 }
@@ -78,7 +78,7 @@ pub(super) fn speech(event: &SessionEvent) -> Speech<'_> {
 }
 
 /// The words of an engine's echo of a prompt. `None`: it has none.
-pub(super) fn echo(event: &SessionEvent) -> Option<String> {
+pub(super) fn echo(event: &SessionEvent) -> Option<Cow<'_, str>> {
     breadboard::echo(event)
 }
 
