@@ -50,7 +50,8 @@ impl TokenStore {
             (Provider::Gemini, environment.gemini),
         ]
         .into_iter()
-        .filter_map(|(provider, token)| Some((Origin::of_provider(provider)?, present(token)?)))
+        .filter_map(|(provider, token)| Some((provider, present(token)?)))
+        .filter_map(|(provider, token)| Some((Origin::of_provider(provider)?, token)))
         .collect();
         Self { given: None, unbound: present(environment.model), bound }
     }
