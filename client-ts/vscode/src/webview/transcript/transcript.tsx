@@ -2,14 +2,19 @@
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
+import { TurnEnd } from "../blocks/turn_end";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
+import { withTurnEnds } from "./turn_ends";
 import { type Rows, useRows } from "./window";
 
 export function Transcript({ session }: { session: OpenSession }) {
   const model = useModel();
-  const blocks = session.blocks("chat");
+  const chat = session.blocks("chat");
+  const run = session.blocks("run");
+  const blocks = useMemo(() => withTurnEnds(chat, run), [chat, run]);
+  const last = blocks.at(-1);
   const hasMore = session.hasMore("chat");
   const loading = useRef(false);
   const keys = useMemo(() => blocks.map(({ id }) => id), [blocks]);
@@ -54,7 +59,11 @@ export function Transcript({ session }: { session: OpenSession }) {
                 aria-setsize={hasMore ? -1 : blocks.length}
                 style={{ transform: `translateY(${row.start}px)` }}
               >
-                <BlockView block={block} patch={patches.get(block.id)} />
+                {block.kind === "summary" ? (
+                  <TurnEnd block={block} prompt={block === last ? promptOf(chat, block) : undefined} />
+                ) : (
+                  <BlockView block={block} patch={patches.get(block.id)} />
+                )}
               </article>
             );
           })}
@@ -75,6 +84,11 @@ export function Transcript({ session }: { session: OpenSession }) {
       )}
     </div>
   );
+}
+
+/** What was asked in a turn. */
+function promptOf(chat: readonly Block[], { turn }: Block): BlockOf<"user"> | undefined {
+  return chat.findLast((block): block is BlockOf<"user"> => block.kind === "user" && block.turn === turn);
 }
 
 /** Puts the focus on the ask that it is to be on, as soon as that is drawn. */
