@@ -18,7 +18,7 @@ export const CANARY = "sk-canary-7f3a9c1e5b2d";
  */
 export async function setStage({ work, cache, server, shots }) {
   const begun = Date.now();
-  const folder = path.join(work, "ws");
+  const folder = path.join(work, "uploads");
   await workspace(work, folder);
   const model = await startModel();
   const editor = await startEditor({
