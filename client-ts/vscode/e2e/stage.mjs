@@ -33,9 +33,11 @@ export async function setStage({ work, cache, server, shots }) {
   });
   const messages = listen();
   const console_ = [];
+  const opened = [];
   const { browser, page } = await openPage(editor.address, folder, async (context, page) => {
     await messages.install(context);
     page.on("console", (message) => console_.push(message.text()));
+    context.on("page", (other) => opened.push(other.url()));
   });
   let shot = 0;
   const view = insideOf(page, SIDEBAR);
@@ -56,6 +58,8 @@ export async function setStage({ work, cache, server, shots }) {
     sidebarFrame: () => frameOf(page, SIDEBAR),
     panelFrame: () => frameOf(page, PANEL),
     consoleText: console_,
+    /** Addresses of the browser's other tabs; one that comes to the front has this page drawn once a second. */
+    opened,
     command: (title) => command(page, title),
     theme: (name) => theme(page, name),
     reloadWindow: () => reload(page),

@@ -30,4 +30,7 @@ export default async function reload({ page, view, prompt, card, model, editor, 
   await picture("reloaded");
   say("after a reload of the window: the transcript, the draft, and the ask as it stands");
   await prompt.fill("");
+  // The server went with the window, and the turn with it: what it would have said next is no answer to the next prompt.
+  await view.locator(".row").last().locator(".notice", { hasText: "ended while this turn ran" }).waitFor();
+  model.takeBack();
 }

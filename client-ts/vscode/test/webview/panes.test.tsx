@@ -45,6 +45,21 @@ describe("the chat pane", () => {
     expect(page.one(".assistant").getAttribute("aria-busy")).toBe("true");
   });
 
+  it("a link of an answer is followed once: the editor, which hears the page's clicks too, does not hear that one", async () => {
+    const text = "see [place](src/lib.rs:2) and [site](https://example.org/)";
+    const page = await openPage({ lanes: { chat: [{ id: "a", seq: 4, kind: "assistant", text, streaming: false }] } });
+    const heard = vi.fn();
+    document.addEventListener("click", heard);
+    await page.click(".assistant a", "place");
+    await page.click(".assistant a", "site");
+    document.removeEventListener("click", heard);
+    expect(page.story("editor.openFile", "editor.openLink")).toEqual([
+      ["editor.openFile", { path: "src/lib.rs", line: 2 }],
+      ["editor.openLink", { uri: "https://example.org/" }],
+    ]);
+    expect(heard).not.toHaveBeenCalled();
+  });
+
   it("R003-15 R003-16: reasoning stands apart, open while it grows", async () => {
     const page = await openPage();
     await page.put(11, "chat", { id: "r1", seq: 11, turn: 1, kind: "reasoning", text: "Reading.", streaming: true });
