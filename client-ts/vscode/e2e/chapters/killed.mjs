@@ -40,8 +40,8 @@ export default async function killed(stage) {
   await idle();
   assert.match(JSON.stringify(model.asked.at(-1).body.messages.at(-1)), /talk until you are cut off/);
   assert.equal(await view.locator(".user", { hasText: "talk until you are cut off" }).count(), 2);
-  assert.equal(await again.count(), 0, "only the last prompt is sent again");
-  await view.locator(".notice.warning", { hasText: "ended while this turn ran" }).waitFor();
+  assert.equal(await view.getByRole("button", { name: "Send it again" }).count(), 0, "only the last prompt is sent again");
+  await view.locator(".notice.warning", { hasText: "ended while this turn ran" }).last().waitFor();
   say("its prompt was sent again from there, and the place of the cut stays");
   model.reply(says("And on it goes."));
   await ask("go on");
