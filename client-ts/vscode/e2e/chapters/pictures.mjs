@@ -134,14 +134,15 @@ async function states(page) {
         pen.lineTo(x2 + far * Math.cos(turn) - side * Math.sin(turn), y2 + far * Math.sin(turn) + side * Math.cos(turn));
       pen.fill();
     };
-    box(150, 90, "sending", "#0969da");
-    box(490, 90, "sent", "#1a7f37");
-    box(150, 310, "waiting", "#9a6700");
-    box(490, 310, "gave up", "#cf222e");
-    arrow(268, 90, 368, 90);
-    arrow(120, 143, 120, 253);
-    arrow(180, 257, 180, 147);
-    arrow(268, 310, 368, 310);
+    // The corner at the top on the right is where the button stands that takes the image away.
+    box(150, 80, "sending", "#0969da");
+    box(150, 320, "waiting", "#9a6700");
+    box(490, 200, "sent", "#1a7f37");
+    box(490, 320, "gave up", "#cf222e");
+    arrow(268, 100, 368, 170);
+    arrow(120, 133, 120, 263);
+    arrow(180, 267, 180, 137);
+    arrow(268, 320, 368, 320);
     return canvas.toDataURL("image/png").split(",")[1];
   });
   return Buffer.from(base64, "base64");
