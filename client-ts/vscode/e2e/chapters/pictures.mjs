@@ -44,6 +44,8 @@ export default async function pictures(stage) {
       await theme(name);
       await view.locator(`body.vscode-${kind}`).waitFor();
       await page.mouse.move(640, 850);
+      // The mouse came by a tab of the editor, which tells what it is.
+      await page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
       await picture(`picture-${scene}-${kind}`);
     }
   };
