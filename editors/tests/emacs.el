@@ -54,7 +54,7 @@
                (setq seen (list labels (with-current-buffer "*breadboard ask*" (buffer-string))))
                "Allow once")))
     (breadboard-approve))
-  (same (car seen) '("Allow once" "Allow for this session" "Deny") "the answers")
+  (same (car seen) '("Allow once" "Allow for this session" "Always allow in this workspace" "Deny") "the answers")
   (unless (and (string-match-p "^-def retries():" (cadr seen)) (string-match-p "^\\+def attempts():" (cadr seen)))
     (error "The diff was not shown: %s" (cadr seen)))
   (sees "? Write lib.py (allowed)")

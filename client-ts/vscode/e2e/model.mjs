@@ -16,7 +16,7 @@ export const paced = (pieces, perSecond) => ({ pieces, perSecond });
 /** A reply that calls one tool. */
 export const calls = (name, input) => ({ steps: [{ name, input }] });
 
-/** Listens; `reply` adds replies, `asked` has what came. */
+/** Listens; `reply` adds replies, each for one request, in order; `asked` has what came. */
 export async function startModel() {
   const replies = [];
   const asked = [];
@@ -74,6 +74,8 @@ export async function startModel() {
     url: `http://127.0.0.1:${server.address().port}`,
     asked,
     reply: (...more) => replies.push(...more),
+    /** Takes the replies back that nobody will ask for any more. */
+    takeBack: () => void replies.splice(0),
     close: () => {
       server.closeAllConnections();
       server.close();

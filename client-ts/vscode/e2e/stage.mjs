@@ -18,7 +18,7 @@ export const CANARY = "sk-canary-7f3a9c1e5b2d";
  */
 export async function setStage({ work, cache, server, shots }) {
   const begun = Date.now();
-  const folder = path.join(work, "ws");
+  const folder = path.join(work, "uploads");
   await workspace(work, folder);
   const model = await startModel();
   const editor = await startEditor({
@@ -33,9 +33,11 @@ export async function setStage({ work, cache, server, shots }) {
   });
   const messages = listen();
   const console_ = [];
+  const opened = [];
   const { browser, page } = await openPage(editor.address, folder, async (context, page) => {
     await messages.install(context);
     page.on("console", (message) => console_.push(message.text()));
+    context.on("page", (other) => opened.push(other.url()));
   });
   let shot = 0;
   const view = insideOf(page, SIDEBAR);
@@ -56,6 +58,8 @@ export async function setStage({ work, cache, server, shots }) {
     sidebarFrame: () => frameOf(page, SIDEBAR),
     panelFrame: () => frameOf(page, PANEL),
     consoleText: console_,
+    /** Addresses of the browser's other tabs; one that comes to the front has this page drawn once a second. */
+    opened,
     command: (title) => command(page, title),
     theme: (name) => theme(page, name),
     reloadWindow: () => reload(page),
@@ -75,24 +79,17 @@ export async function setStage({ work, cache, server, shots }) {
     pick: async (name) => {
       const widget = page.locator(".quick-input-widget");
       const input = widget.locator(".quick-input-filter input");
+      const rows = widget.locator(".monaco-list-row");
       await input.waitFor();
-      // It fills in the folder where it begins, in its own time.
-      await eventually("the picker has a folder", async () => ((await input.inputValue()) === "" ? undefined : true));
-      if (name === undefined) await page.keyboard.press("Escape");
+      // It reads the folder where it begins, and has rows when it has read it. A path that comes before has it read two
+      // folders at a time, and when the first is done last it stays busy for ever.
+      await rows.first().waitFor();
+      if (name === undefined) await input.press("Escape");
       else {
-        // Asked before it has read the folder and found the file, it takes nothing and stays so until it is typed again. A key
-        // would go to the page behind it, once it is gone; a click does not.
-        const found = widget.locator(".monaco-list-row.focused").filter({ hasText: name });
-        await eventually("the picker takes the file", async () => {
-          if (!(await widget.isVisible())) return true;
-          await input.fill(path.join(folder, name), { timeout: 1_000 }).catch(() => undefined);
-          await found.waitFor({ timeout: 2_000 }).catch(() => undefined);
-          await widget.getByRole("button", { name: "OK" }).click({ timeout: 1_000 }).catch(() => undefined);
-          return widget.waitFor({ state: "hidden", timeout: 2_000 }).then(
-            () => true,
-            () => undefined,
-          );
-        });
+        await input.fill(path.join(folder, name));
+        await rows.filter({ hasText: name }).first().waitFor();
+        // Not by a key: one that comes late goes to the page behind.
+        await widget.getByRole("button", { name: "OK" }).click();
       }
       await widget.waitFor({ state: "hidden" });
     },

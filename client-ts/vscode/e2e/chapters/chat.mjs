@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { CANARY } from "../stage.mjs";
 import { gate, says } from "../model.mjs";
 
-export default async function chat({ page, view, model, ask, idle, picture, say }) {
+export default async function chat({ page, view, model, opened, ask, idle, picture, say }) {
   const half = gate();
   model.reply(
     says(
@@ -29,5 +29,6 @@ export default async function chat({ page, view, model, ask, idle, picture, say 
   say("the answer streamed, as Markdown, and its HTML is text");
   await view.locator(".assistant a", { hasText: "place" }).click();
   await page.locator(".tab", { hasText: "lib.rs" }).waitFor();
+  assert.deepEqual(opened, [], "its address is opened nowhere else");
   say("a link of the answer opens the file");
 }

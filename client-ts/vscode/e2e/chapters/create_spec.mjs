@@ -94,19 +94,22 @@ export default async function createSpec(stage) {
   assert.equal((await attach.innerText()).trim(), "Maximum 5 images reached");
   assert.ok(await attach.isDisabled());
   await picture("spec-five-images");
-  for (const n of [5, 4, 3, 2]) await button(`Remove sketch-${n}.png`).click();
+  for (const n of [5, 4, 3, 2]) {
+    await button(`Remove sketch-${n}.png`).click();
+    await panel.getByRole("img", { name: `sketch-${n}.png` }).waitFor({ state: "detached" });
+  }
   assert.equal(await thumbnails.count(), 1);
   say("images have thumbnails, a false one is refused, a sixth cannot be picked, and each can be taken away");
 
   // The window is reloaded: text and image are there again.
   await stage.reloadWindow();
+  await panel.locator("[role=form][aria-busy=false]").waitFor();
   await panel.getByRole("img", { name: "sketch-1.png" }).waitFor();
   assert.equal(await thumbnails.count(), 1);
   assert.equal(await description.inputValue(), MARKDOWN);
   say("after a reload of the window the text and the image are there again");
 
   // Cancel with unsaved work asks; "no" leaves everything, "keep" keeps the text.
-  await panel.locator("[role=form][aria-busy=false]").waitFor();
   const question = page.locator(".monaco-dialog-box", { hasText: "Close the new spec? It was not submitted." });
   await button("Cancel").click();
   await question.waitFor();

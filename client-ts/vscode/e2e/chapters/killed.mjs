@@ -1,4 +1,5 @@
-// The server is killed in mid-stream: the page says it, it is started again, and what was said is there, whole and once.
+// The server is killed in mid-stream: the page says it, it is started again, what was said is there, whole and once, the
+// transcript says that the turn was cut off, and its prompt is sent again from there.
 import assert from "node:assert/strict";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
@@ -22,13 +23,26 @@ export default async function killed(stage) {
   await view.locator(".banner", { hasText: "The server ended unexpectedly" }).waitFor({ state: "detached" });
   await idle();
   never.open();
+  const cut = view.locator(".row").last().locator(".notice.warning", { hasText: "ended while this turn ran" });
+  const again = cut.getByRole("button", { name: "Send it again" });
+  await again.waitFor();
   const after = await transcript(view);
-  // What was there is there, in its order, and once; what ended the turn stands behind it.
+  // What was there is there, in its order, and once; that it was cut off stands behind it, and nothing else.
   assert.deepEqual(after.slice(0, before.length), before);
+  assert.equal(after.length, before.length + 1, after.join(" | "));
   for (const text of ["talk until you are cut off", "said before the end"])
     assert.equal(after.filter((row) => row.includes(text)).length, 1, `${text}: ${after.join(" | ")}`);
   await picture("server-back");
-  say(`it is back; behind the cut stands: ${after.slice(before.length).join(" | ") || "nothing"}`);
+  say(`it is back; behind the cut stands: ${after.at(-1)}`);
+  model.reply(says("said to the end."));
+  await again.click();
+  await view.locator(".assistant", { hasText: "said to the end." }).waitFor();
+  await idle();
+  assert.match(JSON.stringify(model.asked.at(-1).body.messages.at(-1)), /talk until you are cut off/);
+  assert.equal(await view.locator(".user", { hasText: "talk until you are cut off" }).count(), 2);
+  assert.equal(await view.getByRole("button", { name: "Send it again" }).count(), 0, "only the last prompt is sent again");
+  await view.locator(".notice.warning", { hasText: "ended while this turn ran" }).last().waitFor();
+  say("its prompt was sent again from there, and the place of the cut stays");
   model.reply(says("And on it goes."));
   await ask("go on");
   await view.locator(".assistant", { hasText: "And on it goes." }).waitFor();

@@ -2,7 +2,6 @@
 // nothing, and runs only where pictures are kept (SHOTS).
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { png } from "../png.mjs";
 import { calls, gate, says } from "../model.mjs";
 
 const UPLOAD = `//! Uploads a file in parts.
@@ -30,7 +29,7 @@ const ANSWER = [
 export default async function pictures(stage) {
   const { page, view, panel, prompt, card, model, theme, folder, ask, idle, command, picture, say } = stage;
   await writeFile(path.join(folder, "src", "upload.rs"), UPLOAD);
-  await writeFile(path.join(folder, "states.png"), png(320, 200, 3));
+  await writeFile(path.join(folder, "states.png"), await states(page));
   await command("View: Close All Editors");
   await command("Notifications: Clear All Notifications");
   if (await page.locator(".part.panel").isVisible()) await command("View: Toggle Panel Visibility");
@@ -45,6 +44,8 @@ export default async function pictures(stage) {
       await theme(name);
       await view.locator(`body.vscode-${kind}`).waitFor();
       await page.mouse.move(640, 850);
+      // The mouse came by a tab of the editor, which tells what it is.
+      await page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
       await picture(`picture-${scene}-${kind}`);
     }
   };
@@ -86,7 +87,7 @@ export default async function pictures(stage) {
   await panel
     .getByLabel("Description")
     .fill(
-      "# Uploads that survive a lost connection\n\nA part that fails is sent again as often as `retries()` says, with a pause that\n" +
+      "# Uploads that survive a lost connection\n\nA part that fails is sent again as often as `retries()` says, with a pause that " +
         "doubles. When the last try fails, the user sees which part it was and can go on from there.\n\n" +
         "## Done when\n\n- each try is in the log, with its reason\n- the attached states are the only ones\n",
     );
@@ -99,6 +100,54 @@ export default async function pictures(stage) {
   await page.locator(".monaco-dialog-box").getByRole("button", { name: "Discard Draft" }).click();
   await prompt.waitFor();
   say("pictures were made");
+}
+
+/** A sketch of the states of an upload, drawn by the browser: a PNG. */
+async function states(page) {
+  const base64 = await page.evaluate(() => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [640, 400];
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = "#ffffff";
+    pen.fillRect(0, 0, 640, 400);
+    pen.lineWidth = 4;
+    pen.font = "600 34px sans-serif";
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    const box = (x, y, text, color) => {
+      pen.strokeStyle = color;
+      pen.fillStyle = `${color}22`;
+      pen.beginPath();
+      pen.roundRect(x - 110, y - 45, 220, 90, 20);
+      pen.fill();
+      pen.stroke();
+      pen.fillStyle = "#24292f";
+      pen.fillText(text, x, y);
+    };
+    const arrow = (x1, y1, x2, y2) => {
+      const turn = Math.atan2(y2 - y1, x2 - x1);
+      pen.strokeStyle = pen.fillStyle = "#57606a";
+      pen.beginPath();
+      pen.moveTo(x1, y1);
+      pen.lineTo(x2, y2);
+      pen.stroke();
+      pen.beginPath();
+      for (const [far, side] of [[0, 0], [-20, 10], [-20, -10]])
+        pen.lineTo(x2 + far * Math.cos(turn) - side * Math.sin(turn), y2 + far * Math.sin(turn) + side * Math.cos(turn));
+      pen.fill();
+    };
+    // The corner at the top on the right is where the button stands that takes the image away.
+    box(150, 80, "sending", "#0969da");
+    box(150, 320, "waiting", "#9a6700");
+    box(490, 200, "sent", "#1a7f37");
+    box(490, 320, "gave up", "#cf222e");
+    arrow(268, 100, 368, 170);
+    arrow(120, 133, 120, 263);
+    arrow(180, 267, 180, 137);
+    arrow(268, 320, 368, 320);
+    return canvas.toDataURL("image/png").split(",")[1];
+  });
+  return Buffer.from(base64, "base64");
 }
 
 /** Makes the sidebar so wide, by its edge. */

@@ -1,8 +1,12 @@
 // The window is reloaded while an ask waits: the transcript, the draft and the ask are there again.
 import assert from "node:assert/strict";
+import path from "node:path";
 import { calls, says } from "../model.mjs";
+import { eventually, fileWith } from "../stage.mjs";
 
-export default async function reload({ page, view, prompt, card, model, ask, picture, say }) {
+const DRAFT = "a draft that is not sent";
+
+export default async function reload({ page, view, prompt, card, model, editor, ask, picture, say }) {
   model.reply(
     calls("propose_patch", {
       file_path: "notes.md",
@@ -14,14 +18,19 @@ export default async function reload({ page, view, prompt, card, model, ask, pic
   );
   await ask("note it");
   await card.waitFor();
-  await prompt.fill("a draft that is not sent");
+  await prompt.fill(DRAFT);
+  // It is kept as it is typed; a page that goes in that moment takes it along.
+  await eventually("the draft is kept", () => fileWith(path.join(editor.data, "User"), DRAFT));
   await page.reload({ waitUntil: "domcontentloaded" });
   await page.locator(".monaco-workbench").waitFor();
   await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
   await view.locator(".approval").last().waitFor();
-  assert.equal(await prompt.inputValue(), "a draft that is not sent");
+  assert.equal(await prompt.inputValue(), DRAFT);
   await view.locator(".user", { hasText: "note it" }).waitFor();
   await picture("reloaded");
   say("after a reload of the window: the transcript, the draft, and the ask as it stands");
   await prompt.fill("");
+  // The server went with the window, and the turn with it: what it would have said next is no answer to the next prompt.
+  await view.locator(".row").last().locator(".notice", { hasText: "ended while this turn ran" }).waitFor();
+  model.takeBack();
 }

@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { CANARY, fileWith } from "../stage.mjs";
 
-export default async function token({ page, panel, command, messages, consoleText, editor, folder, work, say }) {
+export default async function token({ page, panel, command, messages, consoleText, opened, editor, folder, work, say }) {
   // Both pages are there.
   await command("BreadBoard: Create Spec");
   await panel.locator("[role=form][aria-busy=false]").waitFor();
@@ -64,8 +64,9 @@ export default async function token({ page, panel, command, messages, consoleTex
 
   // What else the whole story must not have done.
   assert.ok(!(await readdir(work)).includes("evil-ran"), "a program of the repository was run");
+  assert.deepEqual(opened, [], "nothing is opened in the browser itself");
   const violations = consoleText.filter((text) => /protocol violation|Content Security Policy.*webview/i.test(text));
   assert.deepEqual(violations, []);
   assert.equal(await fileWith(path.join(editor.data, "logs"), "[protocol violation]"), undefined);
-  say("no program of the repository ran, and nobody broke the protocol or the content policy");
+  say("no program of the repository ran, no other page was opened, and nobody broke the protocol or the content policy");
 }

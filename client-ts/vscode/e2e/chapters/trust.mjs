@@ -25,7 +25,7 @@ export default async function trust({ page, view, prompt, model, ask, show, comm
 
   // The embedded engine reads, and has no tool that writes or runs.
   model.reply(says("I can only read here."));
-  await ask("change something");
+  await ask("Make the limit a setting");
   await view.getByText("I can only read here.").waitFor();
   const offered = (model.asked.at(-1).body.tools ?? []).map((tool) => tool.function.name);
   assert.ok(

@@ -2,6 +2,7 @@
 /** Seed 003's panes and seed 000's webview lines, each on a page. */
 import type { Block } from "@breadboard-ls/sdk";
 import { describe, expect, it, vi } from "vitest";
+import { momentWords } from "../../src/webview/moment";
 import { openPage, refuse, viewOf } from "./page";
 
 const user = (id: string, text: string): Block => ({ id, seq: 1, turn: 1, kind: "user", text });
@@ -42,6 +43,21 @@ describe("the chat pane", () => {
     expect(page.all(".assistant")).toHaveLength(1);
     expect(page.one(".assistant strong").textContent).toBe("world");
     expect(page.one(".assistant").getAttribute("aria-busy")).toBe("true");
+  });
+
+  it("a link of an answer is followed once: the editor, which hears the page's clicks too, does not hear that one", async () => {
+    const text = "see [place](src/lib.rs:2) and [site](https://example.org/)";
+    const page = await openPage({ lanes: { chat: [{ id: "a", seq: 4, kind: "assistant", text, streaming: false }] } });
+    const heard = vi.fn();
+    document.addEventListener("click", heard);
+    await page.click(".assistant a", "place");
+    await page.click(".assistant a", "site");
+    document.removeEventListener("click", heard);
+    expect(page.story("editor.openFile", "editor.openLink")).toEqual([
+      ["editor.openFile", { path: "src/lib.rs", line: 2 }],
+      ["editor.openLink", { uri: "https://example.org/" }],
+    ]);
+    expect(heard).not.toHaveBeenCalled();
   });
 
   it("R003-15 R003-16: reasoning stands apart, open while it grows", async () => {
@@ -278,6 +294,113 @@ describe("answering an ask", () => {
     ]);
     await page.click(".approval .hint button", "Manage trust");
     expect(page.asked("editor.manageTrust")).toHaveLength(1);
+  });
+
+  it("an ask that ends on another day says which", async () => {
+    const now = Date.parse("2026-03-03T20:00:00Z");
+    const expiresAt = now + 2 * 24 * 3_600_000;
+    vi.spyOn(Date, "now").mockReturnValue(now);
+    const page = await openPage({ lanes: { chat: [ask("pending", { expiresAt })] } });
+    vi.restoreAllMocks();
+    const [day] = new Intl.DateTimeFormat(undefined, { weekday: "long" }).format(expiresAt).split(" ");
+    expect(page.one(".approval .hint").textContent).toBe(`Counts as denied after ${momentWords(expiresAt, now)}.`);
+    expect(page.one(".approval .hint").textContent).toContain(day);
+  });
+
+  it("until it can be answered its buttons say so, and keep the focus", async () => {
+    const page = await openPage({ lanes: { chat: [ask()] } });
+    const allow = page.one(".approval button", /^Allow once$/);
+    allow.focus();
+    expect([allow.getAttribute("aria-disabled"), document.activeElement]).toEqual(["true", allow]);
+    await vi.waitFor(async () => {
+      await page.frame();
+      expect([allow.getAttribute("aria-disabled"), document.activeElement]).toEqual(["false", allow]);
+    });
+    allow.click();
+    await page.frame();
+    expect(page.asked("bb.approvePermission")).toHaveLength(1);
+  });
+
+  it("while its answer is on its way it takes no other, and its button keeps the focus", async () => {
+    let recorded: (answer: unknown) => void = () => undefined;
+    const page = await openPage({
+      lanes: { chat: [ask()] },
+      answers: { "bb.approvePermission": () => new Promise((resolve) => (recorded = resolve)) },
+    });
+    const now = calm();
+    const allow = page.one(".approval button", /^Allow once$/);
+    allow.focus();
+    await page.click(".approval button", /^Allow once$/);
+    await page.click(".approval button", /^Deny$/);
+    now.mockRestore();
+    expect([page.asked("bb.approvePermission").length, allow.getAttribute("aria-disabled")]).toEqual([1, "true"]);
+    expect(document.activeElement).toBe(allow);
+    recorded({ requestId: "p1", outcome: "recorded", resolution: "allowed", resolvedBy: "user" });
+    await page.frame();
+  });
+
+  describe("where the focus goes once it is answered", () => {
+    const second = (): Block => ({ ...ask("pending", { requestId: "p2", title: "Run `rm`" }), id: "p2", seq: 6 }) as Block;
+
+    it("to the next ask that waits", async () => {
+      const page = await openPage({ lanes: { chat: [ask(), second()] } });
+      page.one('[data-block="p1"] button', /^Allow once$/).focus();
+      await page.put(11, "chat", ask("allowed"));
+      expect(document.activeElement).toBe(page.one('[data-block="p2"] button', /^Allow once$/));
+    });
+
+    it("to an answer that can be given, where the folder is not trusted", async () => {
+      const page = await openPage({ lanes: { chat: [ask(), second()] }, status: { trusted: false } });
+      page.one('[data-block="p1"] button', /^Deny$/).focus();
+      await page.put(11, "chat", ask("denied"));
+      expect(document.activeElement).toBe(page.one('[data-block="p2"] button', /^Deny$/));
+    });
+
+    it("to the prompt where none waits", async () => {
+      const page = await openPage({ lanes: { chat: [ask()] } });
+      page.one(".approval button", /^Allow once$/).focus();
+      await page.put(11, "chat", ask("allowed"));
+      expect(document.activeElement).toBe(page.one(".composer textarea"));
+    });
+
+    it("nowhere, where it was not in the card", async () => {
+      const page = await openPage({ lanes: { chat: [ask(), second()] } });
+      const tab = page.one("#pane-tab-tasks");
+      tab.focus();
+      await page.put(11, "chat", ask("allowed"));
+      expect(document.activeElement).toBe(tab);
+    });
+
+    it("and what was pressed for the one is no answer to the next", async () => {
+      const page = await openPage({ lanes: { chat: [ask(), second()] } });
+      page.one('[data-block="p1"] button', /^Allow once$/).focus();
+      const now = calm();
+      await page.put(11, "chat", ask("allowed"));
+      const next = document.activeElement as HTMLElement;
+      next.click();
+      await page.frame();
+      now.mockRestore();
+      expect([next.textContent, page.asked("bb.approvePermission")]).toEqual(["Allow once", []]);
+      expect((await page.key(next, "Enter", { repeat: true })).defaultPrevented).toBe(true);
+      expect((await page.key(next, "Enter")).defaultPrevented).toBe(false);
+    });
+
+    it("and the key that is still held down sends no draft", async () => {
+      const page = await openPage({ lanes: { chat: [ask()] } });
+      const area = await page.type("a draft");
+      await page.key(area, "Enter", { repeat: true });
+      expect(page.asked("bb.tab.prompt")).toEqual([]);
+    });
+  });
+
+  it("the way to the oldest ask leads to its first answer", async () => {
+    const others = Array.from({ length: 60 }, (_, n) => user(`u${n}`, `prompt ${n}`));
+    const page = await openPage({ lanes: { chat: [ask(), ...others] } });
+    await page.click(".waiting button", "Show it");
+    await vi.waitFor(async () => {
+      await page.frame();
+      expect(document.activeElement).toBe(page.one('[data-block="p1"] button', /^Allow once$/));
+    });
   });
 
   it("an ask that was answered elsewhere says so", async () => {

@@ -2,12 +2,13 @@
  * An ask: exactly what would happen, and the answers.
  *
  * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, a card
- * never changes its place for another, and a click in the moment that it appears is taken for one that was meant for
- * something else.
+ * never changes its place for another, a click in the moment that it appears is taken for one that was meant for
+ * something else, and a key that is held down answers once. Owns where the focus goes when its buttons go.
  */
 import type { BlockOf } from "@breadboard-ls/sdk";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { momentWords } from "../moment";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { readable } from "./tool_card";
@@ -26,7 +27,9 @@ const STATUS = {
 export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; patch?: BlockOf<"patch"> }) {
   const model = useModel();
   const { permission, status } = block;
-  const shownAt = useRef(performance.now());
+  const section = useRef<HTMLElement>(null);
+  const readyAt = useRef(performance.now() + GRACE_MS);
+  const [ready, setReady] = useState(false);
   const [sending, setSending] = useState(false);
   const [ruling, setRuling] = useState<string | undefined>(undefined);
   const [pattern, setPattern] = useState(permission.rule?.pattern ?? "");
@@ -34,9 +37,33 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
   const [details, setDetails] = useState<string | undefined>(undefined);
   const { trusted } = model.standing.host.value;
   const pending = status === "pending";
+  const brought = model.asks.brought.value;
+  const broughtAt = brought?.requestId === permission.requestId ? brought.at : undefined;
+
+  // It can be answered a while after it came, and a while after the page itself put the focus on it.
+  useLayoutEffect(() => {
+    if (broughtAt !== undefined) readyAt.current = broughtAt + GRACE_MS;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = (): void => {
+      const left = readyAt.current - performance.now();
+      setReady(left <= 0);
+      if (left > 0) timer = setTimeout(look, Math.ceil(left));
+    };
+    look();
+    return () => clearTimeout(timer);
+  }, [broughtAt]);
+
+  // Looked at while the buttons are still there: afterwards the focus is on nothing.
+  const holds = (): boolean => section.current?.contains(document.activeElement) === true;
+  const held = holds();
+  const waited = useRef(pending);
+  useLayoutEffect(() => {
+    if (waited.current && !pending && held && !holds()) model.goOn();
+    waited.current = pending;
+  });
 
   const answer = async (decision: "allow_once" | "deny" | "allow_rule", optionId: string): Promise<void> => {
-    if (sending || performance.now() - shownAt.current < GRACE_MS) return;
+    if (sending || performance.now() < readyAt.current) return;
     setSending(true);
     const changed = {
       ...(pattern === permission.rule?.pattern ? {} : { pattern }),
@@ -58,11 +85,16 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
     }
   };
 
+  // Said, not enforced by the browser: a button that is switched off loses the focus.
+  const busy = sending || !ready;
+
   return (
     <section
+      ref={section}
       class={`card approval ${status}`}
       aria-label={`Request: ${permission.title}`}
       data-request={permission.requestId}
+      onKeyDown={once}
     >
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
@@ -93,7 +125,8 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
                 key={option.optionId}
                 type="button"
                 class={option.kind === "allow_once" ? "primary" : "secondary"}
-                disabled={sending || (!trusted && option.kind !== "deny")}
+                disabled={!trusted && option.kind !== "deny"}
+                aria-disabled={busy}
                 aria-expanded={option.kind === "allow_rule" ? ruling === option.optionId : undefined}
                 onClick={() => {
                   if (option.kind === "allow_rule" && permission.rule != null)
@@ -135,7 +168,8 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
               <button
                 type="button"
                 class="primary"
-                disabled={sending || pattern.trim() === ""}
+                disabled={pattern.trim() === ""}
+                aria-disabled={busy}
                 onClick={() => void answer("allow_rule", ruling)}
               >
                 Save the rule and allow
@@ -143,10 +177,16 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
             </div>
           )}
           {permission.expiresAt != null && (
-            <p class="hint">Counts as denied after {new Date(permission.expiresAt).toLocaleTimeString()}.</p>
+            <p class="hint">Counts as denied after {momentWords(permission.expiresAt, Date.now())}.</p>
           )}
         </>
       )}
     </section>
   );
+}
+
+/** A key that is still held down from another button presses nothing here. */
+function once(event: KeyboardEvent): void {
+  if (event.repeat && event.target instanceof HTMLButtonElement && (event.key === "Enter" || event.key === " "))
+    event.preventDefault();
 }

@@ -36,6 +36,9 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
         });
     } else if (link !== null) {
       event.preventDefault();
+      // The editor hears clicks on links of a page too, at its document, and would open the address as it stands there: an
+      // address of the web a second time, and a file as one of this page.
+      event.stopPropagation();
       followLink(link.getAttribute("href") ?? "", model);
     }
   };

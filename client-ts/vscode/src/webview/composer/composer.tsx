@@ -134,7 +134,8 @@ export function Composer() {
     const modifier = event.ctrlKey || event.metaKey;
     if (event.key === "Enter" && !event.shiftKey && (sendWithModifier ? modifier : true)) {
       event.preventDefault();
-      send();
+      // A key that is still held down from a button, or from the last prompt, sends nothing.
+      if (!event.repeat) send();
     }
     if (event.key === "Escape" && running) void prompts.stop();
   };

@@ -12,11 +12,19 @@ export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
   readonly rules = signal<Requests["bb/permission/list"]["result"]["rules"] | undefined>(undefined);
 
+  /** The ask that the page puts the focus on, and when it was told to. */
+  readonly brought = signal<{ readonly requestId: string; readonly at: number } | undefined>(undefined);
+
   constructor(
     private readonly client: BreadboardClient,
     private readonly tabs: OpenTabs,
     private readonly sentences: Sentences,
   ) {}
+
+  /** Puts the focus on an ask that waits. */
+  bring(requestId: string): void {
+    this.brought.value = { requestId, at: performance.now() };
+  }
 
   /** Answers an ask. The digest says what was on the screen. */
   async answer(

@@ -121,6 +121,13 @@ export class Model {
     this.prompts.compose(text);
   }
 
+  /** The ask that had the focus is settled: the next one that waits gets it, and where none does, the prompt. */
+  goOn(): void {
+    const [next] = this.tabs.active.value?.pending() ?? [];
+    if (next === undefined) this.prompts.focus.value += 1;
+    else this.asks.bring(next.permission.requestId);
+  }
+
   async deleteSession(sessionId: string): Promise<void> {
     await this.sentences.attempt(async () => {
       await this.client.request("bb/deleteSession", { sessionId });

@@ -4,7 +4,7 @@
  * Owns the drafts and the ids of prompts: each id is made here when its prompt is sent, and kept with the draft until
  * the server has taken it, so that sent again it is taken once (R001-03).
  */
-import type { BreadboardClient } from "@breadboard-ls/sdk";
+import type { BlockOf, BreadboardClient } from "@breadboard-ls/sdk";
 import { computed, signal } from "@preact/signals";
 import type { HostLink } from "../host_link";
 import type { OpenTab } from "./open_tab";
@@ -79,24 +79,50 @@ export class Prompts {
       const messageId = draft.messageId ?? this.ports.uuid();
       this.keep(this.key(), { ...draft, messageId });
       const tab = tabs.front.value ?? tabs.create();
-      // Where it is refused, the tab says why, and the prompt is still there.
-      if ((await tab.ready) === undefined) return;
-      const at = whereabouts(tab);
-      if (at === undefined) return;
-      const { disposition } = await tabs.link.prompt(at, {
-        messageId,
-        text: draft.text,
-        ...(draft.attachments.length === 0
-          ? {}
-          : { attachmentIds: draft.attachments.map(({ attachmentId }) => attachmentId) }),
-      });
+      const attachmentIds = draft.attachments.map(({ attachmentId }) => attachmentId);
+      const sessionId = await this.deliver(tab, messageId, draft.text, attachmentIds);
       // Only what was sent is taken away: the user may have typed on.
-      if (this.drafts.value[at.sessionId]?.messageId === messageId) this.keep(at.sessionId, EMPTY_DRAFT);
-      if (disposition === "queued") {
-        sentences.say("The prompt waits in the queue.");
-        await tab.session.value?.readQueue();
-      }
+      if (sessionId !== undefined && this.drafts.value[sessionId]?.messageId === messageId)
+        this.keep(sessionId, EMPTY_DRAFT);
     });
+  }
+
+  /** Sends what was asked before once more, as a prompt of its own; what is typed stays. */
+  async again({ seq, text, attachmentIds = [] }: BlockOf<"user">): Promise<void> {
+    const { tabs, sentences, client } = this.ports;
+    const tab = tabs.front.value;
+    const sessionId = tab?.sessionId;
+    if (tab === undefined || sessionId === undefined) return;
+    await sentences.attempt(async () => {
+      // A block may show less than was sent.
+      const { event } = await client.request("bb/eventBody", { sessionId, seq });
+      const { text: whole } = event.payload as { text?: unknown };
+      await this.deliver(tab, this.ports.uuid(), typeof whole === "string" ? whole : text, attachmentIds);
+      this.focus.value += 1;
+    });
+  }
+
+  /** The session that took it, or `undefined` where there is none: then the tab says why. */
+  private async deliver(
+    tab: OpenTab,
+    messageId: string,
+    text: string,
+    attachmentIds: readonly string[],
+  ): Promise<string | undefined> {
+    const { tabs, sentences } = this.ports;
+    if ((await tab.ready) === undefined) return undefined;
+    const at = whereabouts(tab);
+    if (at === undefined) return undefined;
+    const { disposition } = await tabs.link.prompt(at, {
+      messageId,
+      text,
+      ...(attachmentIds.length === 0 ? {} : { attachmentIds: [...attachmentIds] }),
+    });
+    if (disposition === "queued") {
+      sentences.say("The prompt waits in the queue.");
+      await tab.session.value?.readQueue();
+    }
+    return at.sessionId;
   }
 
   /** Stops the turn in front; what waits stays where it is. */

@@ -1,15 +1,20 @@
 /** The transcript: as much of it on the page as is seen, older pages from the server as they are reached. */
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
-import { useCallback, useMemo, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
+import { TurnEnd } from "../blocks/turn_end";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
-import { useRows } from "./window";
+import { withTurnEnds } from "./turn_ends";
+import { type Rows, useRows } from "./window";
 
 export function Transcript({ session }: { session: OpenSession }) {
   const model = useModel();
-  const blocks = session.blocks("chat");
+  const chat = session.blocks("chat");
+  const run = session.blocks("run");
+  const blocks = useMemo(() => withTurnEnds(chat, run), [chat, run]);
+  const last = blocks.at(-1);
   const hasMore = session.hasMore("chat");
   const loading = useRef(false);
   const keys = useMemo(() => blocks.map(({ id }) => id), [blocks]);
@@ -21,14 +26,7 @@ export function Transcript({ session }: { session: OpenSession }) {
   }, [model, session]);
   const rows = useRows(keys, older);
   const pending = session.pending();
-  const show = (requestId: string): void => {
-    const index = blocks.findIndex((block) => block.kind === "permission" && block.permission.requestId === requestId);
-    if (index < 0) return;
-    rows.toRow(index);
-    requestAnimationFrame(() =>
-      rows.scroller.current?.querySelector<HTMLElement>(`[data-request="${CSS.escape(requestId)}"] button`)?.focus(),
-    );
-  };
+  useBrought(blocks, rows);
 
   return (
     <div class="transcript">
@@ -61,7 +59,11 @@ export function Transcript({ session }: { session: OpenSession }) {
                 aria-setsize={hasMore ? -1 : blocks.length}
                 style={{ transform: `translateY(${row.start}px)` }}
               >
-                <BlockView block={block} patch={patches.get(block.id)} />
+                {block.kind === "summary" ? (
+                  <TurnEnd block={block} prompt={block === last ? promptOf(chat, block) : undefined} />
+                ) : (
+                  <BlockView block={block} patch={patches.get(block.id)} />
+                )}
               </article>
             );
           })}
@@ -70,7 +72,7 @@ export function Transcript({ session }: { session: OpenSession }) {
       {pending.length > 0 && (
         <div class="waiting" role="status">
           <Icon name="bell-dot" /> {waitingWords(pending.length)}{" "}
-          <button type="button" class="link" onClick={() => show(pending[0]?.permission.requestId ?? "")}>
+          <button type="button" class="link" onClick={() => model.asks.bring(pending[0]?.permission.requestId ?? "")}>
             Show {pending.length === 1 ? "it" : "the oldest"}
           </button>
         </div>
@@ -82,6 +84,35 @@ export function Transcript({ session }: { session: OpenSession }) {
       )}
     </div>
   );
+}
+
+/** What was asked in a turn. */
+function promptOf(chat: readonly Block[], { turn }: Block): BlockOf<"user"> | undefined {
+  return chat.findLast((block): block is BlockOf<"user"> => block.kind === "user" && block.turn === turn);
+}
+
+/** Puts the focus on the ask that it is to be on, as soon as that is drawn. */
+function useBrought(blocks: readonly Block[], rows: Rows): void {
+  const { asks } = useModel();
+  const brought = asks.brought.value;
+  const done = useRef(brought);
+  const looked = useRef(brought);
+  useLayoutEffect(() => {
+    if (brought === undefined || brought === done.current) return;
+    if (brought !== looked.current) {
+      looked.current = brought;
+      const at = blocks.findIndex(
+        (block) => block.kind === "permission" && block.permission.requestId === brought.requestId,
+      );
+      if (at >= 0) rows.toRow(at);
+    }
+    const cards = [...(rows.scroller.current?.querySelectorAll<HTMLElement>("[data-request]") ?? [])];
+    const card = cards.find(({ dataset }) => dataset["request"] === brought.requestId);
+    const button = card?.querySelector<HTMLElement>(".buttons button:not(:disabled)");
+    if (button == null) return;
+    done.current = brought;
+    button.focus();
+  });
 }
 
 /** For each ask that waits, the newest patch before it that is about a file which its title names. */
