@@ -14,6 +14,11 @@ import { joined, type Told, type Topic } from "./batch";
  * piece or hundreds: it crosses two processes and three frames, is checked on both sides and is drawn.
  */
 export const BATCH_MS = 50;
+/**
+ * The same of the server, which is told so: what would wait here need not come in twelve pieces. The first after a quiet
+ * spell comes at once from there too.
+ */
+export const SERVER_BATCH_MS = BATCH_MS / 2;
 /** Most news that wait: past it they are posted at once, so that a stopped timer cannot make them pile up. */
 export const MOST_WAITING = 512;
 
@@ -258,7 +263,11 @@ export class Gate {
   private subscription(params: unknown): Record<string, unknown> {
     const given = (typeof params === "object" && params !== null ? params : {}) as Record<string, unknown>;
     const wanted = (field(given, "subscribe") ?? {}) as Record<string, unknown>;
-    return { ...given, subscribe: { ...wanted, view: this.asked.has("view"), tabs: this.asked.has("tabs") } };
+    const latency = this.asked.has("view") ? { maxLatencyMs: SERVER_BATCH_MS } : {};
+    return {
+      ...given,
+      subscribe: { ...wanted, view: this.asked.has("view"), tabs: this.asked.has("tabs"), ...latency },
+    };
   }
 
   /** Posts what waits; what comes soon after it waits in turn. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BATCH_MS, Gate, MOST_PENDING, MOST_WAITING } from "../../src/host/gate";
+import { BATCH_MS, Gate, MOST_PENDING, MOST_WAITING, SERVER_BATCH_MS } from "../../src/host/gate";
 import type { Told } from "../../src/host/batch";
 
 type Message = Record<string, any>;
@@ -292,9 +292,10 @@ describe("what comes from the server", () => {
   ];
 
   it("R000-66 R000-67 R003-52: a flood is few messages, and none waits for a timer that never comes", async () => {
-    const { subject, posted, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
+    const { subject, posted, asked, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
     await subject.receive(req("bb.init", { subscribe: { view: true } }));
     tick();
+    expect(asked[0]?.["params"]).toEqual({ subscribe: { view: true, tabs: false, maxLatencyMs: SERVER_BATCH_MS } });
     posted.length = 0;
     for (let seq = 1; seq <= 101; seq += 1) subject.tell(append(seq));
     // The first is not kept from a page that waited for it.
