@@ -48,7 +48,8 @@ pub fn events(session_id: &str, epoch: &str, batch: &BatchRow) -> Vec<u8> {
 }
 
 fn push_string(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(Value::from(text).to_string().as_bytes());
+    // Memory takes everything.
+    let _ = serde_json::to_writer(out, text);
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ const LOG_FRAMES: usize = 256;
 /// Largest message that may skip the queue: with its header it fits into `PIPE_BUF`, 512 bytes at least and 4096 on Linux.
 const DIRECT_BYTES: usize = if cfg!(target_os = "linux") { 4_000 } else { 440 };
 
-/// About how much goes out with one write: what a Linux pipe holds before it is widened.
+/// About how much goes out with one write: what a Linux pipe holds.
 const WRITE_BYTES: usize = 64 << 10;
 
 /// How soon `on_drained` is asked again when it was not taken.
@@ -69,20 +69,8 @@ pub fn open_stdout() -> io::Result<File> {
     let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
     #[cfg(windows)]
     let owned = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
-    let stdout = File::from(owned);
-    widen(&stdout);
-    Ok(stdout)
+    Ok(File::from(owned))
 }
-
-/// Lets the pipe hold a mebibyte, so that writer and reader change places sixteen times less often in a flood. Whatever is no
-/// pipe, or may not be wider, stays as it is.
-#[cfg(target_os = "linux")]
-fn widen(pipe: &File) {
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn widen(_: &File) {}
 
 #[derive(Default)]
 struct Queue {

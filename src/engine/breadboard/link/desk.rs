@@ -63,20 +63,30 @@ impl Desk {
         }
     }
 
-    /// Passes on an event, together with those around it: the loop is woken once for many. Waits while the loop has no room,
-    /// and so the socket does. Whoever calls this calls `pass_on` before it waits for anything else.
-    pub async fn said(&mut self, event: EngineEvent, cursor: Option<EngineCursor>) -> Result<(), Closed> {
+    /// Takes an event that goes to the loop together with those around it: the loop is woken once for many. Whoever calls this
+    /// calls `pass_on` before it waits for anything else, and as soon as it `is_full`.
+    pub fn said(&mut self, event: EngineEvent, cursor: Option<EngineCursor>) {
         self.gathered.push((event, cursor));
-        if self.gathered.len() >= EVENTS_A_REPORT { self.pass_on().await } else { Ok(()) }
     }
 
-    /// Passes on what `said` gathered.
+    /// Whether `said` gathered as many as one report may hold.
+    pub fn is_full(&self) -> bool {
+        self.gathered.len() >= EVENTS_A_REPORT
+    }
+
+    /// Passes on what `said` gathered. Waits while the loop has no room, and so the socket does.
     pub async fn pass_on(&mut self) -> Result<(), Closed> {
         let session_id = self.session_id.clone();
         let report = match self.gathered.len() {
             0 => return Ok(()),
             1 => self.gathered.pop().map(|(event, cursor)| EngineReport::Said { session_id, event, cursor }),
-            _ => Some(EngineReport::SaidMany { session_id, events: std::mem::take(&mut self.gathered) }),
+            _ => {
+                let room = Vec::with_capacity(if self.is_full() { EVENTS_A_REPORT } else { 0 });
+                Some(EngineReport::SaidMany {
+                    session_id,
+                    events: std::mem::replace(&mut self.gathered, room),
+                })
+            }
         };
         match report {
             Some(report) => self.reports.send(report).await.map_err(|_| Closed),

@@ -53,9 +53,21 @@ enum Item {
     TooLarge { id: Option<String> },
 }
 
+/// An event that does not simply follow on the last one.
+struct Unusual {
+    event: EngineEvent,
+    step: Step,
+    patience: u32,
+}
+
+/// Items whose room is kept for the next chunk: those of a large chunk of small events.
+const MOST_ITEMS: usize = 1_024;
+
 /// One connection.
 pub(super) struct Connection {
     decoder: SseDecoder,
+    /// Room for what a chunk completes.
+    items: Vec<Item>,
     /// The session has ended: the stream hangs open once everything has come.
     over: bool,
     /// The next number is the first of the engine's history.
@@ -85,6 +97,7 @@ impl Connection {
         let now = Instant::now();
         Self {
             decoder: SseDecoder::new(LARGEST_EVENT),
+            items: Vec::new(),
             over,
             history: opened.history,
             place_unknown: opened.place_unknown,
@@ -161,16 +174,14 @@ impl Connection {
         bytes: &[u8],
     ) -> Result<Option<Cut>, Closed> {
         // As many as one chunk completes.
-        let mut items = Vec::new();
+        let mut items = std::mem::take(&mut self.items);
         self.decoder.feed(bytes, &mut |item| items.push(read(item)));
-        for item in items {
-            let cut = match item {
-                Item::Event { event, seq } => self.take_event(link, event, seq).await?,
-                Item::TooLarge { id } => self.take_too_large(link, id).await?,
-            };
-            if cut.is_some() {
-                return Ok(cut);
-            }
+        let cut = self.take_items(link, items.drain(..)).await?;
+        if items.capacity() <= MOST_ITEMS {
+            self.items = items;
+        }
+        if cut.is_some() {
+            return Ok(cut);
         }
         if self.settled {
             self.lives = true;
@@ -185,24 +196,71 @@ impl Connection {
         Ok(None)
     }
 
-    async fn take_event<S: Source>(
+    async fn take_items<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        items: impl Iterator<Item = Item>,
+    ) -> Result<Option<Cut>, Closed> {
+        for item in items {
+            let cut = match item {
+                Item::Event { event, seq } => match self.take_event(link, event, seq) {
+                    None => None,
+                    // In a box: what happens once an hour would make what happens a million times carry its room along.
+                    Some(unusual) => Box::pin(self.take_unusual(link, unusual)).await?,
+                },
+                Item::TooLarge { id } => Box::pin(self.take_too_large(link, id)).await?,
+            };
+            if link.desk.is_full() {
+                link.desk.pass_on().await?;
+            }
+            if cut.is_some() {
+                return Ok(cut);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes an event that follows on the last one, as nearly all do; gives back any other.
+    fn take_event<S: Source>(
         &mut self,
         link: &mut Link<S>,
         event: EngineEvent,
         seq: Option<u64>,
-    ) -> Result<Option<Cut>, Closed> {
+    ) -> Option<Unusual> {
         let patience = self.patience(seq);
         match link.continuity.take(seq, patience) {
-            Step::Duplicate => return Ok(None),
+            Step::Duplicate => {}
+            Step::Next => self.pass_next(link, event),
+            step @ (Step::Hole { .. } | Step::Unnumbered | Step::Lost { .. }) => {
+                return Some(Unusual { event, step, patience });
+            }
+        }
+        None
+    }
+
+    async fn take_unusual<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        unusual: Unusual,
+    ) -> Result<Option<Cut>, Closed> {
+        let Unusual { event, step, patience } = unusual;
+        match step {
             Step::Hole { .. } => return Ok(Some(Cut::Again)),
             Step::Unnumbered => return self.take_unnumbered(link, event).await,
-            Step::Next => {}
-            Step::Lost { from, to } => link.gap(from, Some(to), self.reason(patience)).await?,
+            Step::Lost { from, to } => {
+                link.gap(from, Some(to), self.reason(patience)).await?;
+                self.pass_next(link, event);
+            }
+            Step::Duplicate | Step::Next => {}
         }
+        Ok(None)
+    }
+
+    /// Passes on the event that `continuity` took last.
+    fn pass_next<S: Source>(&mut self, link: &mut Link<S>, event: EngineEvent) {
         let seq = link.continuity.last();
         let id = if event.id.is_empty() { seq.to_string() } else { event.id.clone() };
-        self.pass(link, event, Some(EngineCursor { seq, id })).await?;
-        Ok(None)
+        self.pass(link, event, Some(EngineCursor { seq, id }));
     }
 
     /// Words of the connection itself, and whatever else is in no log.
@@ -222,7 +280,7 @@ impl Connection {
                 }
                 // A stream that is opened again unnoticed does not say so each time.
                 if link.owed {
-                    self.pass(link, event, None).await?;
+                    self.pass(link, event, None);
                 }
                 Ok(None)
             }
@@ -231,11 +289,11 @@ impl Connection {
                 // Ours is as safe as theirs: what came was passed on. An earlier one only brings doubles.
                 let ours = link.continuity.last();
                 link.hint = safe.filter(|safe| *safe > 0 && *safe < ours).map(|safe| safe.to_string());
-                self.pass(link, event, None).await?;
+                self.pass(link, event, None);
                 Ok(Some(Cut::Again))
             }
             _ => {
-                self.pass(link, event, None).await?;
+                self.pass(link, event, None);
                 Ok(None)
             }
         }
@@ -262,12 +320,7 @@ impl Connection {
         Ok(None)
     }
 
-    async fn pass<S: Source>(
-        &mut self,
-        link: &mut Link<S>,
-        event: EngineEvent,
-        cursor: Option<EngineCursor>,
-    ) -> Result<(), Closed> {
+    fn pass<S: Source>(&mut self, link: &mut Link<S>, event: EngineEvent, cursor: Option<EngineCursor>) {
         link.heard.hear(&event);
         if let Some(cursor) = &cursor {
             if !self.settled {
@@ -283,7 +336,7 @@ impl Connection {
             }
             self.progress(link);
         }
-        link.desk.said(event, cursor).await
+        link.desk.said(event, cursor);
     }
 
     fn progress<S>(&mut self, link: &mut Link<S>) {

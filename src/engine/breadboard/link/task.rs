@@ -293,7 +293,10 @@ impl<S: Source> Link<S> {
         self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;
         for event in self.heard.unheard(&summary.metadata) {
             self.heard.hear(&event);
-            self.desk.said(event, None).await?;
+            self.desk.said(event, None);
+            if self.desk.is_full() {
+                self.desk.pass_on().await?;
+            }
         }
         self.desk.pass_on().await
     }
