@@ -41,13 +41,13 @@ export default async function deltas(stage) {
   await picture("deltas");
 
   say(`source: ${pieces.length} pieces in ${(source.tookMs / 1_000).toFixed(2)} s, ${Math.round(pieces.length / (source.tookMs / 1_000))} a second`);
-  for (const [name, { ms, frames, renders, most, long, longMs, worst }] of [
+  for (const [name, { ms, frames, renders, most, long, longMs, worst, when }] of [
     ["idle", idleRun],
     ["run ", run],
   ])
     say(
       `${name}: ${(ms / 1_000).toFixed(2)} s, ${frames} frames, ${renders} renders, at most ${most} a frame, ` +
-        `${long} long tasks of ${Math.round(longMs)} ms in all, the longest ${Math.round(worst)} ms`,
+        `${long} long tasks of ${Math.round(longMs)} ms in all, the longest ${Math.round(worst)} ms (${when.join(", ")})`,
     );
 
   // As it streamed onto the page; then what the server gives a page that begins; then that page.
@@ -136,6 +136,7 @@ function begin(frame) {
         long: durations.length,
         longMs: durations.reduce((sum, one) => sum + one, 0),
         worst: Math.max(0, ...durations),
+        when: tasks.map(({ startTime, duration }) => `${Math.round(duration)} ms at ${((startTime - at) / 1_000).toFixed(1)} s`),
       };
     };
   });
