@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::aside::beside;
 use super::database::{Database, PAGE_BYTES};
-use super::failure::Failure;
+use super::failure::{Failure, is_full};
 use super::fold::Folder;
 use super::forgotten::{self, Left};
 use super::front::{self, Front, Waiting};
@@ -115,10 +115,22 @@ impl Intake {
 
     /// Takes a commit.
     pub(super) fn commit(&mut self, connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
-        match self.write_in_front(connection, commit) {
-            Some(outcome) => outcome,
-            None => self.write_all(connection, commit),
+        if let Some(outcome) = self.write_in_front(connection, commit) {
+            return outcome;
         }
+        match self.write_all(connection, commit) {
+            // What waits of other sessions has no room in the database; this one may have.
+            Err(Failure::Sqlite(error)) if is_full(&error) && self.is_apart(&commit.session_id) => {
+                with_room(connection, |connection| write(connection, &[], commit))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Whether only events of other sessions wait in the front.
+    fn is_apart(&self, session_id: &str) -> bool {
+        let front = self.front.as_ref().filter(|front| !front.waiting().is_empty());
+        front.is_some_and(|front| front.head(session_id).is_none())
     }
 
     /// Everything that waits in the front goes into the database.
@@ -238,7 +250,8 @@ impl Intake {
         if !self.front.as_ref()?.has_room(length)
             && let Err(error) = self.empty(connection)
         {
-            return Some(Err(error));
+            let full = matches!(&error, Failure::Sqlite(error) if is_full(error));
+            return (!full).then_some(Err(error));
         }
         let waiting = Waiting {
             session_id: commit.session_id.clone(),

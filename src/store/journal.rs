@@ -424,10 +424,8 @@ impl Journal for SqliteJournal {
     }
 
     fn first(&mut self, session_id: &str) -> Result<u64, JournalError> {
-        self.database.run(|connection| {
-            self.intake.empty(connection)?;
-            retention::first_event(connection, session_id)
-        })
+        // What waits in the front is never the beginning but of a session that has nothing else, whose first event is 1.
+        self.database.run(|connection| retention::first_event(connection, session_id))
     }
 
     fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError> {

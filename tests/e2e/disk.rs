@@ -155,10 +155,11 @@ fn two_windows_have_two_slots_and_two_epochs() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_said_once_and_the_stream_goes_on() {
-    // 450 pieces of 2 KiB do not fit into a journal whose three files may have 256 blocks of 512 bytes each.
-    let model = Model::start(|_, _| Answer::Flood("x".repeat(2_048), 450));
+    // 450 pieces of 4 KiB do not fit into a journal whose three files may have 800 blocks of 512 bytes each; an empty one has
+    // room in it.
+    let model = Model::start(|_, _| Answer::Flood("x".repeat(4_096), 450));
     let mut options = options(&model);
-    let shell = "trap '' XFSZ; ulimit -f 256; exec \"$0\" \"$@\"";
+    let shell = "trap '' XFSZ; ulimit -f 800; exec \"$0\" \"$@\"";
     options.launcher = vec!["sh".to_owned(), "-c".to_owned(), shell.to_owned()];
     let (workspace, state) = (Arc::new(TempDir::new().unwrap()), Arc::new(TempDir::new().unwrap()));
     let mut server = Server::start_in(workspace, state, options);

@@ -34,7 +34,28 @@ impl<'a> Said<'a> {
             }
             EventClass::ToolOutput => facts::output(event).map_or(Words::Other, Words::Output),
             EventClass::PlanUpdate | EventClass::TodoUpdate => Words::Plan(facts::plan(event)),
-            _ => Words::Other,
+            EventClass::UserMessage
+            | EventClass::TurnStart
+            | EventClass::RunFinished
+            | EventClass::RunErrorOrGap
+            | EventClass::PermissionRequest
+            | EventClass::PermissionResponse
+            | EventClass::PatchProposed
+            | EventClass::RetrievalStatus
+            | EventClass::CheckpointList
+            | EventClass::CheckpointRestored
+            | EventClass::TaskEvent
+            | EventClass::SkillsCatalog
+            | EventClass::SkillsSelection
+            | EventClass::CtreeNode
+            | EventClass::CtreeSnapshot
+            | EventClass::RewardUpdate
+            | EventClass::RunLogLink
+            | EventClass::ContextCompaction
+            | EventClass::UsageUpdate
+            | EventClass::SessionLifecycle
+            | EventClass::Notice
+            | EventClass::UnknownEvent => Words::Other,
         })
     }
 }

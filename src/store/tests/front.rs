@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::super::SqliteJournal;
 use super::super::front::Front;
 use super::{batch, events, journal};
-use crate::app::ports::{BatchRow, Commit, Journal, JournalError};
+use crate::app::ports::{BatchRow, Commit, Journal, JournalError, SessionRow};
 
 /// The files as a kill at this moment leaves them, in a directory that no process holds.
 fn killed(directory: &Path) -> TempDir {
@@ -214,13 +214,39 @@ fn a_deletion_on_a_full_disk_leaves_what_waits_of_others_and_holds_all_the_same(
         assert_eq!((all_of(&mut next, "s"), all_of(&mut next, "t")), (vec![], others.to_vec()));
         left = killed(left.path());
     }
-    // And one under the same name has to wait for room, for it could not be told from what was deleted
-    assert_eq!(journal.commit(&commit_of("s", batch(1, 1))), Err(JournalError::Full));
+    // And one under the same name does without the front, where it could not be told from what was deleted
+    journal.commit(&commit_of("s", batch(1, 1))).unwrap();
+    let mut next = super::journal(killed(directory.path()).path());
+    assert_eq!((all_of(&mut next, "s"), all_of(&mut next, "t")), (vec![batch(1, 1)], others.to_vec()));
     journal.commit(&commit_of("t", batch(4, 4))).unwrap();
     journal.connection().pragma_update(None, "max_page_count", 20_000).unwrap();
-    journal.commit(&commit_of("s", batch(1, 1))).unwrap();
     journal.commit(&commit_of("s", batch(2, 2))).unwrap();
     let mut next = super::journal(killed(directory.path()).path());
     assert_eq!(all_of(&mut next, "s"), [batch(1, 1), batch(2, 2)]);
     assert_eq!(all_of(&mut next, "t"), [&others[..], &[batch(4, 4)]].concat());
+}
+
+#[test]
+fn a_commit_that_has_room_does_not_wait_for_what_has_none_of_other_sessions() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = journal(directory.path());
+    fill_up(&journal);
+    // Given events in the front for which the database has no room
+    for seq in 1..=30 {
+        journal.commit(&commit_of("s", large(seq))).unwrap();
+    }
+    // When it is read, that needs no room; and when another session is made, and events come with it
+    assert_eq!((journal.first("s"), journal.first("t"), journal.head("s")), (Ok(1), Ok(1), Ok(30)));
+    let made = SessionRow { session_id: "t".into(), workspace: "w".into(), updated_at: 1, record: vec![1] };
+    let commit = Commit { session: Some(made.clone()), ..commit_of("t", batch(1, 1)) };
+    journal.commit(&commit).unwrap();
+    // Then it is kept; the session that waits cannot overtake itself, and nothing of it is lost
+    let own = Commit {
+        session: Some(SessionRow { session_id: "s".into(), ..made.clone() }),
+        ..commit_of("s", large(31))
+    };
+    assert_eq!(journal.commit(&own), Err(JournalError::Full));
+    let mut next = super::journal(killed(directory.path()).path());
+    assert_eq!((next.session("t"), all_of(&mut next, "t")), (Ok(Some(made)), vec![batch(1, 1)]));
+    assert_eq!(all_of(&mut next, "s"), (1..=30).map(large).collect::<Vec<_>>());
 }
