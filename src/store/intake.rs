@@ -129,8 +129,9 @@ impl Intake {
 
     /// Whether only events of other sessions wait in the front.
     fn is_apart(&self, session_id: &str) -> bool {
-        let front = self.front.as_ref().filter(|front| !front.waiting().is_empty());
-        front.is_some_and(|front| front.head(session_id).is_none())
+        self.front
+            .as_ref()
+            .is_some_and(|front| !front.waiting().is_empty() && front.head(session_id).is_none())
     }
 
     /// Everything that waits in the front goes into the database.

@@ -1,7 +1,7 @@
 //! The journal on SQLite: every event is in it before anyone is told.
 //!
-//! Owns the slot's lock and the head of each session; what comes in goes by the `intake`. Never reads what the loop stores, and never lets a
-//! session have a hole or a double.
+//! Owns the slot's lock and the head of each session; what comes in goes by the `intake`. Never reads what the loop stores,
+//! and never lets a session have a hole or a double.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
