@@ -284,12 +284,16 @@ impl App {
         }
     }
 
-    /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing.
-    pub(super) fn run_ended(&mut self, session_id: &str) {
+    /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing; but a newer engine
+    /// takes a prompt that it has not begun out of its queue, and says no more of it than that it is `cancelled`.
+    pub(super) fn run_ended(&mut self, session_id: &str, cancelled: bool) {
         let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
         let begun = self.begun(session_id, false);
-        if let (Some(turn), true) = (turn, begun) {
-            self.turn_ended(session_id, turn, None);
+        let stopped = self.live_mut(session_id).is_some_and(|live| live.stop_sent);
+        match turn {
+            Some(turn) if begun => self.turn_ended(session_id, turn, None),
+            Some(turn) if cancelled && stopped => self.turn_over(session_id, turn, None, true),
+            Some(_) | None => {}
         }
     }
 }

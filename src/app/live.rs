@@ -84,6 +84,8 @@ pub struct Live {
     pub stop_reason: Option<String>,
     /// Whether the user stopped the open turn.
     pub stop_asked: bool,
+    /// Whether the engine was told to stop the open turn, whoever wanted it.
+    pub stop_sent: bool,
     /// How far the editor is behind.
     pub flow: Flow,
     /// Whether the editor's view must be replaced by a snapshot.

@@ -231,6 +231,7 @@ impl App {
             muted: self.tabs.hide(session_id),
             stop_reason: None,
             stop_asked: false,
+            stop_sent: false,
             flow: Flow::Direct,
             view_stale: false,
             progress: None,

@@ -11,7 +11,7 @@ use crate::domain::approval::{
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
 use crate::domain::normalize::normalize;
 use crate::domain::wire::breadboard_facts::permission_answer;
-use crate::domain::wire::breadboard_words::ends_run;
+use crate::domain::wire::breadboard_words::{ends_run, is};
 
 /// Asks of one session that can wait at an engine that holds it; it asks step by step, a few at a time. What is past that
 /// stays an event without a card.
@@ -109,14 +109,14 @@ impl App {
             self.report_progress(session_id, &event.payload);
         }
         let Some(ask) = normalized.ask else {
-            let over = held && ends_run(&event.kind);
+            let over = (held && ends_run(&event.kind)).then(|| is(&event.kind, "turn_cancelled"));
             let answer = held.then(|| permission_answer(&event.kind, &event.payload)).flatten();
             self.record_event(session_id, event);
             if let Some(answer) = answer {
                 self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
             }
-            if over {
-                self.run_ended(session_id);
+            if let Some(cancelled) = over {
+                self.run_ended(session_id, cancelled);
             }
             return;
         };

@@ -428,6 +428,32 @@ async fn stop_denies_what_waits_first_because_the_engine_hears_no_stop_while_it_
 }
 
 #[tokio::test]
+async fn r000_26_a_prompt_that_is_stopped_before_the_engine_begins_it_is_over_when_the_engine_says_so() {
+    // Given a prompt at the engine that it has not begun
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.prompt("s1", "one").await;
+    // When the engine cancels what nobody here asked it to stop, nothing is over
+    desk.event(1, "turn_cancelled", json!({"turn_id": "turn-0"})).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    // When the user stops it and the engine takes it out of its queue
+    let stopped = desk.ask("bb/stop", json!({"sessionId": "s1"})).await.unwrap();
+    assert_eq!(stopped["stopping"], true);
+    desk.event(2, "turn_cancelled", json!({"turn_id": "turn-1"})).await;
+    // Then the turn is over and says why
+    let events = desk.events("s1").await;
+    assert_eq!(
+        types(&events),
+        ["local.prompt", "turn_cancelled", "turn_cancelled", "local.turn_end"]
+    );
+    let end = json!({"reason": "cancelled", "message": "The turn was stopped."});
+    assert_eq!((&events[3]["payload"], &events[3]["turn"]), (&end, &json!(1)));
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+}
+
+#[tokio::test]
 async fn a_session_is_deleted_at_the_engine_with_its_asks_denied_and_stays_when_that_fails() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir);

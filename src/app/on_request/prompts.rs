@@ -188,6 +188,7 @@ impl App {
             live.turn_finished = false;
             live.stop_reason = None;
             live.stop_asked = false;
+            live.stop_sent = false;
             live.sent = true;
             live.end_unknown = false;
         }
@@ -306,6 +307,9 @@ impl App {
     /// Tells the engine to stop; what waits for an answer is settled first, so that the stop cannot hang on it.
     pub(in crate::app) fn stop_turn(&mut self, session_id: &str, why: &str) {
         tracing::info!(why, "stopping a turn");
+        if let Some(live) = self.live_mut(session_id) {
+            live.stop_sent = true;
+        }
         if self.ways_of(session_id).streams {
             self.deny_and_stop(session_id);
         } else {
