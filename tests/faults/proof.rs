@@ -268,13 +268,16 @@ fn prompts_came_once(evidence: &Evidence, wrong: &mut Vec<String>) {
             continue;
         }
         let over = evidence.gone || evidence.ended;
+        // A newer engine takes out of its queue what is stopped before it begins.
+        let unqueued = evidence.engine.iter().any(|event| event.kind == "turn_cancelled");
         let excused = match ours.first() {
             // It waits in the queue of a session that is over.
             None => over,
             Some(prompt) => evidence.journal.iter().any(|event| {
                 event["type"] == "local.turn_end"
                     && event["turn"] == prompt["turn"]
-                    && event["payload"]["reason"] == "failed"
+                    && (event["payload"]["reason"] == "failed"
+                        || (unqueued && event["payload"]["reason"] == "cancelled"))
             }),
         };
         if !excused {

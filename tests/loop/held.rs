@@ -444,10 +444,7 @@ async fn r000_26_a_prompt_that_is_stopped_before_the_engine_begins_it_is_over_wh
     desk.event(2, "turn_cancelled", json!({"turn_id": "turn-1"})).await;
     // Then the turn is over and says why
     let events = desk.events("s1").await;
-    assert_eq!(
-        types(&events),
-        ["local.prompt", "turn_cancelled", "turn_cancelled", "local.turn_end"]
-    );
+    assert_eq!(types(&events), ["local.prompt", "turn_cancelled", "turn_cancelled", "local.turn_end"]);
     let end = json!({"reason": "cancelled", "message": "The turn was stopped."});
     assert_eq!((&events[3]["payload"], &events[3]["turn"]), (&end, &json!(1)));
     assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
