@@ -45,7 +45,7 @@ fn stages(criterion: &mut Criterion) {
         bench.iter(|| {
             let mut batcher = Batcher::new(4, 64, 262_144);
             for (seq, text) in (1..).zip(&texts) {
-                black_box(batcher.push(seq, text, seq));
+                black_box(batcher.push(text, seq));
                 while let Some(batch) = batcher.take(seq) {
                     black_box(batch);
                 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use breadboard_ls::app::ports::{BatchRow, Commit, EngineCursor, EngineReport, Journal, Outbox};
 use breadboard_ls::app::wire_out;
-use breadboard_ls::domain::delivery::batch::{Batcher, Verdict};
+use breadboard_ls::domain::delivery::batch::Batcher;
 use breadboard_ls::domain::event::EngineEvent;
 use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::policy::redact::Redactor;
@@ -76,6 +76,9 @@ fn product(url: &str, mut way: Way) {
                             _ => {}
                         }
                     }
+                    if way.batcher.due_us().is_some_and(|due| due <= way.now_us()) {
+                        way.flush();
+                    }
                 }
                 () = wait, if due.is_some() => way.flush(),
             }
@@ -138,7 +141,7 @@ impl Way {
                 self.dirty.clear();
             }
         }
-        if matches!(self.batcher.push(self.now_us(), &text, self.head), Verdict::FlushNow) {
+        if self.batcher.push(&text, self.head) {
             self.flush();
         }
     }

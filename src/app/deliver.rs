@@ -11,7 +11,6 @@ use tokio::time::{Duration, Instant};
 use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
-use crate::domain::delivery::batch::Verdict;
 use crate::domain::event::{EventClass, NormalizedEvent, Origin, SessionEvent};
 use crate::domain::policy::redact::Redactor;
 use crate::domain::tabs::stop_reason;
@@ -20,7 +19,6 @@ use crate::domain::view::{Block, Lane};
 impl App {
     /// Gives an event its `seq`, reduces it and puts it into the session's batch.
     pub(super) fn record_event(&mut self, session_id: &str, event: NormalizedEvent) {
-        let now = self.now_us();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
         if let Some(ts) = event.ts {
@@ -55,8 +53,8 @@ impl App {
         absorb(journal, session_id, live, &changes);
         live.changes.extend(changes);
         live.since_checkpoint += text.len();
-        let verdict = live.batcher.push(now, text, event.seq);
-        if matches!(verdict, Verdict::FlushNow) {
+        // What is merely due leaves when everything that came together is taken in: `settle`.
+        if live.batcher.push(text, event.seq) {
             if live.taking {
                 live.full = true;
             } else {

@@ -1,5 +1,8 @@
-//! Leading-edge batching: the first event after a quiet window leaves at once, what follows within the window waits for
-//! its end, so that a burst costs few messages and a single token no delay.
+//! Leading-edge batching: after a quiet time events leave at once, in a burst one batch leaves a window, so that a flood
+//! costs few messages and a single token no delay.
+//!
+//! The windows of a quiet time are saved, a few of them: an even stream that is slower than the window never waits, though
+//! single events of it come late and the next ones on their heels (a token bucket, as in ITU-T I.371's GCRA).
 //!
 //! Never merges, drops or reorders events.
 
@@ -22,31 +25,20 @@ pub struct Batch {
 /// Bytes that a batch of more than one event gets room for.
 const MANY: usize = 48 << 10;
 
-/// What to do after a push.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Take every batch now.
-    FlushNow,
-    /// Take them when the clock says this, in microseconds.
-    Wait {
-        /// End of the window, on the clock of `push`.
-        deadline_us: u64,
-    },
-}
+/// Windows of a quiet time that are saved: so many batches more than one leave without waiting when it is over.
+const SAVED: u64 = 3;
 
 /// The batcher of one session.
 ///
-/// It holds at most one batch above its limits at a time, provided that the caller takes after each `FlushNow`.
+/// It holds at most one batch above its limits at a time, provided that the caller takes whenever a batch is full.
 #[derive(Debug)]
 pub struct Batcher {
     window_us: u64,
     max_events: usize,
     max_bytes: usize,
-    /// Start of the window: when the last batch left.
-    flushed_us: Option<u64>,
+    /// When the next batch would be due if no window were saved.
+    next_us: u64,
     open: Option<Batch>,
-    /// Whether an event waits for the end of the window.
-    waits: bool,
     /// Batches that are full and wait to be taken.
     full: VecDeque<Batch>,
 }
@@ -58,29 +50,30 @@ impl Batcher {
             window_us: max_latency_ms.saturating_mul(1_000),
             max_events: max_events.max(1),
             max_bytes,
-            flushed_us: None,
+            next_us: 0,
             open: None,
-            waits: false,
             full: VecDeque::new(),
         }
     }
 
-    /// Changes window and limits; what already waits is not split again.
+    /// Changes window and limits; what already waits is not split again. With another window the count begins anew.
     pub fn set_limits(&mut self, max_latency_ms: u64, max_events: usize, max_bytes: usize) {
-        self.window_us = max_latency_ms.saturating_mul(1_000);
+        let window_us = max_latency_ms.saturating_mul(1_000);
+        if window_us != self.window_us {
+            (self.window_us, self.next_us) = (window_us, 0);
+        }
         self.max_events = max_events.max(1);
         self.max_bytes = max_bytes;
     }
 
-    /// Adds the next event. `now_us` is a monotonic clock in microseconds; `seq` follows the last one. A text of its own, not
-    /// a borrowed one, is not copied when it begins a batch, so that a large event is not.
-    pub fn push<'e>(&mut self, now_us: u64, event_json: impl Into<Cow<'e, [u8]>>, seq: u64) -> Verdict {
+    /// Adds the next event; `seq` follows the last one. Gives whether a batch is full, and then every batch is to be taken
+    /// now. A text of its own, not a borrowed one, is not copied when it begins a batch, so that a large event is not.
+    pub fn push<'e>(&mut self, event_json: impl Into<Cow<'e, [u8]>>, seq: u64) -> bool {
         let event_json = event_json.into();
         // One event larger than the limit still goes, alone.
         if self.open.as_ref().is_some_and(|open| open.events.len() + 1 + event_json.len() > self.max_bytes) {
             self.full.extend(self.open.take());
         }
-        let deadline = self.deadline_us();
         let full = {
             let open = match &mut self.open {
                 Some(open) => {
@@ -103,38 +96,30 @@ impl Batcher {
             open.count += 1;
             open.count >= self.max_events || open.events.len() >= self.max_bytes
         };
-        if full || !self.full.is_empty() {
-            return Verdict::FlushNow;
-        }
-        match deadline {
-            Some(deadline_us) if now_us < deadline_us => {
-                self.waits = true;
-                Verdict::Wait { deadline_us }
-            }
-            Some(_) | None => Verdict::FlushNow,
-        }
+        full || !self.full.is_empty()
     }
 
-    /// The next batch; `None` when nothing is left. Call until `None`. The window starts anew with each batch taken: now, or
-    /// when a batch that waited was due. A timer rings up to a millisecond late; counted from then, an even stream whose events
-    /// come a little further apart than the window would be late for ever, once it was late.
+    /// The next batch; `None` when nothing is left. Call until `None`. `now_us` is a monotonic clock in microseconds. Each batch uses up a window, counted from when it was
+    /// due and not from when a late timer rang.
     pub fn take(&mut self, now_us: u64) -> Option<Batch> {
         let batch = self.full.pop_front().or_else(|| self.open.take())?;
-        let due = self.deadline_us().filter(|_| std::mem::take(&mut self.waits));
-        self.flushed_us = Some(due.map_or(now_us, |due| due.min(now_us)));
+        let next = self.next_us.max(now_us).saturating_add(self.window_us);
+        // Full batches leave whenever they are full; what comes after them waits no longer than a window all the same.
+        let latest = now_us.saturating_add(self.window_us.saturating_mul(SAVED + 1));
+        self.next_us = next.min(latest);
         Some(batch)
     }
 
-    /// When what waits is due, in microseconds; `None` when nothing waits.
+    /// When what waits is due, on the clock of `take`; `None` when nothing waits. It may be in the past, and then what comes
+    /// together should be pushed before it is taken.
     pub fn due_us(&self) -> Option<u64> {
-        if self.open.is_none() && self.full.is_empty() {
-            return None;
-        }
-        Some(self.deadline_us().unwrap_or(0))
+        let waits = self.open.is_some() || !self.full.is_empty();
+        waits.then(|| self.free_us())
     }
 
-    fn deadline_us(&self) -> Option<u64> {
-        self.flushed_us.map(|flushed| flushed.saturating_add(self.window_us))
+    /// From when on a batch need not wait.
+    fn free_us(&self) -> u64 {
+        self.next_us.saturating_sub(self.window_us.saturating_mul(SAVED))
     }
 }
 
@@ -147,57 +132,86 @@ mod tests {
         Some(Batch { from_seq, to_seq, events: events.as_bytes().to_vec(), count })
     }
 
-    #[test]
-    fn r003_52_the_first_event_after_a_quiet_window_leaves_at_once_and_the_next_ones_share_its_end() {
-        let mut batcher = Batcher::new(4, 64, 1_000);
-        assert_eq!(batcher.push(100, b"{1}", 1), Verdict::FlushNow);
-        assert_eq!(batcher.take(100), batch(1, 1, "{1}", 1));
-        assert_eq!(batcher.take(100), None);
-        assert_eq!(batcher.push(1_000, b"{2}", 2), Verdict::Wait { deadline_us: 4_100 });
-        assert_eq!(batcher.push(4_099, b"{3}", 3), Verdict::Wait { deadline_us: 4_100 });
-        assert_eq!(batcher.due_us(), Some(4_100));
-        assert_eq!(batcher.take(4_100), batch(2, 3, "{2},{3}", 2));
-        assert_eq!(batcher.due_us(), None);
-        assert_eq!(batcher.push(8_100, b"{4}", 4), Verdict::FlushNow);
+    /// A batcher that has saved no window: `SAVED` and one batches left at once at `now`.
+    fn spent(now: u64, max_latency_ms: u64, max_events: usize, max_bytes: usize) -> Batcher {
+        let mut batcher = Batcher::new(max_latency_ms, max_events, max_bytes);
+        for _ in 0..=SAVED {
+            assert!(!batcher.push(b"{0}", 1));
+            assert!(batcher.due_us().is_some_and(|due| due <= now));
+            assert_eq!(batcher.take(now), batch(1, 1, "{0}", 1));
+        }
+        batcher
     }
 
     #[test]
-    fn r003_52_a_timer_that_rings_late_does_not_keep_an_even_stream_late() {
-        let mut batcher = Batcher::new(4, 64, 1_000);
-        batcher.push(0, b"{0}", 1);
-        batcher.take(0);
-        // One event comes early for once; each further one five milliseconds after the other, and timers ring late.
-        let mut now = 1_500;
+    fn r003_52_after_a_quiet_time_events_leave_at_once_and_in_a_burst_the_next_ones_share_a_window() {
+        let mut batcher = spent(100, 4, 64, 1_000);
+        assert_eq!(batcher.take(100), None);
+        assert!(!batcher.push(b"{2}", 2));
+        assert_eq!(batcher.due_us(), Some(4_100));
+        assert!(!batcher.push(b"{3}", 3));
+        assert_eq!(batcher.due_us(), Some(4_100));
+        assert_eq!(batcher.take(4_100), batch(2, 3, "{2},{3}", 2));
+        assert_eq!(batcher.due_us(), None);
+        assert!(!batcher.push(b"{4}", 4));
+        assert_eq!(batcher.due_us(), Some(8_100));
+    }
+
+    #[test]
+    fn r003_52_an_even_stream_slower_than_the_window_never_waits_though_it_comes_unevenly_and_timers_ring_late() {
+        let mut batcher = spent(0, 4, 64, 1_000);
+        // What waits at first leaves by a timer that rings late.
+        batcher.push(b"{1}", 2);
+        let mut now = batcher.due_us().unwrap() + 990;
+        batcher.take(now);
         let mut waited = 0;
-        for seq in 2..12 {
-            if let Verdict::Wait { deadline_us } = batcher.push(now, b"{1}", seq) {
-                waited += 1;
-                batcher.take(deadline_us + 990);
-            } else {
-                batcher.take(now);
-            }
-            now += 5_000;
+        for seq in 3..103 {
+            // Each third one is late, and the next two come on its heels.
+            now += [5_000, 9_500, 500][seq as usize % 3];
+            batcher.push(b"{1}", seq);
+            let due = batcher.due_us().unwrap();
+            waited += u64::from(due > now);
+            batcher.take(now.max(due));
         }
-        assert!(waited <= 3, "{waited} of ten waited");
+        assert!(waited <= 3, "{waited} of a hundred waited");
+    }
+
+    #[test]
+    fn a_flood_of_full_batches_does_not_make_the_last_event_wait_longer_than_the_window() {
+        let mut batcher = Batcher::new(4, 1, 1_000);
+        for seq in 1..=100 {
+            assert!(batcher.push(b"{1}", seq));
+            batcher.take(7);
+        }
+        batcher.set_limits(4, 2, 1_000);
+        assert!(!batcher.push(b"{1}", 101));
+        assert_eq!(batcher.due_us(), Some(4_007));
+    }
+
+    #[test]
+    fn another_window_holds_at_once() {
+        let mut batcher = spent(100, 1_000, 64, 1_000);
+        assert!(!batcher.push(b"{2}", 2));
+        assert_eq!(batcher.due_us(), Some(1_000_100));
+        batcher.set_limits(4, 64, 1_000);
+        assert!(batcher.due_us().is_some_and(|due| due <= 200));
     }
 
     #[test]
     fn a_full_batch_does_not_wait() {
-        let mut batcher = Batcher::new(1_000, 2, 1_000);
-        batcher.push(0, b"{1}", 1);
-        batcher.take(0);
-        assert!(matches!(batcher.push(1, b"{2}", 2), Verdict::Wait { .. }));
-        assert_eq!(batcher.push(2, b"{3}", 3), Verdict::FlushNow);
+        let mut batcher = spent(0, 1_000, 2, 1_000);
+        assert!(!batcher.push(b"{2}", 2));
+        assert_eq!(batcher.due_us(), Some(1_000_000));
+        assert!(batcher.push(b"{3}", 3));
         assert_eq!(batcher.take(2), batch(2, 3, "{2},{3}", 2));
     }
 
     #[test]
     fn an_event_above_the_byte_limit_goes_alone() {
-        let mut batcher = Batcher::new(1_000, 64, 8);
-        batcher.push(0, b"{1}", 1);
-        batcher.take(0);
-        assert!(matches!(batcher.push(1, b"{2}", 2), Verdict::Wait { .. }));
-        assert_eq!(batcher.push(2, b"{3333333333}", 3), Verdict::FlushNow);
+        let mut batcher = spent(0, 1_000, 64, 8);
+        assert!(!batcher.push(b"{2}", 2));
+        assert_eq!(batcher.due_us(), Some(1_000_000));
+        assert!(batcher.push(b"{3333333333}", 3));
         assert_eq!(batcher.take(2), batch(2, 2, "{2}", 1));
         assert_eq!(batcher.take(2), batch(3, 3, "{3333333333}", 1));
         assert_eq!(batcher.take(2), None);
@@ -206,8 +220,9 @@ mod tests {
     #[test]
     fn without_a_window_nothing_waits() {
         let mut batcher = Batcher::new(0, 64, 1_000);
-        for seq in 1..5 {
-            assert_eq!(batcher.push(7, b"{}", seq), Verdict::FlushNow);
+        for seq in 1..9 {
+            batcher.push(b"{}", seq);
+            assert!(batcher.due_us().is_some_and(|due| due <= 7));
             assert_eq!(batcher.take(7), batch(seq, seq, "{}", 1));
         }
     }
@@ -239,7 +254,8 @@ mod tests {
                 }
                 now = next;
                 pushed_at.push(now);
-                if batcher.push(now, vec![b'x'; *size], seq) == Verdict::FlushNow {
+                let full = batcher.push(vec![b'x'; *size], seq);
+                if full || batcher.due_us().is_some_and(|due| due <= now) {
                     while let Some(batch) = batcher.take(now) {
                         sent.push(batch);
                     }
