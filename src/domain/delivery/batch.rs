@@ -158,7 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn r003_52_an_even_stream_slower_than_the_window_never_waits_though_it_comes_unevenly_and_timers_ring_late() {
+    fn r003_52_an_even_stream_slower_than_the_window_never_waits_though_it_comes_unevenly_and_timers_ring_late()
+     {
         let mut batcher = spent(0, 4, 64, 1_000);
         // What waits at first leaves by a timer that rings late.
         batcher.push(b"{1}", 2);

@@ -1,7 +1,7 @@
 //! One link a session: keeps its stream alive and truthful.
 //!
 //! Owns the links that run, one task each, and their bound. `task` is the life of a link, `follow` the reading of one
-//! connection, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
+//! connection, `take` what it brings, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
 //! an answer: those are requests.
 
 mod desk;
@@ -9,6 +9,7 @@ mod facts;
 mod follow;
 mod pace;
 mod source;
+mod take;
 mod task;
 
 use std::collections::HashMap;

@@ -1,0 +1,264 @@
+//! What a connection brings, taken in: each item of a chunk in its order, to the desk and into the link's place.
+//!
+//! Owns which item follows on, which is a double, and what a hole or a word of the connection itself leads to. Never waits
+//! for bytes: `follow` does.
+
+use tokio::time::Instant;
+
+use super::desk::Closed;
+use super::follow::{Connection, Cut};
+use super::source::Source;
+use super::task::Link;
+use crate::app::ports::EngineCursor;
+use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
+use crate::domain::delivery::{Resumption, Step};
+use crate::domain::event::EngineEvent;
+use crate::domain::wire::breadboard::decode;
+use crate::domain::wire::sse::SseItem;
+
+/// The largest number of an event that is taken for one: the journal's integers have a sign, and a place that it cannot
+/// take would hold up everything behind it, of every session.
+const LARGEST_NUMBER: u64 = i64::MAX as u64;
+
+const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
+pub(super) const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
+const TOO_LARGE: &str = "the event is larger than the 32 MiB that are taken of one";
+
+/// One item of a chunk.
+#[allow(clippy::large_enum_variant, reason = "nearly every item is an event")]
+pub(super) enum Item {
+    Event { event: EngineEvent, seq: Option<u64> },
+    TooLarge { id: Option<String> },
+}
+
+/// An event that does not simply follow on the last one.
+struct Unusual {
+    event: EngineEvent,
+    step: Step,
+    patience: u32,
+}
+
+/// Items whose room is kept for the next chunk: those of a large chunk of small events.
+const MOST_ITEMS: usize = 1_024;
+
+impl Connection {
+    pub(super) async fn take<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        bytes: &[u8],
+    ) -> Result<Option<Cut>, Closed> {
+        let cut = self.take_chunk(link, bytes).await?;
+        link.desk.pass_on().await?;
+        Ok(cut)
+    }
+
+    async fn take_chunk<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        bytes: &[u8],
+    ) -> Result<Option<Cut>, Closed> {
+        // As many as one chunk completes.
+        let mut items = std::mem::take(&mut self.items);
+        self.decoder.feed(bytes, &mut |item| items.push(read(item)));
+        let cut = self.take_items(link, items.drain(..)).await?;
+        if items.capacity() <= MOST_ITEMS {
+            self.items = items;
+        }
+        if cut.is_some() {
+            return Ok(cut);
+        }
+        if self.settled {
+            self.lives = true;
+            // Told as it came: no verdict of a resume.
+            link.books = Resumption::default();
+            if link.owes_facts && !std::mem::replace(&mut self.asked_facts, true) {
+                link.tell_facts().await?;
+            }
+        }
+        self.last = Some(Instant::now());
+        self.probed = false;
+        Ok(None)
+    }
+
+    async fn take_items<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        items: impl Iterator<Item = Item>,
+    ) -> Result<Option<Cut>, Closed> {
+        for item in items {
+            let cut = match item {
+                Item::Event { event, seq } => match self.take_event(link, event, seq) {
+                    None => None,
+                    // In a box: what happens once an hour would make what happens a million times carry its room along.
+                    Some(unusual) => Box::pin(self.take_unusual(link, unusual)).await?,
+                },
+                Item::TooLarge { id } => Box::pin(self.take_too_large(link, id)).await?,
+            };
+            if link.desk.is_full() {
+                link.desk.pass_on().await?;
+            }
+            if cut.is_some() {
+                return Ok(cut);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes an event that follows on the last one, as nearly all do; gives back any other.
+    fn take_event<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        event: EngineEvent,
+        seq: Option<u64>,
+    ) -> Option<Unusual> {
+        let patience = self.patience(seq);
+        match link.continuity.take(seq, patience) {
+            Step::Duplicate => {}
+            Step::Next => self.pass_next(link, event),
+            step @ (Step::Hole { .. } | Step::Unnumbered | Step::Lost { .. }) => {
+                return Some(Unusual { event, step, patience });
+            }
+        }
+        None
+    }
+
+    async fn take_unusual<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        unusual: Unusual,
+    ) -> Result<Option<Cut>, Closed> {
+        let Unusual { event, step, patience } = unusual;
+        match step {
+            Step::Hole { .. } => return Ok(Some(Cut::Again)),
+            Step::Unnumbered => return self.take_unnumbered(link, event).await,
+            Step::Lost { from, to } => {
+                link.gap(from, Some(to), self.reason(patience)).await?;
+                self.pass_next(link, event);
+            }
+            Step::Duplicate | Step::Next => {}
+        }
+        Ok(None)
+    }
+
+    /// Passes on the event that `continuity` took last.
+    fn pass_next<S: Source>(&mut self, link: &mut Link<S>, event: EngineEvent) {
+        let seq = link.continuity.last();
+        let id = if event.id.is_empty() { seq.to_string() } else { event.id.clone() };
+        self.pass(link, event, Some(EngineCursor { seq, id }));
+    }
+
+    /// Words of the connection itself, and whatever else is in no log.
+    async fn take_unnumbered<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        event: EngineEvent,
+    ) -> Result<Option<Cut>, Closed> {
+        match event.kind.as_str() {
+            "stream.open" => {
+                let head = event.payload.get("headSequence").and_then(serde_json::Value::as_u64);
+                link.head = head.or(link.head);
+                let last = link.continuity.last();
+                if let Some(head) = head.filter(|head| self.live && *head > last) {
+                    link.gap(last.saturating_add(1), Some(head), EVICTED).await?;
+                    link.continuity.give_up(head);
+                }
+                // A stream that is opened again unnoticed does not say so each time.
+                if link.owed {
+                    self.pass(link, event, None);
+                }
+                Ok(None)
+            }
+            "stream.gap" => {
+                let safe = event.payload.get("last_safely_delivered_cursor").and_then(as_number);
+                // Ours is as safe as theirs: what came was passed on. An earlier one only brings doubles.
+                let ours = link.continuity.last();
+                link.hint = safe.filter(|safe| *safe > 0 && *safe < ours).map(|safe| safe.to_string());
+                self.pass(link, event, None);
+                Ok(Some(Cut::Again))
+            }
+            _ => {
+                self.pass(link, event, None);
+                Ok(None)
+            }
+        }
+    }
+
+    async fn take_too_large<S: Source>(
+        &mut self,
+        link: &mut Link<S>,
+        id: Option<String>,
+    ) -> Result<Option<Cut>, Closed> {
+        // Without a number it shows as the hole before the next one.
+        let seq = id.as_deref().and_then(|id| id.parse::<u64>().ok());
+        let Some(seq) = seq.filter(|seq| *seq <= LARGEST_NUMBER) else { return Ok(None) };
+        let patience = self.patience(Some(seq));
+        match link.continuity.take(Some(seq), patience) {
+            Step::Duplicate | Step::Unnumbered => return Ok(None),
+            Step::Hole { .. } => return Ok(Some(Cut::Again)),
+            Step::Next => {}
+            Step::Lost { from, to } => link.gap(from, Some(to), self.reason(patience)).await?,
+        }
+        link.gap(seq, Some(seq), TOO_LARGE).await?;
+        link.cursor = id.map(|id| EngineCursor { seq, id });
+        self.progress(link);
+        Ok(None)
+    }
+
+    fn pass<S: Source>(&mut self, link: &mut Link<S>, event: EngineEvent, cursor: Option<EngineCursor>) {
+        link.heard.hear(&event);
+        if let Some(cursor) = &cursor {
+            if !self.settled {
+                link.books.took(cursor.seq);
+            }
+            match &mut link.cursor {
+                // Into the text that is there.
+                Some(place) => {
+                    place.seq = cursor.seq;
+                    place.id.clone_from(&cursor.id);
+                }
+                none => *none = Some(cursor.clone()),
+            }
+            self.progress(link);
+        }
+        link.desk.said(event, cursor);
+    }
+
+    fn progress<S>(&mut self, link: &mut Link<S>) {
+        link.fruitless = 0;
+        link.idle_times = 0;
+    }
+
+    /// How often to ask again for what is missing before this number.
+    fn patience(&mut self, seq: Option<u64>) -> u32 {
+        let Some(seq) = seq else { return HOLE_TRIES };
+        self.highest = self.highest.max(seq);
+        match (self.declared, std::mem::replace(&mut self.history, false)) {
+            (true, _) => 0,
+            (false, true) => HISTORY_TRIES,
+            (false, false) => HOLE_TRIES,
+        }
+    }
+
+    fn reason(&self, patience: u32) -> &'static str {
+        if patience == HOLE_TRIES { LEFT_OUT } else { EVICTED }
+    }
+}
+
+fn read(item: SseItem<'_>) -> Item {
+    match item {
+        SseItem::TooLarge(event) => Item::TooLarge { id: event.own_id.map(str::to_owned) },
+        SseItem::Frame(frame) => {
+            let decoded = decode(&frame);
+            // What cannot be read has no number of its own; the frame's id line says it, and so it leaves no hole.
+            let line = || frame.own_id.and_then(|id| id.parse().ok());
+            let unreadable = decoded.session_id.is_none() && decoded.event.kind == "unknown";
+            let seq = decoded.seq.or_else(|| if unreadable { line() } else { None });
+            Item::Event { event: decoded.event, seq: seq.filter(|seq| *seq <= LARGEST_NUMBER) }
+        }
+    }
+}
+
+/// A number, or a text that is one.
+fn as_number(value: &serde_json::Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
