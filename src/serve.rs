@@ -1,7 +1,7 @@
 //! The wiring: the rooms put together to serve one editor on stdin and stdout.
 //!
-//! Owns the threads: this one reads frames, one writes them, one runs the loop and writes the journal, two run the engine.
-//! Decides nothing.
+//! Owns the threads: this one reads frames, one writes them, one runs the loop, writes the journal and reads engines, and
+//! there are some for what blocks. Decides nothing.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -35,10 +35,11 @@ use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::WorkspaceFiles;
 
-/// Threads of the engine's runtime. Turns wait for models most of the time, and searching has threads of its own. With two, a
-/// connection and the task that reads it would wake each other across threads for every chunk, which costs more than
-/// what is in it.
-const ENGINE_THREADS: usize = 1;
+/// Threads of the loop and of whatever speaks with engines. An event goes from the engine's socket into the editor's pipe
+/// without waking another thread, which takes longer than everything else that is done with it. With two, a connection, the
+/// task that reads it and the loop would wake each other for every chunk. Searching and all else that blocks has
+/// threads of its own.
+const LOOP_THREADS: usize = 1;
 
 /// Blocking threads of that runtime: searches, file jobs. Idle ones end.
 const BLOCKING_THREADS: usize = 16;
@@ -61,16 +62,16 @@ impl Ambient for System {
 /// Serves one editor until the process ends. Returns only when it could not begin.
 pub fn serve(options: ServeOptions) -> ExitCode {
     say_only_where_it_failed();
-    let Ok(engine_runtime) = Builder::new_multi_thread()
-        .worker_threads(ENGINE_THREADS)
+    let Ok(loop_runtime) = Builder::new_multi_thread()
+        .worker_threads(LOOP_THREADS)
         .max_blocking_threads(BLOCKING_THREADS)
-        .thread_name("engine")
+        .thread_name("loop")
         .enable_all()
         .build()
     else {
         return ExitCode::FAILURE;
     };
-    survive_file_limits(&engine_runtime);
+    survive_file_limits(&loop_runtime);
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
     let direct = stdout.try_clone().ok();
     let (inbox, editor_events) = Inbox::new();
@@ -106,7 +107,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     }
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
     let (overlay, overlay_seen) = watch::channel(Arc::new(Overlay::new()));
-    let runtime = engine_runtime.handle().clone();
+    let runtime = loop_runtime.handle().clone();
     let files = {
         let inbox = inbox.clone();
         WorkspaceFiles::new(runtime.clone(), move |done| {
@@ -133,14 +134,8 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         overlay,
         redactor,
     });
-    let started = std::thread::Builder::new().name("loop".to_owned()).spawn(move || {
-        if let Ok(runtime) = Builder::new_current_thread().enable_time().build() {
-            runtime.block_on(crate::app::run(app, editor_events, reports));
-        }
-    });
-    if started.is_err() {
-        return ExitCode::FAILURE;
-    }
+    loop_runtime
+        .spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
     serve_editor(std::io::stdin(), Edge { outbox, inbox, overrides: options.overrides, lifecycle, gate })
 }
 

@@ -31,5 +31,5 @@ mod whole_words;
 pub mod wire_out;
 
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
-pub use run::run;
+pub use run::{LongStep, alone, run};
 pub use state::{App, OpenAgents, OpenEngine, Ports};

@@ -1,6 +1,7 @@
-//! The loop itself: the editor's events, the engine's reports, and time, one after the other, on a thread of its own.
+//! The loop itself: the editor's events, the engine's reports, and time, one after the other.
 //!
-//! Owns the order in which things happen. Never does anything itself: `on_*` do.
+//! Owns the order in which things happen. Never does anything itself: `on_*` do. It is one task, and may share its thread
+//! with those that read engines.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,8 +20,25 @@ const EVENTS_A_TURN: usize = 256;
 /// takes longer than most answers do; an editor that does not costs this once a request.
 const LINGER: Duration = Duration::from_micros(80);
 
+/// Bytes of a report from which on taking it in takes long: milliseconds, in which the engine's next bytes can be read.
+const LONG_BYTES: usize = 256 << 10;
+
+/// Runs a step that takes long. Whoever gives the loop its thread lets the other tasks of that thread go on elsewhere
+/// meanwhile, or just runs it.
+pub type LongStep = fn(&mut dyn FnMut());
+
+/// For a thread that has nothing else to do.
+pub fn alone(step: &mut dyn FnMut()) {
+    step();
+}
+
 /// Runs until the editor's end of the inbox is gone.
-pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mpsc::Receiver<EngineReport>) {
+pub async fn run(
+    mut app: App,
+    mut editor: mpsc::Receiver<Event>,
+    mut engine: mpsc::Receiver<EngineReport>,
+    long_step: LongStep,
+) {
     let mut engine_open = true;
     loop {
         let deadline = app.next_deadline();
@@ -39,7 +57,15 @@ pub async fn run(mut app: App, mut editor: mpsc::Receiver<Event>, mut engine: mp
                 let (mut next, mut taken) = (first, 0);
                 while let Some(report) = next {
                     taken += report.events();
-                    guarded(&mut app, "engine report", |app| app.on_report(report));
+                    if report.bytes() < LONG_BYTES {
+                        guarded(&mut app, "engine report", |app| app.on_report(report));
+                    } else {
+                        let mut report = Some(report);
+                        long_step(&mut || {
+                            let Some(report) = report.take() else { return };
+                            guarded(&mut app, "large engine report", |app| app.on_report(report));
+                        });
+                    }
                     next = if taken < EVENTS_A_TURN { engine.try_recv().ok() } else { None };
                 }
             }

@@ -32,7 +32,9 @@ const ALWAYS_CHECKED_BYTES: u64 = 4 << 20;
 /// the next start checks all of it.
 const UNCLEAN_CHECKED_BYTES: u64 = 32 << 20;
 
-/// Events and blocks are clustered by what they are read by, so that a page of either is one range.
+/// Blocks are clustered by what they are read by, so that a page of them is one range. Batches are not: where a row is its
+/// own key, each comparison of keys reads the row to its end, and a batch may have megabytes. Files of before have them
+/// clustered and keep them so, since every statement means the same for both.
 const SCHEMA: &str = "
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE session (
@@ -40,7 +42,7 @@ const SCHEMA: &str = "
     CREATE INDEX session_by_workspace ON session (workspace, updated_at);
     CREATE TABLE batch (
         session_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, events BLOB NOT NULL,
-        PRIMARY KEY (session_id, from_seq)) WITHOUT ROWID;
+        PRIMARY KEY (session_id, from_seq));
     CREATE TABLE block (
         session_id TEXT NOT NULL, lane TEXT NOT NULL, ord INTEGER NOT NULL, id TEXT NOT NULL, block BLOB NOT NULL,
         PRIMARY KEY (session_id, lane, ord)) WITHOUT ROWID;

@@ -126,7 +126,7 @@ impl Process {
                 redactor: Redactor::default(),
             });
             runtime.block_on(async move {
-                let mut app = pin!(breadboard_ls::app::run(app, events, heard));
+                let mut app = pin!(breadboard_ls::app::run(app, events, heard, breadboard_ls::app::alone));
                 tokio::select! {
                     () = &mut app => {}
                     Ok(to) = killed => {

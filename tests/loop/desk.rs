@@ -213,7 +213,8 @@ impl Desk {
         });
         let (inbox, editor) = Inbox::new();
         let (engine, reports) = mpsc::channel(64);
-        let loop_task = tokio::spawn(breadboard_ls::app::run(app, editor, reports));
+        let loop_task =
+            tokio::spawn(breadboard_ls::app::run(app, editor, reports, breadboard_ls::app::alone));
         let desk = Self { paper, calls, jobs, inbox, engine, loop_task };
         let start = StartUp {
             options: InitializationOptions {

@@ -168,6 +168,16 @@ pub enum EngineReport {
 }
 
 impl EngineReport {
+    /// About how many bytes its events have: what there is to do with them.
+    pub fn bytes(&self) -> usize {
+        let of = |event: &EngineEvent| event.payload.raw().map_or(0, str::len);
+        match self {
+            Self::Said { event, .. } => of(event),
+            Self::SaidMany { events, .. } => events.iter().map(|(event, _)| of(event)).sum(),
+            _ => 0,
+        }
+    }
+
     /// What it counts for in one turn of the loop: the events in it, and one for any other news.
     pub fn events(&self) -> usize {
         if let Self::SaidMany { events, .. } = self { events.len() } else { 1 }

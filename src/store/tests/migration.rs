@@ -37,8 +37,17 @@ fn first_version(directory: &Path) -> String {
     let (file, epoch) = (journal.database().unwrap().to_owned(), journal.epoch().to_owned());
     drop(journal);
     let old = Connection::open(file).unwrap();
-    old.execute_batch("DROP TABLE cursor; DROP TABLE rule; DROP TABLE tab; DROP TABLE spec; PRAGMA user_version = 1; VACUUM")
-        .unwrap();
+    // Batches were clustered by their key, and such a file keeps them so.
+    old.execute_batch(
+        "DROP TABLE cursor; DROP TABLE rule; DROP TABLE tab; DROP TABLE spec;
+        ALTER TABLE batch RENAME TO newer;
+        CREATE TABLE batch (
+            session_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, events BLOB NOT NULL,
+            PRIMARY KEY (session_id, from_seq)) WITHOUT ROWID;
+        INSERT INTO batch SELECT * FROM newer; DROP TABLE newer;
+        PRAGMA user_version = 1; VACUUM",
+    )
+    .unwrap();
     epoch
 }
 

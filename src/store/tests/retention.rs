@@ -41,7 +41,8 @@ fn events_go_from_the_beginning_in_steps_and_numbers_go_on() {
     // The last batch says where the numbers stand.
     assert_eq!(journal.remove_events("s", u64::MAX, usize::MAX), Ok(0));
     assert_eq!((journal.first("s"), journal.head("s")), (Ok(50), Ok(50)));
-    assert!(journal.used_bytes().unwrap() < before / 3, "pages are free again");
+    let freed = before - journal.used_bytes().unwrap();
+    assert!(freed >= 49 * BATCH as u64, "{freed} bytes are free again, and 49 batches went");
 
     assert_eq!(journal.blocks("s", Lane::Chat, None, 99).map(|rows| rows.len()), Ok(50));
     assert_eq!(journal.view("s"), Ok(Some((50, b"state".to_vec()))));

@@ -96,6 +96,8 @@ impl Connection {
             };
             if link.desk.is_full() {
                 link.desk.pass_on().await?;
+                // The loop may share this thread, and an editor's request should wait for these and not for a whole chunk.
+                tokio::task::yield_now().await;
             }
             if cut.is_some() {
                 return Ok(cut);
