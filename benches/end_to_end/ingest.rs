@@ -17,7 +17,7 @@ use super::peer;
 use super::table::{Figure, Table, median};
 
 const EVENTS: u64 = 100_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 const CHUNK: usize = 16 << 10;
 const LARGEST: usize = 32 << 20;
 
