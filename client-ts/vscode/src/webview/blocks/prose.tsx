@@ -3,12 +3,16 @@ import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
 import { useModel } from "../model/context";
+import { sheetsOf } from "./sheets";
 
 /**
  * Longest text, in characters, that is rendered as a whole once it is finished, which takes some milliseconds. A longer
  * one keeps the pieces in which it streamed: they are rendered already, and a book at once would stop the page.
  */
 const MOST_WHOLE = 20_000;
+
+/** Sheets at the end that are in sight, or were a moment ago: leaving them out would be undone at once. */
+const NEAR = 2;
 
 export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
   const model = useModel();
@@ -18,6 +22,7 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
     () => (streaming || text.length > MOST_WHOLE ? (cutter.current ??= new Cutter()).cut(text) : [text]),
     [text, streaming],
   );
+  const sheets = useMemo(() => sheetsOf(parts), [parts]);
   const onClick = (event: MouseEvent): void => {
     const target = event.target as Element;
     const button = target.closest<HTMLElement>("[data-action]");
@@ -45,19 +50,53 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
   return (
     // The buttons and links inside take the keyboard themselves; this only hears what bubbles.
     <div class="prose" onClick={onClick}>
-      {parts.map((part, at) => (
-        <Piece key={at} text={part} grows={streaming && at === parts.length - 1} seen={streamed.current} />
+      {sheets.map((sheet, at) => (
+        <Sheet
+          key={at}
+          pieces={sheet}
+          grows={streaming && at === sheets.length - 1}
+          past={streamed.current && at < sheets.length - NEAR}
+        />
       ))}
     </div>
   );
+}
+
+interface SheetProps {
+  readonly pieces: readonly string[];
+  /** Its last piece is the last one of a text that streams. */
+  readonly grows: boolean;
+  /** The text streamed past it while it could be seen: its height is known, and it need not be laid out out of sight. */
+  readonly past: boolean;
+}
+
+/** Pieces that are laid out and painted together; a full sheet is not looked at again. */
+class Sheet extends Component<SheetProps> {
+  override shouldComponentUpdate({ pieces, grows, past }: SheetProps): boolean {
+    const { props } = this;
+    return (
+      grows !== props.grows ||
+      past !== props.past ||
+      pieces.length !== props.pieces.length ||
+      pieces.some((piece, at) => piece !== props.pieces[at])
+    );
+  }
+
+  override render({ pieces, grows, past }: SheetProps) {
+    return (
+      <div class={past ? "sheet past" : "sheet"}>
+        {pieces.map((piece, at) => (
+          <Piece key={at} text={piece} grows={grows && at === pieces.length - 1} />
+        ))}
+      </div>
+    );
+  }
 }
 
 interface PieceProps {
   readonly text: string;
   /** It is the last one of a text that streams. */
   readonly grows: boolean;
-  /** It came while it could be seen, so that its height is known and it need not be laid out where it is out of sight. */
-  readonly seen: boolean;
 }
 
 /** A part of a text: a finished one is not looked at again. */
@@ -66,13 +105,8 @@ class Piece extends Component<PieceProps> {
     return next.text !== this.props.text || next.grows !== this.props.grows;
   }
 
-  override render({ text, grows, seen }: PieceProps) {
-    return (
-      <div
-        class={seen && !grows ? "finished" : ""}
-        dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }}
-      />
-    );
+  override render({ text, grows }: PieceProps) {
+    return <div class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
   }
 }
 
