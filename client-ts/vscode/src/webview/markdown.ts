@@ -132,22 +132,26 @@ export function pieces(text: string): string[] {
  */
 export class Cutter {
   private finished: string[] = [];
-  /** The text up to the end of the finished pieces. */
-  private read = "";
+  private last = "";
 
   /** The pieces of the text; one that does not continue the text before is cut from its beginning. */
   cut(text: string): string[] {
-    if (!text.startsWith(this.read)) {
-      this.finished = [];
-      this.read = "";
-    }
-    const out = piecesOf(text.slice(this.read.length));
-    const last = out.pop() ?? "";
-    if (out.length > 0) {
-      this.finished = [...this.finished, ...out];
-      this.read = text.slice(0, text.length - last.length);
-    }
-    return [...this.finished, last];
+    const read = this.finished.join("");
+    if (text.startsWith(read)) return this.take(text.slice(read.length));
+    this.finished = [];
+    return this.take(text);
+  }
+
+  /** The pieces with more at the end: the text before is not looked at, so a frame costs the same however long it is. */
+  grow(more: string): string[] {
+    return this.take(this.last + more);
+  }
+
+  private take(rest: string): string[] {
+    const out = piecesOf(rest);
+    this.last = out.pop() ?? "";
+    if (out.length > 0) this.finished = [...this.finished, ...out];
+    return [...this.finished, this.last];
   }
 }
 

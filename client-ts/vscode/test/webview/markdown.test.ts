@@ -102,6 +102,24 @@ describe("a text that grows", () => {
       }
   });
 
+  it("R000-67: grown by what came it has the same pieces, and the finished ones are the same strings", () => {
+    for (const text of TEXTS)
+      for (const step of [1, 3, 7]) {
+        const cutter = new Cutter();
+        let end = Math.min(5, text.length);
+        expect(cutter.cut(text.slice(0, end))).toEqual(pieces(text.slice(0, end)));
+        while (end < text.length) {
+          const more = text.slice(end, end + step);
+          end += more.length;
+          expect(cutter.grow(more)).toEqual(pieces(text.slice(0, end)));
+        }
+        // Cut as a whole after that it is the same, and another text is another.
+        expect(cutter.cut(text)).toEqual(pieces(text));
+        expect(cutter.cut("x\n\ny")).toEqual(["x\n\n", "y"]);
+        expect(cutter.grow("z\n\nw")).toEqual(["x\n\n", "yz\n\n", "w"]);
+      }
+  });
+
   it("is not cut inside of code or of a list", () => {
     expect(pieces("```rs\na\n\nb\n```\n\nafter")).toEqual(["```rs\na\n\nb\n```\n\n", "after"]);
     expect(pieces("- a\n\n- b\n\nafter")).toEqual(["- a\n\n- b\n\n", "after"]);

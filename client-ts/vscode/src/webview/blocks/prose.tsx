@@ -1,4 +1,5 @@
 /** Markdown on the page, and what its links and buttons do. */
+import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
@@ -14,14 +15,22 @@ const MOST_WHOLE = 20_000;
 /** Sheets at the end that are in sight, or were a moment ago: leaving them out would be undone at once. */
 const NEAR = 2;
 
-export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
+interface ProseProps {
+  readonly text: string;
+  readonly streaming: boolean;
+  /** The block whose text it is, where it is that of a block: it may know what was appended. */
+  readonly block?: Block | undefined;
+}
+
+export function Prose({ text, streaming, block }: ProseProps) {
   const model = useModel();
-  const cutter = useRef<Cutter>(undefined);
+  const cut = useRef<Cut>(undefined);
   const streamed = useRef(streaming);
-  const parts = useMemo(
-    () => (streaming || text.length > MOST_WHOLE ? (cutter.current ??= new Cutter()).cut(text) : [text]),
-    [text, streaming],
-  );
+  const parts = useMemo(() => {
+    if (!streaming && text.length <= MOST_WHOLE) return [text];
+    cut.current = cutAgain(cut.current, text, block);
+    return cut.current.parts;
+  }, [text, streaming, block]);
   const sheets = useMemo(() => sheetsOf(parts), [parts]);
   const onClick = (event: MouseEvent): void => {
     const target = event.target as Element;
@@ -60,6 +69,19 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
       ))}
     </div>
   );
+}
+
+/** A text that was cut. */
+interface Cut {
+  readonly cutter: Cutter;
+  readonly block: Block | undefined;
+  readonly parts: string[];
+}
+
+function cutAgain(before: Cut | undefined, text: string, block: Block | undefined): Cut {
+  const cutter = before?.cutter ?? new Cutter();
+  const more = before?.block === undefined || block === undefined ? undefined : growthSince(before.block, block);
+  return { cutter, block, parts: more === undefined ? cutter.cut(text) : cutter.grow(more) };
 }
 
 interface SheetProps {
