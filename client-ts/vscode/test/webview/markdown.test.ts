@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Cutter, pieces, toHtml } from "../../src/webview/markdown";
 import { followLink } from "../../src/webview/blocks/prose";
 
@@ -39,6 +39,15 @@ describe("an answer", () => {
     expect(dom("![x](https://evil.example/leak)").querySelector("a")?.getAttribute("href")).toBe(
       "https://evil.example/leak",
     );
+  });
+
+  it("R000-67: is cleaned without a document of its own for each piece", () => {
+    const made = vi.spyOn(DOMParser.prototype, "parseFromString");
+    const nowhere = vi.spyOn(document.implementation, "createHTMLDocument");
+    const html = Array.from({ length: 10 }, (_, at) => toHtml(`*${at}*`));
+    expect(html).toEqual(Array.from({ length: 10 }, (_, at) => `<p><em>${at}</em></p>\n`));
+    expect([made.mock.calls.length, nowhere.mock.calls.length <= 1]).toEqual([0, true]);
+    vi.restoreAllMocks();
   });
 
   it("shows code as text, with what can be done with it", () => {

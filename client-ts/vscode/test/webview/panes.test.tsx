@@ -909,6 +909,17 @@ describe("performance", () => {
     watcher.disconnect();
   });
 
+  it("that a turn runs is said by a bar with a name, for as long as it runs", async () => {
+    const page = await openPage();
+    const bars = () => page.all('[role="progressbar"]').map((bar) => bar.getAttribute("aria-label"));
+    const seen = [bars()];
+    for (const status of ["running", "idle"]) {
+      await page.tell("bb/state", { sessions: [{ sessionId: "s1", title: "First", status }], activeSessionId: "s1" });
+      seen.push(bars());
+    }
+    expect(seen).toEqual([[], ["A turn is running"], []]);
+  });
+
   it("R000-67: of a long answer few parts can be left out of sight, and none of them is touched while the answer grows", async () => {
     const page = await openPage();
     // Two pieces fill a sheet.
