@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  growthSince,
   onEachFrame,
   ViewStore,
   type Block,
@@ -246,4 +247,40 @@ describe("R000-67: one drawing a frame", () => {
     frame();
     expect(drawn).toEqual([]);
   });
+});
+
+test("what was appended to a block since an earlier state of it is known, and nothing else is taken for it", () => {
+  const store = new ViewStore(view(1, [text("a", "one"), text("b", "two")]));
+  const now = (id = "a"): Block => store.block("chat", id) as Block;
+  const first = now();
+  expect(growthSince(first, now())).toBe("");
+  expect(growthSince(first, now("b"))).toBeUndefined();
+  store.applyChanges([append("a", " x"), append("b", " y")]);
+  const second = now();
+  store.applyChanges([{ lane: "chat", op: "append", id: "a" }, append("a", "z")]);
+  const third = now();
+  expect([growthSince(first, second), growthSince(second, third), growthSince(first, third)]).toEqual([" x", "z", " xz"]);
+  expect([growthSince(third, second), growthSince(first, now("b"))]).toEqual([undefined, undefined]);
+  // Put anew it is another text, even with the same words; and it grows from there.
+  store.applyChanges([put(text("a", "one xz"))]);
+  const fourth = now();
+  store.applyChanges([append("a", "!")]);
+  expect([growthSince(third, fourth), growthSince(third, now()), growthSince(fourth, now())]).toEqual([
+    undefined,
+    undefined,
+    "!",
+  ]);
+});
+
+test("two texts that grew out of the same one are not mixed up", () => {
+  const start = text("a", "one");
+  const [left, right] = [new ViewStore(view(1, [start])), new ViewStore(view(1, [start]))];
+  left.applyChanges([append("a", "L")]);
+  right.applyChanges([append("a", "R")]);
+  left.applyChanges([append("a", "l")]);
+  right.applyChanges([append("a", "r")]);
+  const [l, r] = [left.block("chat", "a") as Block, right.block("chat", "a") as Block];
+  expect([growthSince(l, r), growthSince(r, l)]).toEqual([undefined, undefined]);
+  // The first to grow is not known any more to have grown out of it, which is no harm.
+  expect([growthSince(start, l), growthSince(start, r)]).toEqual([undefined, "Rr"]);
 });

@@ -39,6 +39,12 @@ it("R000-64: nothing in the page is made from text at run time", () => {
       .filter(([, text]) => /dangerouslySetInnerHTML|innerHTML/.test(text))
       .map(([file]) => file),
   ).toEqual(["blocks/prose.tsx"]);
+  // And the one place where it is read is a document that is shown nowhere.
+  expect(
+    sources()
+      .filter(([, text]) => /createContextualFragment|insertAdjacentHTML|outerHTML|DOMParser|setHTML/.test(text))
+      .map(([file]) => file),
+  ).toEqual(["markdown.ts"]);
 });
 
 it("R000-79: Cursor and older editors can run it: no proposed API, no language-model or chat API", () => {

@@ -9,6 +9,7 @@ export { EnvelopeHost, type EnvelopeHostOptions } from "./envelope_host.js";
 export * from "./generated/methods.js";
 export type * from "./generated/types.js";
 export { VALUES } from "./generated/values.js";
+export { growthSince } from "./growth.js";
 export { readAnnouncement, type Announcement } from "./handshake.js";
 export { LastSeenTracker } from "./last_seen.js";
 export { openSession, Session, type SessionOptions } from "./session.js";

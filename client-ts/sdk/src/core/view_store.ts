@@ -9,6 +9,7 @@
 import type { Disposable } from "./connection.js";
 import { Emitter } from "./emitter.js";
 import type { Block, Change, Lane, View, ViewPageResult, ViewParams } from "./generated/types.js";
+import { noteGrowth } from "./growth.js";
 import { DeltaBuilder, type ViewDelta } from "./view_delta.js";
 
 /** A block of one kind: `BlockOf<"tool">`. */
@@ -167,7 +168,9 @@ export class ViewStore {
       if (before) delta.changed(lane, id);
       else delta.added(lane, id);
     } else if (op === "append" && before && "text" in before && typeof before.text === "string") {
-      held.blocks.set(id, { ...before, text: before.text + (text ?? "") });
+      const after = { ...before, text: before.text + (text ?? "") };
+      noteGrowth(before, after, text ?? "");
+      held.blocks.set(id, after);
       delta.changed(lane, id);
     } else if (op === "remove" && before) {
       held.blocks.delete(id);

@@ -15,6 +15,14 @@ export type Told = { [T in Topic]: { readonly topic: T; readonly payload: Server
 /** Most joined events or changes in one message: one of some hundred kilobytes is drawn within a frame. */
 export const MOST_JOINED = 2_000;
 
+/** How many events it tells of, in however many messages. */
+export function eventsOf(told: readonly Told[]): number {
+  return told.reduce((sum, { topic, payload }) => {
+    const counts = topic === "bb/view" || topic === "bb/events";
+    return sum + (counts ? payload.toSeq - payload.fromSeq + 1 : 1);
+  }, 0);
+}
+
 /** The same story in fewer messages. */
 export function joined(told: readonly Told[]): Told[] {
   const lastState = told.findLastIndex((one) => one.topic === "bb/state");

@@ -6,7 +6,7 @@
  */
 import { paramsFault, REQUESTS, resultFault, shapeFault } from "@breadboard-ls/sdk";
 import { type EditorMethod, isEditorMethod, type PageMethod, pageParamsFault } from "../shared/page_methods";
-import { joined, type Told, type Topic } from "./batch";
+import { eventsOf, joined, type Told, type Topic } from "./batch";
 
 /**
  * Least time between two posts of news, in milliseconds. News after a quiet spell is posted at once; what follows waits
@@ -15,7 +15,13 @@ import { joined, type Told, type Topic } from "./batch";
  */
 export const BATCH_MS = 50;
 /**
- * The same of the server, which is told so: what would wait here need not come in twelve pieces. The first after a quiet
+ * The same after a post that told of more than `FLOOD` events, a thousand a second: nobody reads along any more, and
+ * drawing half as often leaves the editor, and whoever types in it, twice the room.
+ */
+export const FLOOD_MS = 2 * BATCH_MS;
+export const FLOOD = 50;
+/**
+ * The least time of the server, which is told so: what would wait here need not come in twelve pieces. The first after a quiet
  * spell comes at once from there too.
  */
 export const SERVER_BATCH_MS = BATCH_MS / 2;
@@ -276,7 +282,7 @@ export class Gate {
     if (told.length === 0) return;
     this.waiting = [];
     this.stopWaiting?.();
-    this.stopWaiting = this.ports.later(BATCH_MS, () => {
+    this.stopWaiting = this.ports.later(eventsOf(told) > FLOOD ? FLOOD_MS : BATCH_MS, () => {
       this.stopWaiting = undefined;
       this.flush();
     });

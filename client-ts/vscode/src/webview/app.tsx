@@ -48,10 +48,10 @@ export function App() {
           </button>
         ))}
       </div>
-      {/* It moves in steps from the beginning: moving with each frame it would have each frame drawn, for as long as a
-          turn runs. */}
       {model.running.value && (
-        <vscode-progress-bar class="progress" aria-label="A turn is running" long-running-threshold={1} />
+        <div class="progress" role="progressbar" aria-label="A turn is running">
+          <div />
+        </div>
       )}
       <Banners />
       <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>

@@ -5,7 +5,6 @@ declare module "preact" {
   namespace JSX {
     interface IntrinsicElements {
       "vscode-badge": HTMLAttributes<HTMLElement> & { variant?: "default" | "counter" };
-      "vscode-progress-bar": HTMLAttributes<HTMLElement> & { "long-running-threshold"?: number };
     }
   }
 }

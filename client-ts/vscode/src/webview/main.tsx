@@ -1,6 +1,5 @@
 /** Where the page begins: wiring only. */
 import "@vscode-elements/elements/dist/vscode-badge/index.js";
-import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import { newUuid } from "@breadboard-ls/sdk";
 import { render } from "preact";
 import { App } from "./app";

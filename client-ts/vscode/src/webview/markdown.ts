@@ -99,6 +99,23 @@ const ALLOWED = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|file:|data:image\/|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
 };
 
+/** A document that is shown nowhere: what is read in it loads nothing and runs nothing. */
+let nowhere: Document | undefined;
+
+/**
+ * The HTML with nothing in it but what is allowed. One document for all: given a text, the cleaner makes one each time,
+ * and a flood leaves the editor hundreds of them to be collected.
+ */
+function cleaned(html: string): string {
+  nowhere ??= document.implementation.createHTMLDocument("");
+  const range = nowhere.createRange();
+  range.selectNodeContents(nowhere.body);
+  const box = nowhere.createElement("div");
+  box.append(range.createContextualFragment(html));
+  DOMPurify.sanitize(box, { ...ALLOWED, IN_PLACE: true });
+  return box.outerHTML.slice("<div>".length, -"</div>".length);
+}
+
 /** Most finished pieces that are kept rendered: some long answers. */
 const MOST_KEPT = 2_000;
 const kept = new Map<string, string>();
@@ -107,7 +124,7 @@ const kept = new Map<string, string>();
 export function toHtml(text: string): string {
   const known = kept.get(text);
   if (known !== undefined) return known;
-  const html = DOMPurify.sanitize(markdown.render(text), ALLOWED);
+  const html = cleaned(markdown.render(text));
   if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
   kept.set(text, html);
   return html;
@@ -115,7 +132,7 @@ export function toHtml(text: string): string {
 
 /** The unfinished piece: rendered anew with each change and never kept. */
 export function toHtmlOnce(text: string): string {
-  return DOMPurify.sanitize(markdown.render(text), ALLOWED);
+  return cleaned(markdown.render(text));
 }
 
 /**
@@ -132,22 +149,26 @@ export function pieces(text: string): string[] {
  */
 export class Cutter {
   private finished: string[] = [];
-  /** The text up to the end of the finished pieces. */
-  private read = "";
+  private last = "";
 
   /** The pieces of the text; one that does not continue the text before is cut from its beginning. */
   cut(text: string): string[] {
-    if (!text.startsWith(this.read)) {
-      this.finished = [];
-      this.read = "";
-    }
-    const out = piecesOf(text.slice(this.read.length));
-    const last = out.pop() ?? "";
-    if (out.length > 0) {
-      this.finished = [...this.finished, ...out];
-      this.read = text.slice(0, text.length - last.length);
-    }
-    return [...this.finished, last];
+    const read = this.finished.join("");
+    if (text.startsWith(read)) return this.take(text.slice(read.length));
+    this.finished = [];
+    return this.take(text);
+  }
+
+  /** The pieces with more at the end: the text before is not looked at, so a frame costs the same however long it is. */
+  grow(more: string): string[] {
+    return this.take(this.last + more);
+  }
+
+  private take(rest: string): string[] {
+    const out = piecesOf(rest);
+    this.last = out.pop() ?? "";
+    if (out.length > 0) this.finished = [...this.finished, ...out];
+    return [...this.finished, this.last];
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BATCH_MS, Gate, MOST_PENDING, MOST_WAITING, SERVER_BATCH_MS } from "../../src/host/gate";
+import { BATCH_MS, FLOOD, FLOOD_MS, Gate, MOST_PENDING, MOST_WAITING, SERVER_BATCH_MS } from "../../src/host/gate";
 import type { Told } from "../../src/host/batch";
 
 type Message = Record<string, any>;
@@ -327,6 +327,34 @@ describe("what comes from the server", () => {
     expect([seen, waits()]).toEqual([[1, 1, 2, 2, 3, 3], undefined]);
     after(() => subject.tell(append(4)));
     expect([posted.map(({ payload }) => payload.toSeq), waits()]).toEqual([[1, 2, 3, 4], BATCH_MS]);
+  });
+
+  it("R000-66 R000-67: while a flood goes on news is posted half as often, and after it as before", async () => {
+    const { subject, posted, waits, tick } = gate(() => ({ v: 1, kind: "res", id: "1", ok: true, result: HELLO }));
+    await subject.receive(req("bb.init", { subscribe: { view: true } }));
+    tick();
+    posted.length = 0;
+    let seq = 0;
+    const some = (count: number): void => {
+      for (let n = 0; n < count; n += 1) subject.tell(append((seq += 1)));
+    };
+    const seen: unknown[] = [];
+    some(1);
+    seen.push(waits());
+    for (const count of [FLOOD, FLOOD + 1, 5 * FLOOD, FLOOD]) {
+      some(count);
+      tick();
+      seen.push(waits());
+    }
+    // One message that tells of many events is a flood as well.
+    subject.tell({ topic: "bb/view", payload: { ...append(0).payload, fromSeq: seq + 1, toSeq: (seq += FLOOD + 1) } as never });
+    tick();
+    seen.push(waits());
+    tick();
+    expect([seen, waits()]).toEqual([[BATCH_MS, BATCH_MS, FLOOD_MS, FLOOD_MS, BATCH_MS, FLOOD_MS], undefined]);
+    // It is quiet, so the next is posted at once and waits as ever.
+    some(1);
+    expect([posted.map(({ payload }) => payload.toSeq), waits()]).toEqual([[1, 51, 102, 352, 402, 453, 454], BATCH_MS]);
   });
 
   it("ruling 23: the additive topics go only to a page that asked for them; the three of the seed always", async () => {

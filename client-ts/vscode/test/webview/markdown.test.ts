@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Cutter, pieces, toHtml } from "../../src/webview/markdown";
 import { followLink } from "../../src/webview/blocks/prose";
 
@@ -39,6 +39,15 @@ describe("an answer", () => {
     expect(dom("![x](https://evil.example/leak)").querySelector("a")?.getAttribute("href")).toBe(
       "https://evil.example/leak",
     );
+  });
+
+  it("R000-67: is cleaned without a document of its own for each piece", () => {
+    const made = vi.spyOn(DOMParser.prototype, "parseFromString");
+    const nowhere = vi.spyOn(document.implementation, "createHTMLDocument");
+    const html = Array.from({ length: 10 }, (_, at) => toHtml(`*${at}*`));
+    expect(html).toEqual(Array.from({ length: 10 }, (_, at) => `<p><em>${at}</em></p>\n`));
+    expect([made.mock.calls.length, nowhere.mock.calls.length <= 1]).toEqual([0, true]);
+    vi.restoreAllMocks();
   });
 
   it("shows code as text, with what can be done with it", () => {
@@ -99,6 +108,24 @@ describe("a text that grows", () => {
         // Another text, and one that lost its end.
         expect(cutter.cut("x\n\ny")).toEqual(["x\n\n", "y"]);
         expect(cutter.cut("x")).toEqual(["x"]);
+      }
+  });
+
+  it("R000-67: grown by what came it has the same pieces, and the finished ones are the same strings", () => {
+    for (const text of TEXTS)
+      for (const step of [1, 3, 7]) {
+        const cutter = new Cutter();
+        let end = Math.min(5, text.length);
+        expect(cutter.cut(text.slice(0, end))).toEqual(pieces(text.slice(0, end)));
+        while (end < text.length) {
+          const more = text.slice(end, end + step);
+          end += more.length;
+          expect(cutter.grow(more)).toEqual(pieces(text.slice(0, end)));
+        }
+        // Cut as a whole after that it is the same, and another text is another.
+        expect(cutter.cut(text)).toEqual(pieces(text));
+        expect(cutter.cut("x\n\ny")).toEqual(["x\n\n", "y"]);
+        expect(cutter.grow("z\n\nw")).toEqual(["x\n\n", "yz\n\n", "w"]);
       }
   });
 

@@ -2,6 +2,7 @@
 /** Seed 003's panes and seed 000's webview lines, each on a page. */
 import type { Block } from "@breadboard-ls/sdk";
 import { describe, expect, it, vi } from "vitest";
+import { SHEET } from "../../src/webview/blocks/sheets";
 import { momentWords } from "../../src/webview/moment";
 import { openPage, refuse, viewOf } from "./page";
 
@@ -889,7 +890,7 @@ describe("performance", () => {
     const page = await openPage();
     const answer = { id: "a1", seq: 11, turn: 1, kind: "assistant" as const, text: "one\n\ntwo\n\nthr", streaming: true };
     await page.put(11, "chat", answer);
-    const finished = page.all(".prose > .finished");
+    const finished = page.all(".prose .piece").slice(0, 2);
     expect(finished.map((piece) => piece.textContent?.trim())).toEqual(["one", "two"]);
     const touched: Node[] = [];
     const watcher = new MutationObserver((changes) => touched.push(...changes.map(({ target }) => target)));
@@ -898,13 +899,48 @@ describe("performance", () => {
     const text = `${answer.text}ee\n\nfour`;
     await page.put(12, "chat", { ...answer, text });
     await page.put(13, "chat", { ...answer, text: `${text} five` });
-    expect(page.all(".prose > div").map((piece) => piece.textContent?.trim())).toEqual([
+    expect(page.all(".prose .piece").map((piece) => piece.textContent?.trim())).toEqual([
       "one",
       "two",
       "three",
       "four five",
     ]);
-    expect([touched, page.all(".prose > .finished").slice(0, 2)]).toEqual([[], finished]);
+    expect([touched, page.all(".prose .piece").slice(0, 2)]).toEqual([[], finished]);
+    watcher.disconnect();
+  });
+
+  it("that a turn runs is said by a bar with a name, for as long as it runs", async () => {
+    const page = await openPage();
+    const bars = () => page.all('[role="progressbar"]').map((bar) => bar.getAttribute("aria-label"));
+    const seen = [bars()];
+    for (const status of ["running", "idle"]) {
+      await page.tell("bb/state", { sessions: [{ sessionId: "s1", title: "First", status }], activeSessionId: "s1" });
+      seen.push(bars());
+    }
+    expect(seen).toEqual([[], ["A turn is running"], []]);
+  });
+
+  it("R000-67: of a long answer few parts can be left out of sight, and none of them is touched while the answer grows", async () => {
+    const page = await openPage();
+    // Two pieces fill a sheet.
+    const piece = (at: number) => `${at}${"x".repeat(SHEET / 2)}`;
+    const text = (count: number) => Array.from({ length: count }, (_, at) => piece(at)).join("\n\n");
+    const answer = { id: "a1", seq: 11, turn: 1, kind: "assistant" as const, text: text(9), streaming: true };
+    await page.put(11, "chat", answer);
+    const sheets = () => page.all(".prose > .sheet");
+    const seen = () => sheets().map((sheet) => [sheet.className, [...sheet.children].map((one) => one.textContent?.[0])]);
+    const past = (...pieces: string[]) => ["sheet past", pieces];
+    const near = (...pieces: string[]) => ["sheet", pieces];
+    expect(seen()).toEqual([past("0", "1"), past("2", "3"), past("4", "5"), near("6", "7"), near("8")]);
+    const before = sheets().slice(0, 4);
+    const touched: Node[] = [];
+    const watcher = new MutationObserver((changes) => touched.push(...changes.map(({ target }) => target)));
+    for (const sheet of before.flatMap((one) => [...one.children]))
+      watcher.observe(sheet, { subtree: true, childList: true, characterData: true, attributes: true });
+    await page.put(12, "chat", { ...answer, text: `${text(10)}` });
+    await page.put(13, "chat", { ...answer, text: `${text(11)} more` });
+    expect(seen()).toEqual([past("0", "1"), past("2", "3"), past("4", "5"), past("6", "7"), near("8", "9"), near("1")]);
+    expect([touched, sheets().slice(0, 4)]).toEqual([[], before]);
     watcher.disconnect();
   });
 

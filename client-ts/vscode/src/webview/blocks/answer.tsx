@@ -26,7 +26,7 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
   };
   return (
     <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>
-      <Prose text={whole ?? block.text} streaming={block.streaming} />
+      <Prose text={whole ?? block.text} streaming={block.streaming} block={whole === undefined ? block : undefined} />
       {block.truncated === true && whole === undefined && (
         <p class="hint">
           The answer is cut here.{" "}

@@ -1,8 +1,10 @@
 /** Markdown on the page, and what its links and buttons do. */
+import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
 import { useModel } from "../model/context";
+import { sheetsOf } from "./sheets";
 
 /**
  * Longest text, in characters, that is rendered as a whole once it is finished, which takes some milliseconds. A longer
@@ -10,14 +12,26 @@ import { useModel } from "../model/context";
  */
 const MOST_WHOLE = 20_000;
 
-export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
+/** Sheets at the end that are in sight, or were a moment ago: leaving them out would be undone at once. */
+const NEAR = 2;
+
+interface ProseProps {
+  readonly text: string;
+  readonly streaming: boolean;
+  /** The block whose text it is, where it is that of a block: it may know what was appended. */
+  readonly block?: Block | undefined;
+}
+
+export function Prose({ text, streaming, block }: ProseProps) {
   const model = useModel();
-  const cutter = useRef<Cutter>(undefined);
+  const cut = useRef<Cut>(undefined);
   const streamed = useRef(streaming);
-  const parts = useMemo(
-    () => (streaming || text.length > MOST_WHOLE ? (cutter.current ??= new Cutter()).cut(text) : [text]),
-    [text, streaming],
-  );
+  const parts = useMemo(() => {
+    if (!streaming && text.length <= MOST_WHOLE) return [text];
+    cut.current = cutAgain(cut.current, text, block);
+    return cut.current.parts;
+  }, [text, streaming, block]);
+  const sheets = useMemo(() => sheetsOf(parts), [parts]);
   const onClick = (event: MouseEvent): void => {
     const target = event.target as Element;
     const button = target.closest<HTMLElement>("[data-action]");
@@ -45,19 +59,66 @@ export function Prose({ text, streaming }: { text: string; streaming: boolean })
   return (
     // The buttons and links inside take the keyboard themselves; this only hears what bubbles.
     <div class="prose" onClick={onClick}>
-      {parts.map((part, at) => (
-        <Piece key={at} text={part} grows={streaming && at === parts.length - 1} seen={streamed.current} />
+      {sheets.map((sheet, at) => (
+        <Sheet
+          key={at}
+          pieces={sheet}
+          grows={streaming && at === sheets.length - 1}
+          past={streamed.current && at < sheets.length - NEAR}
+        />
       ))}
     </div>
   );
+}
+
+/** A text that was cut. */
+interface Cut {
+  readonly cutter: Cutter;
+  readonly block: Block | undefined;
+  readonly parts: string[];
+}
+
+function cutAgain(before: Cut | undefined, text: string, block: Block | undefined): Cut {
+  const cutter = before?.cutter ?? new Cutter();
+  const more = before?.block === undefined || block === undefined ? undefined : growthSince(before.block, block);
+  return { cutter, block, parts: more === undefined ? cutter.cut(text) : cutter.grow(more) };
+}
+
+interface SheetProps {
+  readonly pieces: readonly string[];
+  /** Its last piece is the last one of a text that streams. */
+  readonly grows: boolean;
+  /** The text streamed past it while it could be seen: its height is known, and it need not be laid out out of sight. */
+  readonly past: boolean;
+}
+
+/** Pieces that are laid out and painted together; a full sheet is not looked at again. */
+class Sheet extends Component<SheetProps> {
+  override shouldComponentUpdate({ pieces, grows, past }: SheetProps): boolean {
+    const { props } = this;
+    return (
+      grows !== props.grows ||
+      past !== props.past ||
+      pieces.length !== props.pieces.length ||
+      pieces.some((piece, at) => piece !== props.pieces[at])
+    );
+  }
+
+  override render({ pieces, grows, past }: SheetProps) {
+    return (
+      <div class={past ? "sheet past" : "sheet"}>
+        {pieces.map((piece, at) => (
+          <Piece key={at} text={piece} grows={grows && at === pieces.length - 1} />
+        ))}
+      </div>
+    );
+  }
 }
 
 interface PieceProps {
   readonly text: string;
   /** It is the last one of a text that streams. */
   readonly grows: boolean;
-  /** It came while it could be seen, so that its height is known and it need not be laid out where it is out of sight. */
-  readonly seen: boolean;
 }
 
 /** A part of a text: a finished one is not looked at again. */
@@ -66,13 +127,8 @@ class Piece extends Component<PieceProps> {
     return next.text !== this.props.text || next.grows !== this.props.grows;
   }
 
-  override render({ text, grows, seen }: PieceProps) {
-    return (
-      <div
-        class={seen && !grows ? "finished" : ""}
-        dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }}
-      />
-    );
+  override render({ text, grows }: PieceProps) {
+    return <div class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
   }
 }
 
