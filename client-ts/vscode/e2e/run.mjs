@@ -7,11 +7,14 @@
 //   SHOTS      where pictures go; default: none are kept
 //   CHAPTERS   names of chapters, with commas; default: all. The first one always runs: it grants trust.
 //   WITHOUT    names of chapters to leave out of all
+//   SPEED      `said`: what is slower than it should be is said and fails nothing
 import path from "node:path";
 import { setStage } from "./stage.mjs";
 
 const ALL = [
   "trust",
+  // It measures, so it comes before the page has served as a test bench.
+  "deltas",
   "chat",
   "approve",
   "hide",
@@ -22,7 +25,6 @@ const ALL = [
   "killed",
   "keyboard",
   "accessibility",
-  "deltas",
   "gap",
   "token",
 ];

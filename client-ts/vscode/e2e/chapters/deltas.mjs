@@ -57,10 +57,16 @@ export default async function deltas(stage) {
   assert.equal(words(await onPage(view)), words(said), "and so has a page that begins anew");
   assert.ok(run.renders > SECONDS, "it streamed: it was drawn many times");
   assert.ok(run.most <= 1, `drawn ${run.most} times in one frame`);
-  assert.ok(source.tookMs < SECONDS * 1_000 * 1.1, `the source fell behind: ${source.tookMs} ms`);
   const allowed = 2 * idleRun.longMs + 100;
-  assert.ok(run.longMs <= allowed, `long tasks of ${run.longMs} ms, ${allowed} ms are allowed`);
-  say(`transcript whole; long tasks ${Math.round(run.longMs)} ms of ${Math.round(allowed)} ms that are allowed`);
+  inTime(stage, source.tookMs < SECONDS * 1_000 * 1.1, `the source took ${Math.round(source.tookMs)} ms`);
+  inTime(stage, run.longMs <= allowed, `long tasks ${Math.round(run.longMs)} ms of ${Math.round(allowed)} ms that are allowed`);
+  say("transcript whole");
+}
+
+/** A claim about time: on a machine that does other things too it is said (`SPEED=said`), and anywhere else it holds. */
+function inTime({ say }, holds, claim) {
+  say(`${holds ? "in time" : "NOT in time"}: ${claim}`);
+  if (process.env.SPEED !== "said") assert.ok(holds, claim);
 }
 
 /** The last answer, as it is drawn. */
