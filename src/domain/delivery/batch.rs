@@ -99,8 +99,8 @@ impl Batcher {
         full || !self.full.is_empty()
     }
 
-    /// The next batch; `None` when nothing is left. Call until `None`. `now_us` is a monotonic clock in microseconds. Each batch uses up a window, counted from when it was
-    /// due and not from when a late timer rang.
+    /// The next batch; `None` when nothing is left. Call until `None`. `now_us` is a monotonic clock in microseconds. Each
+    /// batch uses up a window, counted from when it was due and not from when a late timer rang.
     pub fn take(&mut self, now_us: u64) -> Option<Batch> {
         let batch = self.full.pop_front().or_else(|| self.open.take())?;
         let next = self.next_us.max(now_us).saturating_add(self.window_us);

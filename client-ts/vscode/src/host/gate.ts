@@ -21,8 +21,8 @@ export const BATCH_MS = 50;
 export const FLOOD_MS = 2 * BATCH_MS;
 export const FLOOD = 50;
 /**
- * The least time of the server, which is told so: what would wait here need not come in twelve pieces. The first after a quiet
- * spell comes at once from there too.
+ * The least time of the server, which is told so: what would wait here need not come in twelve pieces. The first few after a
+ * quiet spell come at once from there too.
  */
 export const SERVER_BATCH_MS = BATCH_MS / 2;
 /** Most news that wait: past it they are posted at once, so that a stopped timer cannot make them pile up. */
