@@ -276,6 +276,9 @@ fn reason(error: &reqwest::Error) -> String {
     let mut deepest = None;
     while let Some(cause) = source {
         if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+            if let Some(doubt) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                return doubt_of(doubt);
+            }
             match io.kind() {
                 std::io::ErrorKind::ConnectionRefused => return "nothing listens there".to_owned(),
                 std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => {
@@ -293,6 +296,24 @@ fn reason(error: &reqwest::Error) -> String {
     let text = deepest.unwrap_or_else(|| "the connection failed".to_owned());
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(LONGEST_DETAIL).collect()
+}
+
+/// What TLS found wrong, and for the usual case what to do about it.
+fn doubt_of(error: &rustls::Error) -> String {
+    use rustls::{CertificateError as Certificate, Error};
+    match error {
+        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+            "nobody whom this machine trusts has signed its certificate (name its authority in `engine.caFile`)"
+                .to_owned()
+        }
+        Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
+            "its certificate has expired".to_owned()
+        }
+        Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+            "its certificate is for another name".to_owned()
+        }
+        other => format!("TLS with it failed ({other})").chars().take(LONGEST_DETAIL).collect(),
+    }
 }
 
 #[cfg(test)]
