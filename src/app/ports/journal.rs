@@ -107,7 +107,7 @@ pub struct EngineCursor {
 
 /// The journal: every event is in it before anyone is told. One file a slot; one process a file.
 ///
-/// All methods block briefly; the loop runs on a thread of its own. `commit` is atomic and survives `kill -9` (not
+/// All methods block briefly, and the loop waits with them. `commit` is atomic and survives `kill -9` (not
 /// necessarily a power cut: nothing waits for the disk but the folding of the database's log).
 pub trait Journal: Send {
     /// Opaque name of the file; another file, another epoch.
