@@ -327,6 +327,20 @@ mod tests {
     }
 
     #[test]
+    fn what_tls_finds_wrong_is_said_without_its_own_words_where_a_person_can_do_something() {
+        use rustls::{CertificateError, Error};
+        let said = |found: CertificateError| doubt_of(&Error::InvalidCertificate(found));
+        assert_eq!(
+            said(CertificateError::UnknownIssuer),
+            "nobody whom this machine trusts has signed its certificate (name its authority in `engine.caFile`)"
+        );
+        assert_eq!(said(CertificateError::Expired), "its certificate has expired");
+        assert_eq!(said(CertificateError::NotValidForName), "its certificate is for another name");
+        let other = doubt_of(&Error::General("x".repeat(10_000)));
+        assert!(other.starts_with("TLS with it failed (") && other.chars().count() <= LONGEST_DETAIL);
+    }
+
+    #[test]
     fn the_engines_refusals_are_told_apart() {
         let refused = |status, code: &str, detail: &str| Trouble::Refused {
             status,
