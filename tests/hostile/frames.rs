@@ -1,0 +1,1 @@
+//! Frames that are malformed, oversized, nested or interleaved.

@@ -1,0 +1,1 @@
+//! Cloned repositories whose files are traps: ignore files, links, pipes, devices, gitfiles.

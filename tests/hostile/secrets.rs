@@ -1,0 +1,1 @@
+//! Secrets of settings and environments in whatever leaves the server or is stored.

@@ -1,0 +1,1 @@
+//! Text that tries to look like other text where a person decides.
