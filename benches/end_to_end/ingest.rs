@@ -12,9 +12,9 @@ use breadboard_ls::domain::view::{DirtyBlocks, Said, ViewState};
 use breadboard_ls::domain::wire::breadboard::decode;
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
 
+use super::length::Length;
 use super::mix::{self, Mix};
 use super::peer;
-use super::length::Length;
 use super::table::{Figure, Table, Target, median};
 
 const EVENTS: u64 = 100_000;

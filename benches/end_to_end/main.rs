@@ -64,7 +64,10 @@ fn main() {
             other => match GROUPS.iter().find(|group| **group == other) {
                 Some(group) => named.push(*group),
                 None => {
-                    eprintln!("There is no `{other}`; there are --check, --short, --slack and {}.", GROUPS.join(", "));
+                    eprintln!(
+                        "There is no `{other}`; there are --check, --short, --slack and {}.",
+                        GROUPS.join(", ")
+                    );
                     std::process::exit(2);
                 }
             },

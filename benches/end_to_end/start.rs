@@ -5,8 +5,8 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::client::{Program, Server, options};
-use super::memory::{mebibytes, settled};
 use super::length::Length;
+use super::memory::{mebibytes, settled};
 use super::table::{Figure, Table, Target, median};
 
 /// Start to the answer of `initialize`, and resident memory after `bb/init`. Ours and the peers' take turns, so that a
