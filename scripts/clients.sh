@@ -12,7 +12,7 @@
 # Exit code 0: what ran is well, and all was run. 1: something failed. 77: nothing failed, but something could not be
 # run on this machine; the summary says what. Under CI=true what this machine could have installed counts as failed.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/install.sh
 NOT_RUN=77
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts that install what they try: whether this machine can, by apt, and what it means where it did not.
 # Installs nothing by itself.
 

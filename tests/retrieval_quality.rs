@@ -42,7 +42,7 @@ const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 /// Most questions whose answer may stand second or third: half, because the repository grows around these files.
-const MOST_NOT_FIRST: usize = 9;
+const MOST_NOT_FIRST: usize = 0;
 
 fn ask(question: &str) -> Found {
     let root = Root {
