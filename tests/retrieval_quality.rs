@@ -42,7 +42,7 @@ const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 /// Most questions whose answer may stand second or third: half, because the repository grows around these files.
-const MOST_NOT_FIRST: usize = 0;
+const MOST_NOT_FIRST: usize = 9;
 
 fn ask(question: &str) -> Found {
     let root = Root {
@@ -79,6 +79,7 @@ fn the_file_that_answers_is_among_the_first_three_and_mostly_first() {
             .collect();
         report.push_str(&format!("{at:?} {question}\n    {expected}\n    {}\n", shown.join("\n    ")));
     }
+    println!("{not_first} of {} answers are not first", QUESTIONS.len());
     assert_eq!(missed, 0, "the answer is not among the first three:\n{report}");
     assert!(not_first <= MOST_NOT_FIRST, "{not_first} answers are not first:\n{report}");
 }

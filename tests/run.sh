@@ -7,7 +7,8 @@
 #   BREADBOARD_TAB_RUNS=50 tests/run.sh    fewer runs of tabs (`tests/loop/tabs_runs.rs`) than the thousand
 #
 # Seeds are those of the date (UTC) and are printed with the way to run with them again: PROPTEST_RNG_SEED (properties),
-# BREADBOARD_ATTACK_SEED (`tests/hostile`), BREADBOARD_SEED (tabs; the first of its runs). What is set stays.
+# BREADBOARD_ATTACK_SEED (`tests/hostile`), BREADBOARD_SEED (runs of tabs, kills at random instants; the first of them).
+# What is set stays.
 #
 # On a bare Debian machine it installs the one thing it needs besides Rust: a C compiler, for the bundled SQLite and
 # tree-sitter grammars. Clients from outside are tests/peers/run.sh.
