@@ -763,7 +763,7 @@ fn r003_54_what_a_running_tool_prints_is_shown_by_its_end_and_stays_small() {
 }
 
 #[test]
-fn r003_27_a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
+fn a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
     let mut state = ViewState::default();
     let mut view = empty_view();
     let prompt = Step {

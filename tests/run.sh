@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # The one test command: proves the walls, then formatting, lints and every test.
 #
-#   tests/run.sh                        a small fixed set of randomised cases, the same in every run
+#   tests/run.sh                        a small set of randomised cases, another one each day
 #   BREADBOARD_SEEDS=2000 tests/run.sh  that many cases a property, from a fresh seed
 #   BREADBOARD_FAULT_RUNS=50 tests/run.sh  fewer fault runs (`tests/faults`) than the thousand
 #   BREADBOARD_TAB_RUNS=50 tests/run.sh    fewer runs of tabs (`tests/loop/tabs_runs.rs`) than the thousand
+#
+# Seeds are those of the date (UTC) and are printed with the way to run with them again: PROPTEST_RNG_SEED (properties),
+# BREADBOARD_ATTACK_SEED (`tests/hostile`), BREADBOARD_SEED (runs of tabs, kills at random instants; the first of them).
+# What is set stays.
 #
 # On a bare Debian machine it installs the one thing it needs besides Rust: a C compiler, for the bundled SQLite and
 # tree-sitter grammars. Clients from outside are tests/peers/run.sh.
@@ -29,14 +33,32 @@ if ! command -v cc >/dev/null; then
   fi
 fi
 
+# With it the tests write what they would otherwise check, and pass.
+if [[ -n ${BREADBOARD_UPDATE+set} ]]; then
+  if [[ ${CI:-} == true ]]; then
+    echo "BREADBOARD_UPDATE is set, so nothing would be checked against what is on disk; unset it" >&2
+    exit 2
+  fi
+  echo "BREADBOARD_UPDATE is ignored here: run the test that writes by its name (CONTRIBUTING.md)" >&2
+  unset BREADBOARD_UPDATE
+fi
+
+# The same all day, so that a failure of this morning can be looked at this afternoon.
+today=$(date -u +%Y%m%d)
+export BREADBOARD_ATTACK_SEED=${BREADBOARD_ATTACK_SEED:-$today} BREADBOARD_SEED=${BREADBOARD_SEED:-${today}0000}
+again="BREADBOARD_ATTACK_SEED=$BREADBOARD_ATTACK_SEED BREADBOARD_SEED=$BREADBOARD_SEED"
 if [[ -n ${BREADBOARD_SEEDS:-} ]]; then
   export PROPTEST_CASES=$BREADBOARD_SEEDS
+  again="PROPTEST_CASES=$PROPTEST_CASES $again"
+  [[ -z ${PROPTEST_RNG_SEED:-} ]] || again="PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED $again"
 else
-  export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20250000}
+  export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$today}
+  again="PROPTEST_CASES=$PROPTEST_CASES PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED $again"
 fi
 
 # Plain `cargo test` takes two hundred of them, which is enough while one works.
 export BREADBOARD_TAB_RUNS=${BREADBOARD_TAB_RUNS:-1000}
+again+=" BREADBOARD_TAB_RUNS=$BREADBOARD_TAB_RUNS"
 
 # Nobody's own engine, token or state takes part.
 unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
@@ -77,9 +99,11 @@ step "formatting" cargo fmt --check
 step "the wall: domain and protocol compile alone" cargo check --locked --lib --no-default-features
 step "the wall: no runtime behind it" no_runtime_in_the_pure_rooms
 step "lints" cargo clippy --locked --all-targets -- -D warnings
+echo "==> seeds; to run with the same again: $again tests/run.sh"
 step "tests ($PROPTEST_CASES cases a property)" all_tests
 
 if ((${#failed[@]})); then
   printf 'failed: %s\n' "${failed[@]}"
+  echo "again: $again tests/run.sh"
   exit 1
 fi

@@ -17,22 +17,23 @@ use breadboard_ls::protocol::notification::EventsParams;
 use serde_json::json;
 
 use super::client::{Frames, Program, Server};
-use super::table::{Figure, Table, median};
+use super::length::Length;
+use super::table::{Figure, Table, Target, median};
 
 const EVENT_BYTES: usize = 200;
 const SESSION: &str = "5f0c1b9e-6a63-4d0e-9f5b-3b1f3f0e7a11";
 const EPOCH: &str = "0123456789abcdef0123456789abcdef";
-const ROUNDS: usize = 5;
 
 /// Single events and batches of 64, against the peers and the floor.
-pub fn egress(table: &mut Table, peers: &[Program]) {
+pub fn egress(table: &mut Table, peers: &[Program], length: Length) {
+    let part = length.pick(1, 2);
     for (size, ours_count, peer_count, over_peer) in
-        [(1, 600_000, 150_000, 10.0), (64, 3_000_000, 800_000, 1.8)]
+        [(1, 600_000 / part, 150_000 / part, 10.0), (64, 3_000_000 / part, 800_000 / part, 1.8)]
     {
         let mut ours = Vec::new();
         let mut floors = [Vec::new(), Vec::new()];
         let mut of_peers = vec![Vec::new(); peers.len()];
-        for _ in 0..ROUNDS {
+        for _ in 0..length.pick(5, 3) {
             ours.push(child_rate("outbox", size, ours_count));
             floors[0].push(child_rate("write-each", size, ours_count));
             floors[1].push(child_rate("write-64k", size, ours_count));
@@ -49,8 +50,12 @@ pub fn egress(table: &mut Table, peers: &[Program]) {
             peer,
             floor,
             targets: vec![
-                (format!("at least {over_peer}x the peer"), peer.map(|peer| ours >= over_peer * peer)),
-                ("at least 0.5 of the floor".to_owned(), floor.map(|floor| ours >= floor / 2.0)),
+                Target::at_least(
+                    format!("at least {over_peer}x the peer"),
+                    ours,
+                    peer.map(|peer| over_peer * peer),
+                ),
+                Target::at_least("at least 0.5 of the floor", ours, floor.map(|floor| floor / 2.0)),
             ],
         });
     }

@@ -11,18 +11,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::client::{Frames, Program, Server};
+use super::length::Length;
 use super::memory::{mebibytes, settled};
 use super::mix::SESSION;
 use super::peer;
 use super::source::{Load, Source};
-use super::table::{Figure, Table, median};
+use super::table::{Figure, Table, Target, median};
 
 const ROUNDS: usize = 3;
 
 /// Throughput with and without a journal.
-pub fn http(table: &mut Table) {
-    let events = 150_000;
-    let for_peer = 60_000;
+pub fn http(table: &mut Table, length: Length) {
+    let events = length.pick(150_000, 90_000);
+    let for_peer = length.pick(60_000, 30_000);
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); 7];
     for _ in 0..ROUNDS {
         let source = Source::start(Load::Flood(events));
@@ -53,8 +54,16 @@ pub fn http(table: &mut Table) {
             peer,
             floor,
             targets: vec![
-                (format!("at least {over_peer}x the peer"), peer.map(|peer| ours >= over_peer * peer)),
-                (format!("at least {of_floor} of the floor"), floor.map(|floor| ours >= of_floor * floor)),
+                Target::at_least(
+                    format!("at least {over_peer}x the peer"),
+                    ours,
+                    peer.map(|peer| over_peer * peer),
+                ),
+                Target::at_least(
+                    format!("at least {of_floor} of the floor"),
+                    ours,
+                    floor.map(|floor| of_floor * floor),
+                ),
             ],
         });
     }
@@ -64,9 +73,10 @@ pub fn http(table: &mut Table) {
         ours: kept,
         peer: journalling,
         floor,
-        targets: vec![(
-            "at least 3x the peer with a journal".to_owned(),
-            journalling.map(|peer| kept >= 3.0 * peer),
+        targets: vec![Target::at_least(
+            "at least 3x the peer with a journal",
+            kept,
+            journalling.map(|peer| 3.0 * peer),
         )],
     });
     let whole = whole.unwrap_or_default();
@@ -76,24 +86,28 @@ pub fn http(table: &mut Table) {
         ours: whole,
         peer: None,
         floor,
-        targets: vec![("at least 50000".to_owned(), Some(whole >= 50_000.0))],
+        targets: vec![Target::at_least("at least 50000", whole, Some(50_000.0))],
     });
 }
 
 /// Time from the engine's write to the client's read.
-pub fn latency(table: &mut Table) {
+pub fn latency(table: &mut Table, length: Length) {
     for rate in [200, 5_000] {
-        let load = Load::Paced { count: rate * 4, rate };
+        let count = rate * length.pick(4, 3);
+        let load = Load::Paced { count, rate };
         let source = Source::start(load);
-        let (floor50, floor99) = delays(&mut Part::start("each", &source.url).frames, rate * 4);
+        let (floor50, floor99) = delays(&mut Part::start("each", &source.url).frames, count);
         let mut server = OnEngine::start(&source, &json!({}));
-        let (p50, p99) = delays(&mut server.server.frames, rate * 4);
+        let (p50, p99) = delays(&mut server.server.frames, count);
         server.stop();
         let bound = |ours: f64, floor: f64, times: f64| {
-            let met = Some(ours <= times * floor).filter(|_| rate == 200);
             // The target is the one at 200; at 5,000 events share a window on purpose.
             if rate == 200 {
-                vec![(format!("at most {times}x the unbatched floor"), met)]
+                vec![Target::at_most(
+                    format!("at most {times}x the unbatched floor"),
+                    ours,
+                    Some(times * floor),
+                )]
             } else {
                 Vec::new()
             }
@@ -111,8 +125,8 @@ pub fn latency(table: &mut Table) {
 }
 
 /// Events of 4 MiB through the whole server.
-pub fn large(table: &mut Table) {
-    let (count, bytes) = (24, 4 << 20);
+pub fn large(table: &mut Table, length: Length) {
+    let (count, bytes) = (length.pick(24, 12), 4 << 20);
     let rates = (0..ROUNDS).map(|_| {
         let source = Source::start(Load::Large { count, bytes });
         let mut server = OnEngine::start(&source, &json!({}));
@@ -134,12 +148,12 @@ pub fn large(table: &mut Table) {
         ours,
         peer: None,
         floor: None,
-        targets: vec![("at least 200".to_owned(), Some(ours >= 200.0))],
+        targets: vec![Target::at_least("at least 200", ours, Some(200.0))],
     });
 }
 
 /// A session of 100,000 events whose server was killed: from the start of a new one to its view.
-pub fn reopen(table: &mut Table) {
+pub fn reopen(table: &mut Table, length: Length) {
     let events = 100_000;
     let state = tempfile::tempdir().expect("a directory");
     let root = tempfile::tempdir().expect("a directory");
@@ -148,7 +162,7 @@ pub fn reopen(table: &mut Table) {
     while next_to(&mut server.server.frames).0 < events {}
     server.server.child.kill().expect("a child");
     server.server.child.wait().expect("a child");
-    let copies: Vec<tempfile::TempDir> = (0..5)
+    let copies: Vec<tempfile::TempDir> = (0..length.pick(5, 3))
         .map(|_| {
             let copy = tempfile::tempdir().expect("a directory");
             for file in std::fs::read_dir(state.path()).expect("a directory").flatten() {
@@ -181,7 +195,7 @@ pub fn reopen(table: &mut Table) {
         ours: start,
         peer: None,
         floor: None,
-        targets: vec![("at most 100".to_owned(), Some(start <= 100.0))],
+        targets: vec![Target::at_most("at most 100", start, Some(100.0))],
     });
     table.add(Figure {
         what: "reopen: `bb/selectSession` to its answer, ms".to_owned(),
@@ -197,14 +211,14 @@ pub fn reopen(table: &mut Table) {
             ours: resident,
             peer: None,
             floor: None,
-            targets: vec![("at most 40".to_owned(), Some(resident <= 40.0))],
+            targets: vec![Target::exact("at most 40", resident <= 40.0)],
         });
     }
 }
 
-/// The last tenth of a million events against the second. The first is left out: caches and compilers are cold in it.
-pub fn slope(table: &mut Table) {
-    let events = 1_000_000;
+/// The last tenth of a million events (in a short run fewer) against the second. The first is left out: caches and compilers are cold in it.
+pub fn slope(table: &mut Table, length: Length) {
+    let events = length.pick(1_000_000, 300_000);
     let run = whole(events, &json!({}));
     let ratio = run.last_tenth / run.second_tenth;
     table.add(Figure {
@@ -212,14 +226,14 @@ pub fn slope(table: &mut Table) {
         ours: ratio,
         peer: None,
         floor: None,
-        targets: vec![("at most 1.25".to_owned(), Some(ratio <= 1.25))],
+        targets: vec![Target::at_most("at most 1.25", ratio, Some(1.25))],
     });
     table.add(Figure {
         what: format!("HTTP to stdout, journal on, over {events} events, events/s"),
         ours: run.rate,
         peer: None,
         floor: None,
-        targets: vec![("at least 50000".to_owned(), Some(run.rate >= 50_000.0))],
+        targets: vec![Target::at_least("at least 50000", run.rate, Some(50_000.0))],
     });
 }
 

@@ -12,12 +12,12 @@ use breadboard_ls::domain::view::{DirtyBlocks, Said, ViewState};
 use breadboard_ls::domain::wire::breadboard::decode;
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
 
+use super::length::Length;
 use super::mix::{self, Mix};
 use super::peer;
-use super::table::{Figure, Table, median};
+use super::table::{Figure, Table, Target, median};
 
 const EVENTS: u64 = 100_000;
-const ROUNDS: usize = 7;
 const CHUNK: usize = 16 << 10;
 const LARGEST: usize = 32 << 20;
 
@@ -32,14 +32,15 @@ enum Depth {
 }
 
 /// The mixed stream.
-pub fn ingest(table: &mut Table) {
+pub fn ingest(table: &mut Table, length: Length) {
+    let rounds = length.pick(7, 3);
     let bytes = Mix::new().stream(EVENTS);
     let mean = bytes.len() as u64 / EVENTS;
     assert!((mix::MEAN as u64 - 10..mix::MEAN as u64 + 10).contains(&mean), "{mean} bytes an event");
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), &bytes).expect("a file");
-    let peer = peer::ingest(file.path(), ROUNDS).map(median);
-    let rate = |depth| median((0..ROUNDS).map(|_| EVENTS as f64 / seconds(&bytes, depth, EVENTS)).collect());
+    let peer = peer::ingest(file.path(), rounds).map(median);
+    let rate = |depth| median((0..rounds).map(|_| EVENTS as f64 / seconds(&bytes, depth, EVENTS)).collect());
     let figures = [
         (Depth::Frames, "ingest: frames of the stream only, events/s", None),
         (Depth::Pass, "ingest: envelope and pass-through, events/s", Some(3.0)),
@@ -49,7 +50,9 @@ pub fn ingest(table: &mut Table) {
     ];
     for (depth, what, over) in figures {
         let ours = rate(depth);
-        let target = |over: f64| (format!("at least {over}x the peer"), peer.map(|peer| ours >= over * peer));
+        let target = |over: f64| {
+            Target::at_least(format!("at least {over}x the peer"), ours, peer.map(|peer| over * peer))
+        };
         table.add(Figure {
             what: what.to_owned(),
             ours,
@@ -61,18 +64,19 @@ pub fn ingest(table: &mut Table) {
 }
 
 /// One event of 4 MiB at a time.
-pub fn large(table: &mut Table) {
+pub fn large(table: &mut Table, length: Length) {
+    let rounds = length.pick(7, 3);
     let mut bytes = Vec::new();
     (1..=16).for_each(|seq| mix::large(seq, 4 << 20, &mut bytes));
     let rate =
-        |depth| median((0..ROUNDS).map(|_| bytes.len() as f64 / 1e6 / seconds(&bytes, depth, 16)).collect());
+        |depth| median((0..rounds).map(|_| bytes.len() as f64 / 1e6 / seconds(&bytes, depth, 16)).collect());
     let decode = rate(Depth::Frames);
     table.add(Figure {
         what: "4-MiB events: decode, MB/s".to_owned(),
         ours: decode,
         peer: None,
         floor: None,
-        targets: vec![("at least 1000".to_owned(), Some(decode >= 1_000.0))],
+        targets: vec![Target::at_least("at least 1000", decode, Some(1_000.0))],
     });
     table.add(Figure {
         what: "4-MiB events: decode, envelope and check of the payload, MB/s".to_owned(),

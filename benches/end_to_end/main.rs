@@ -3,7 +3,12 @@
 //!     cargo bench --bench end_to_end                   # prints the table
 //!     cargo bench --bench end_to_end -- --check        # and fails when a target is missed
 //!     cargo bench --bench end_to_end -- start egress   # only these groups: start, ping, egress, stalled,
-//!                                                   # ingest, http, latency, large, reopen, slope, tabs
+//!                                                      # ingest, http, latency, large, reopen, slope, tabs
+//!     cargo bench --bench end_to_end -- --short --check --slack   # as CI does
+//!
+//! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be up to a third off
+//! its target; counts and limits in MiB have no slack. With `--check` a group that misses a target is measured once more, which is said, and its second
+//! figures count.
 //!
 //! Absolute figures depend on the machine and what else it does; the targets are ratios taken in one run wherever that is
 //! possible. The peer is built from `benches/node_peer` into the target directory and needs `node` and `npm`; without
@@ -13,6 +18,7 @@ mod client;
 mod egress;
 mod flow;
 mod ingest;
+mod length;
 mod memory;
 mod mix;
 mod model;
@@ -24,7 +30,9 @@ mod table;
 mod tabs;
 mod through;
 
-use table::Table;
+use client::Program;
+use length::Length;
+use table::{Slack, Table};
 
 const GROUPS: [&str; 11] =
     ["start", "ping", "egress", "stalled", "ingest", "http", "latency", "large", "reopen", "slope", "tabs"];
@@ -45,9 +53,26 @@ fn main() {
         println!("Run this with `cargo bench --bench end_to_end`.");
         return;
     }
-    let named: Vec<&str> =
-        arguments.iter().map(String::as_str).filter(|name| GROUPS.contains(name)).collect();
-    let wanted = |group: &str| named.is_empty() || named.contains(&group);
+    let (mut check, mut length, mut slack) = (false, Length::Full, Slack::None);
+    let mut named = Vec::new();
+    for argument in &arguments {
+        match argument.as_str() {
+            "--bench" => {}
+            "--check" => check = true,
+            "--short" => length = Length::Short,
+            "--slack" => slack = Slack::Third,
+            other => match GROUPS.iter().find(|group| **group == other) {
+                Some(group) => named.push(*group),
+                None => {
+                    eprintln!(
+                        "There is no `{other}`; there are --check, --short, --slack and {}.",
+                        GROUPS.join(", ")
+                    );
+                    std::process::exit(2);
+                }
+            },
+        }
+    }
 
     let peers = peer::build();
     if let Err(reason) = &peers {
@@ -55,43 +80,43 @@ fn main() {
     }
     let peers = peers.unwrap_or_default();
     let mut table = Table::default();
-    if wanted("start") {
-        start::start(&mut table, &peers);
-    }
-    if wanted("ping") {
-        start::ping(&mut table, &peers);
-    }
-    if wanted("egress") {
-        egress::egress(&mut table, &peers);
-    }
-    if wanted("stalled") {
-        stalled::stalled(&mut table);
-    }
-    if wanted("ingest") {
-        ingest::ingest(&mut table);
-    }
-    if wanted("http") {
-        flow::http(&mut table);
-    }
-    if wanted("latency") {
-        flow::latency(&mut table);
-    }
-    if wanted("large") {
-        ingest::large(&mut table);
-        flow::large(&mut table);
-    }
-    if wanted("reopen") {
-        flow::reopen(&mut table);
-    }
-    if wanted("slope") {
-        flow::slope(&mut table);
-    }
-    if wanted("tabs") {
-        tabs::tabs(&mut table);
+    for group in GROUPS.into_iter().filter(|group| named.is_empty() || named.contains(group)) {
+        let mut figures = Table::default();
+        measure(group, &mut figures, &peers, length);
+        let missed = figures.missed(slack);
+        if check && !missed.is_empty() {
+            eprintln!("`{group}` is measured once more, because this was missed:");
+            missed.iter().for_each(|line| eprintln!("  {line}"));
+            figures = Table::default();
+            measure(group, &mut figures, &peers, length);
+        }
+        table.append(figures);
     }
     print!("{table}");
-    let check = arguments.iter().any(|argument| argument == "--check");
-    if check && !table.all_met() {
+    let missed = table.missed(slack);
+    if check && !missed.is_empty() {
+        println!("missed:");
+        missed.iter().for_each(|line| println!("  {line}"));
         std::process::exit(1);
+    }
+}
+
+fn measure(group: &str, table: &mut Table, peers: &[Program], length: Length) {
+    match group {
+        "start" => start::start(table, peers, length),
+        "ping" => start::ping(table, peers, length),
+        "egress" => egress::egress(table, peers, length),
+        "stalled" => stalled::stalled(table),
+        "ingest" => ingest::ingest(table, length),
+        "http" => flow::http(table, length),
+        "latency" => flow::latency(table, length),
+        "large" => {
+            ingest::large(table, length);
+            flow::large(table, length);
+        }
+        "reopen" => flow::reopen(table, length),
+        "slope" => flow::slope(table, length),
+        "tabs" => tabs::tabs(table),
+        other => unreachable!("`{other}` is none of GROUPS"),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::client::{Program, Server};
 use super::memory::{mebibytes, peak, settled};
 use super::model::Model;
-use super::table::{Figure, Table};
+use super::table::{Figure, Table, Target};
 
 /// An answer may have 1 MiB, so the events come in several turns.
 const TURNS: usize = 4;
@@ -100,7 +100,7 @@ pub fn stalled(table: &mut Table) {
         ours: (all.saturating_sub(deltas) as u64 + lost) as f64,
         peer: None,
         floor: None,
-        targets: vec![("none".to_owned(), Some(deltas >= all && lost == 0))],
+        targets: vec![Target::exact("none", deltas >= all && lost == 0)],
     });
     table.add(Figure {
         what: "editor stalled: events/s taken meanwhile".to_owned(),
@@ -116,7 +116,7 @@ pub fn stalled(table: &mut Table) {
             ours: grown,
             peer: None,
             floor: None,
-            targets: vec![("at most 16".to_owned(), Some(grown <= 16.0))],
+            targets: vec![Target::exact("at most 16", grown <= 16.0)],
         });
     }
 }

@@ -5,20 +5,18 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::client::{Program, Server, options};
+use super::length::Length;
 use super::memory::{mebibytes, settled};
-use super::table::{Figure, Table, median};
-
-const STARTS: usize = 15;
-const PINGS: usize = 3_000;
+use super::table::{Figure, Table, Target, median};
 
 /// Start to the answer of `initialize`, and resident memory after `bb/init`. Ours and the peers' take turns, so that a
 /// busy moment of the machine hits all of them.
-pub fn start(table: &mut Table, peers: &[Program]) {
+pub fn start(table: &mut Table, peers: &[Program], length: Length) {
     let mut programs = vec![Program::ours()];
     programs.extend_from_slice(peers);
     let mut starts = vec![Vec::new(); programs.len()];
     let mut memory = vec![Vec::new(); programs.len()];
-    for round in 0..STARTS {
+    for round in 0..length.pick(15, 7) {
         for (index, program) in programs.iter().enumerate() {
             let state = tempfile::tempdir().expect("a directory");
             let root = tempfile::tempdir().expect("a directory");
@@ -48,7 +46,7 @@ pub fn start(table: &mut Table, peers: &[Program]) {
         ours,
         peer,
         floor: None,
-        targets: vec![("at most 1/20 of the peer".to_owned(), peer.map(|peer| ours <= peer / 20.0))],
+        targets: vec![Target::at_most("at most 1/20 of the peer", ours, peer.map(|peer| peer / 20.0))],
     });
     if !memory[0].is_empty() {
         let ours = median(memory[0].clone());
@@ -58,15 +56,16 @@ pub fn start(table: &mut Table, peers: &[Program]) {
             ours,
             peer,
             floor: None,
-            targets: vec![("at most 1/4 of the peer".to_owned(), peer.map(|peer| ours <= peer / 4.0))],
+            targets: vec![Target::at_most("at most 1/4 of the peer", ours, peer.map(|peer| peer / 4.0))],
         });
     }
 }
 
 /// `bb/listSessions`, one at a time.
-pub fn ping(table: &mut Table, peers: &[Program]) {
-    let (p50, p99) = pings(&Program::ours());
-    let peers: Vec<(f64, f64)> = peers.iter().map(pings).collect();
+pub fn ping(table: &mut Table, peers: &[Program], length: Length) {
+    let count = length.pick(3_000, 1_500);
+    let (p50, p99) = pings(&Program::ours(), count);
+    let peers: Vec<(f64, f64)> = peers.iter().map(|peer| pings(peer, count)).collect();
     let peer_p50 = peers.iter().map(|(p50, _)| *p50).reduce(f64::min);
     let peer_p99 = peers.iter().map(|(_, p99)| *p99).reduce(f64::min);
     table.add(Figure {
@@ -74,24 +73,24 @@ pub fn ping(table: &mut Table, peers: &[Program]) {
         ours: p50,
         peer: peer_p50,
         floor: None,
-        targets: vec![("at most the peer".to_owned(), peer_p50.map(|peer| p50 <= peer))],
+        targets: vec![Target::at_most("at most the peer", p50, peer_p50)],
     });
     table.add(Figure {
         what: "ping p99, µs".to_owned(),
         ours: p99,
         peer: peer_p99,
         floor: None,
-        targets: vec![("at most 1 ms".to_owned(), Some(p99 <= 1_000.0))],
+        targets: vec![Target::at_most("at most 1 ms", p99, Some(1_000.0))],
     });
 }
 
-fn pings(program: &Program) -> (f64, f64) {
+fn pings(program: &Program, count: usize) -> (f64, f64) {
     let state = tempfile::tempdir().expect("a directory");
     let root = tempfile::tempdir().expect("a directory");
     let mut server = Server::start(program);
     server.initialize(root.path(), options(state.path()));
     server.greet();
-    let mut took: Vec<f64> = (0..PINGS + 500)
+    let mut took: Vec<f64> = (0..count + 500)
         .map(|_| {
             let begun = Instant::now();
             server.request("bb/listSessions", json!({}));

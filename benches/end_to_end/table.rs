@@ -12,8 +12,59 @@ pub struct Figure {
     pub peer: Option<f64>,
     /// What the machine gives at best for the same work.
     pub floor: Option<f64>,
-    /// What is asked for, in words, and whether it is met; `None` when what it is compared with is missing.
-    pub targets: Vec<(String, Option<bool>)>,
+    /// What is asked for.
+    pub targets: Vec<Target>,
+}
+
+/// What is asked of a figure.
+pub struct Target {
+    /// In words.
+    words: String,
+    asked: Asked,
+}
+
+enum Asked {
+    /// A time or a rate: this over the target, so 1 is what is asked for and less is too little. `None` when what it is
+    /// compared with is missing.
+    Ratio(Option<f64>),
+    /// What does not depend on how busy the machine is: a count, or memory.
+    Exact(bool),
+}
+
+/// How far a ratio may fall below its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slack {
+    None,
+    /// On a machine that does other things too. A lasting loss of a third is no noise.
+    Third,
+}
+
+impl Target {
+    /// The figure must be at least `bound`.
+    pub fn at_least(words: impl Into<String>, figure: f64, bound: Option<f64>) -> Self {
+        Self { words: words.into(), asked: Asked::Ratio(bound.map(|bound| figure / bound)) }
+    }
+
+    /// The figure must be at most `bound`.
+    pub fn at_most(words: impl Into<String>, figure: f64, bound: Option<f64>) -> Self {
+        Self { words: words.into(), asked: Asked::Ratio(bound.map(|bound| bound / figure)) }
+    }
+
+    /// It holds or does not, however busy the machine is.
+    pub fn exact(words: impl Into<String>, holds: bool) -> Self {
+        Self { words: words.into(), asked: Asked::Exact(holds) }
+    }
+
+    /// `None` when what it is compared with is missing.
+    fn met(&self, slack: Slack) -> Option<bool> {
+        match self.asked {
+            Asked::Exact(holds) => Some(holds),
+            Asked::Ratio(ratio) => ratio.map(|ratio| match slack {
+                Slack::None => ratio >= 1.0,
+                Slack::Third => ratio * 3.0 >= 2.0,
+            }),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -27,8 +78,26 @@ impl Table {
         self.figures.push(figure);
     }
 
-    pub fn all_met(&self) -> bool {
-        self.figures.iter().flat_map(|figure| &figure.targets).all(|(_, met)| *met == Some(true))
+    /// The targets that are missed, each in a line. One whose peer or floor is missing is missed.
+    pub fn missed(&self, slack: Slack) -> Vec<String> {
+        let of = |figure: &Figure| {
+            let missed = figure.targets.iter().filter(|target| target.met(slack) != Some(true));
+            missed
+                .map(|target| {
+                    let why = match target.asked {
+                        Asked::Ratio(Some(ratio)) => format!("{:.0} % of the target", ratio * 100.0),
+                        Asked::Ratio(None) => "what it is compared with is missing".to_owned(),
+                        Asked::Exact(_) => "not so".to_owned(),
+                    };
+                    format!("{}: {}, {}: {why}", figure.what, shown(figure.ours), target.words)
+                })
+                .collect::<Vec<_>>()
+        };
+        self.figures.iter().flat_map(of).collect()
+    }
+
+    pub fn append(&mut self, other: Self) {
+        self.figures.extend(other.figures);
     }
 }
 
@@ -43,11 +112,11 @@ impl fmt::Display for Table {
             let over = |other: Option<f64>| {
                 other.map_or("-".to_owned(), |other| format!("{:.3}", figure.ours / other))
             };
-            let targets: Vec<&str> = figure.targets.iter().map(|(target, _)| target.as_str()).collect();
+            let targets: Vec<&str> = figure.targets.iter().map(|target| target.words.as_str()).collect();
             let met: Vec<&str> = figure
                 .targets
                 .iter()
-                .map(|(_, met)| match met {
+                .map(|target| match target.met(Slack::None) {
                     Some(true) => "yes",
                     Some(false) => "NO",
                     None => "?",

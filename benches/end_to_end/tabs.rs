@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Program, Server};
 use super::memory::{mebibytes, peak, settled};
-use super::table::{Figure, Table};
+use super::table::{Figure, Table, Target};
 
 /// Pieces a second of each tab, and for how long.
 const RATE: usize = 1_000;
@@ -90,14 +90,14 @@ pub fn tabs(table: &mut Table) {
         ours: busy,
         peer: None,
         floor: Some(calm),
-        targets: vec![("at most 3x unloaded".to_owned(), Some(busy <= 3.0 * calm))],
+        targets: vec![Target::at_most("at most 3x unloaded", busy, Some(3.0 * calm))],
     });
     table.add(Figure {
         what: "messages that the hidden tab got".to_owned(),
         ours: hidden as f64,
         peer: None,
         floor: None,
-        targets: vec![("none".to_owned(), Some(hidden == 0 && streamed > 100))],
+        targets: vec![Target::exact("none", hidden == 0 && streamed > 100)],
     });
     if let (Some(before), Some(after)) = (before, after) {
         let grown = mebibytes(after.saturating_sub(before));
@@ -106,7 +106,7 @@ pub fn tabs(table: &mut Table) {
             ours: grown,
             peer: None,
             floor: None,
-            targets: vec![("at most 16".to_owned(), Some(grown <= 16.0))],
+            targets: vec![Target::exact("at most 16", grown <= 16.0)],
         });
     }
 }

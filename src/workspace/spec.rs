@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn r004_20_r004_22_r004_41_a_markdown_file_of_anywhere_is_read_up_to_its_limit() {
+    fn r004_20_r004_22_r004_41_r004_59_a_markdown_file_of_anywhere_is_read_up_to_its_limit() {
         let dir = tempfile::tempdir().unwrap();
         let read = |name: &str, bytes: &[u8]| markdown(&nowhere(), &file(dir.path(), name, bytes));
         let text = |content: &str| Ok(Imported { content: content.to_owned(), warning: None });

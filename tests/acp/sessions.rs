@@ -27,7 +27,7 @@ async fn left_behind(capabilities: Value) -> Desk {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r001_39_a_session_has_an_id_of_ours_and_works_in_the_workspace() {
+async fn r001_15_39_a_session_has_an_id_of_ours_and_works_in_the_workspace() {
     let mut desk = Desk::of(json!({}));
     let made = desk.try_make("sim", "ours").await.expect("a session");
     let wanted = EngineSession {
@@ -115,7 +115,7 @@ async fn acp_2_1_01_a_session_that_the_agent_does_not_know_any_more_begins_anew(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r001_31_a_closed_session_is_closed_there_and_an_agent_that_nobody_uses_ends() {
+async fn a_closed_session_is_closed_there_and_an_agent_that_nobody_uses_ends() {
     let mut desk = Desk::of(
         json!({ "agent": { "capabilities": { "sessionCapabilities": { "close": {}, "resume": {} } } } }),
     );
@@ -136,7 +136,7 @@ async fn r001_31_a_closed_session_is_closed_there_and_an_agent_that_nobody_uses_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r001_31_32_a_session_that_is_closed_while_it_is_opened_again_is_closed_at_the_agent() {
+async fn r001_32_a_session_that_is_closed_while_it_is_opened_again_is_closed_at_the_agent() {
     let mut desk = Desk::of(json!({
         "on": { "session/resume": [{ "wait": { "file": "go" } }] },
         "prompts": [{ "when": "die", "steps": [{ "exit": 1 }] }],

@@ -202,6 +202,52 @@ fn r000_56_r003_60_a_rebuild_brings_back_what_the_engine_still_has() {
     assert_eq!(journal(&mut server, &session), events);
 }
 
+/// Ids as engines may give them: none is a number that could be written otherwise by accident.
+const IDS: [&str; 6] =
+    ["8", "008", "9007199254740993", "5e3c7f1e-0000-4000-8000-000000000000", "a:b c", "é/1"];
+
+/// An engine whose events have these ids.
+fn with_ids() -> Socket {
+    Socket::start(|line, out| {
+        if !line.starts_with(&format!("GET /v1/sessions/{ONLY}/events")) {
+            return Ok(false);
+        }
+        out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")?;
+        for (seq, id) in (1..).zip(IDS) {
+            let event = json!({
+                "id": "00000000-0000-4000-8000-000000000000", "seq": seq, "type": "warning",
+                "session_id": ONLY, "turn": null, "timestamp": 1, "timestamp_ms": 1, "protocol_version": "1.0",
+                "payload": warning(&format!("event {seq}")),
+            });
+            write!(out, "id: {id}\ndata: {event}\n\n")?;
+        }
+        out.flush()?;
+        // It stays open, as the engine's does, until the test ends.
+        loop {
+            std::thread::park();
+        }
+    })
+}
+
+#[test]
+fn r000_51_the_ids_of_the_engine_reach_the_client_and_its_history_untouched() {
+    let socket = with_ids();
+    let mut server = Server::ready(chosen(&socket.url, true));
+    connected(&server);
+    let session = server.session();
+    warned(&server, &session, "event 6");
+    let ids = |events: &[Value]| -> Vec<String> {
+        let of_engine = events.iter().filter(|event| event["origin"] == "engine");
+        of_engine.map(|event| event["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&server.events(&session)), IDS, "as they were sent");
+    assert_eq!(ids(&journal(&mut server, &session)), IDS, "as they were kept");
+    for event in server.events(&session) {
+        let body = server.ask("bb/eventBody", json!({ "sessionId": session, "seq": event["seq"] }));
+        assert_eq!(body["event"]["id"], event["id"], "one by one");
+    }
+}
+
 #[test]
 fn r000_37_an_engine_that_was_restarted_has_forgotten_and_the_history_stays() {
     let desk = Desk::scripted(&json!([[says("kept"), { "hold": "for ever" }]]));

@@ -167,7 +167,7 @@ fn tokens(socket: &Socket) -> Vec<String> {
 }
 
 #[test]
-fn r000_78_a_token_goes_to_the_engine_it_was_given_for_and_to_no_other() {
+fn a_token_goes_to_the_engine_it_was_given_for_and_to_no_other() {
     let [own, other] = [(), ()].map(|()| Socket::start(|_, _| Ok(false)));
     let talk = |options: Options| {
         let options = Options { options: json!({ "workspaceTrusted": true }), ..options };
@@ -197,7 +197,7 @@ fn r000_78_a_token_goes_to_the_engine_it_was_given_for_and_to_no_other() {
 }
 
 #[test]
-fn r000_78_a_redirect_of_the_engine_is_not_followed() {
+fn a_redirect_of_the_engine_is_not_followed() {
     let elsewhere = Socket::start(|_, _| Ok(false));
     let to = elsewhere.url.clone();
     let engine = Socket::start(move |line, out| {

@@ -136,7 +136,7 @@ async fn head_of(client: &mut TcpStream) -> String {
 }
 
 #[test]
-fn r000_78_an_engine_behind_a_proxy_and_tls_is_reached_with_its_own_authority_and_the_proxy_sees_no_token() {
+fn an_engine_behind_a_proxy_and_tls_is_reached_with_its_own_authority_and_the_proxy_sees_no_token() {
     // Given an engine behind both, whose authority the settings name
     let office = Office::open(&json!([[piece("far "), piece("away"), says("far away")]]));
     let mut server = Server::ready(office.chosen(Some(&office.authority)));

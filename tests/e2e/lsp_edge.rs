@@ -310,7 +310,10 @@ fn a_dead_stdout_ends_the_server_though_stdin_is_open() {
 #[test]
 fn a_dead_stdout_ends_the_server_that_has_nothing_to_say() {
     let mut server = Server::start(Options { hold_stdout: true, ..Options::default() });
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    let params = server.initialize_params();
+    let id = server.request("initialize", params);
+    assert_eq!(server.read_one()["id"], id);
+    // Everything that it was asked is answered, and nothing more is asked of it.
     server.close_stdout();
     assert_ends(&mut server, 1);
 }

@@ -1,7 +1,7 @@
 //! `kill -9` at many instants while a model streams, a permission waits and prompts are queued; what a client saw before
 //! is what the next process knows (ARCHITECTURE.md, invariants 1 and 8; R000-53).
 //!
-//! `BREADBOARD_SEEDS` adds random instants.
+//! `BREADBOARD_SEEDS` adds random instants, `BREADBOARD_SEED` is the first of them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -221,8 +221,10 @@ fn r000_53_a_kill_while_a_permission_waits_cancels_it_once() {
 
 #[test]
 fn r000_53_a_kill_at_random_instants_loses_and_doubles_nothing() {
-    let seeds: u64 = std::env::var("BREADBOARD_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
-    for seed in 1..=seeds {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("BREADBOARD_SEED").unwrap_or(1);
+    for seed in first..first + number("BREADBOARD_SEEDS").unwrap_or(6) {
+        println!("seed {seed} (BREADBOARD_SEED)");
         // A step of splitmix64: any spread will do, as long as a seed gives the same instant again.
         let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -171,7 +171,7 @@ fn tokens_at(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn r000_78_a_token_is_sent_to_the_origin_it_was_given_for_only() {
+fn a_token_is_sent_to_the_origin_it_was_given_for_only() {
     let [first, second] = [0, 1].map(|_| Model::start(|_, _| Answer::Text(vec!["Yes.".to_owned()])));
     for given in [None, Some(GIVEN)] {
         let mut server = Server::ready(options(&first.setting()));
@@ -191,7 +191,7 @@ fn r000_78_a_token_is_sent_to_the_origin_it_was_given_for_only() {
 }
 
 #[test]
-fn r000_78_a_redirect_is_not_followed() {
+fn a_redirect_is_not_followed() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();
     let to = format!("http://{}/v1/chat/completions", elsewhere.local_addr().unwrap());
@@ -206,7 +206,7 @@ fn r000_78_a_redirect_is_not_followed() {
 }
 
 #[test]
-fn r000_78_a_token_is_refused_for_plain_http_to_another_machine() {
+fn a_token_is_refused_for_plain_http_to_another_machine() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     proxy.set_nonblocking(true).unwrap();
     let url = format!("http://{}", proxy.local_addr().unwrap());

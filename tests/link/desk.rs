@@ -28,6 +28,8 @@ pub struct Desk {
 pub struct Heard {
     /// Numbers of events, as they came.
     pub numbers: Vec<u64>,
+    /// Their ids and what they say, as they came.
+    pub said: Vec<(String, String)>,
     /// Types of events without a number.
     pub loose: Vec<String>,
     /// Stretches told as missing.
@@ -120,6 +122,9 @@ impl Desk {
                     Some(cursor) => {
                         assert_eq!(cursor.id, event.id);
                         self.heard.numbers.push(cursor.seq);
+                        let text =
+                            event.payload.get("message").and_then(|text| text.as_str().map(str::to_owned));
+                        self.heard.said.push((event.id, text.unwrap_or_default()));
                     }
                 }
             }

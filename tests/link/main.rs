@@ -185,7 +185,7 @@ async fn a_half_open_stream_is_opened_again_unnoticed() {
 }
 
 #[tokio::test]
-async fn r000_50_r000_51_what_the_wire_drops_doubles_swaps_and_cuts_is_put_right() {
+async fn r000_50_r003_05_what_the_wire_drops_doubles_swaps_and_cuts_is_put_right() {
     let mut met = std::collections::BTreeSet::new();
     for seed in 0..12 {
         let faults = Faults {
@@ -206,6 +206,10 @@ async fn r000_50_r000_51_what_the_wire_drops_doubles_swaps_and_cuts_is_put_right
         desk.until(|heard| heard.last() == head).await;
         assert_eq!(desk.heard.gaps, [], "seed {seed}");
         assert_eq!(desk.heard.numbers, (1..=head).collect::<Vec<_>>(), "seed {seed}");
+        // What was said, in the order in which it was said, whatever came with which number.
+        let texts: Vec<&str> = desk.heard.said.iter().map(|(_, text)| text.as_str()).collect();
+        let expected: Vec<String> = (0..60).chain(0..60).map(|n: usize| n.to_string()).collect();
+        assert_eq!(texts[texts.len() - expected.len()..], expected, "seed {seed}");
         met.extend(desk.simulator.faults_met().into_keys());
     }
     assert_eq!(Vec::from_iter(met), ["cut", "drop", "dup", "garbage", "reorder", "split"]);

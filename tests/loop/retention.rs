@@ -179,12 +179,15 @@ async fn a_journal_in_memory_drops_what_the_view_holds_and_the_client_was_told()
     }
     desk.caught_up().await;
     let read = json!({"sessionId": session, "fromSeq": 1, "limit": 1});
-    let refused = loop {
-        match desk.ask("bb/events/read", read.clone()).await {
-            Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
-            Err(refused) => break refused,
+    let dropped = async {
+        loop {
+            match desk.ask("bb/events/read", read.clone()).await {
+                Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                Err(refused) => break refused,
+            }
         }
     };
+    let refused = tokio::time::timeout(Duration::from_secs(30), dropped).await.expect("it is dropped");
     assert_eq!(refused.code.as_str(), "not_found");
     assert_eq!(desk.heard_events(&session).len(), 46);
     let view = desk.ask("bb/view/page", json!({"sessionId": session, "lane": "chat"})).await.unwrap();

@@ -72,7 +72,7 @@ async fn make(desk: &Desk, at_agent: &str) -> String {
 }
 
 #[tokio::test]
-async fn r001_01_02_13_to_18_20_to_22_36_37_39_41_42_a_tab_of_an_agent_is_there_at_once_and_its_session_when_the_agent_made_it()
+async fn r001_01_02_13_14_16_to_18_20_to_22_36_37_39_41_42_a_tab_of_an_agent_is_there_at_once_and_its_session_when_the_agent_made_it()
  {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
@@ -231,7 +231,7 @@ async fn r001_19_40_45_65_no_message_and_no_answer_of_a_tab_names_a_session_and_
 }
 
 #[tokio::test]
-async fn r001_30_to_34_38_46_47_48_a_closed_tab_takes_its_session_at_the_agent_with_it_and_leaves_the_history()
+async fn r001_30_32_33_38_46_47_48_a_closed_tab_takes_its_session_at_the_agent_with_it_and_leaves_the_history()
  {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
@@ -290,7 +290,7 @@ async fn r001_17_47_a_tab_that_is_opened_anew_while_its_session_is_made_takes_no
 }
 
 #[tokio::test]
-async fn r001_49_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins_another() {
+async fn r001_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins_another() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let tab_id = open(&desk, 1).await;
@@ -308,7 +308,7 @@ async fn r001_49_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins
 }
 
 #[tokio::test]
-async fn r001_27_49_a_session_that_is_deleted_in_a_turn_ends_its_answer_and_its_queue() {
+async fn r001_27_a_session_that_is_deleted_in_a_turn_ends_its_answer_and_its_queue() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let tab_id = open(&desk, 1).await;

@@ -84,6 +84,21 @@ impl Agent {
         self.write(&format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result})));
     }
 
+    /// What becomes of the main thread once it stops running: `S` where it sleeps, `Z` where the process has ended.
+    #[cfg(target_os = "linux")]
+    fn rests(&self) -> char {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+            let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap();
+            if state != 'R' {
+                return state;
+            }
+            assert!(Instant::now() < until, "it never rests");
+            std::thread::yield_now();
+        }
+    }
+
     /// The next line, with its newline if it has one.
     fn line(&self) -> Vec<u8> {
         self.lines.recv_timeout(PATIENCE).expect("a line comes")
@@ -420,15 +435,20 @@ fn processes_are_hard_to_end_where_the_script_wants_it() {
     assert_eq!(test_kill_process(child), Ok(()), "the child outlives the agent");
     kill_process(child, Signal::KILL).unwrap();
 
-    let mut stubborn = Agent::scripted(&json!({"agent": {"ignores": ["eof", "term"]}}));
+    let mut stubborn = Agent::scripted(&json!({
+        "agent": {"ignores": ["eof", "term"]}, "on": {"eof": [{"line": {"at": "the end of stdin"}}]},
+    }));
     stubborn.session("/w");
-    stubborn.hang_up();
     let id = Pid::from_child(&stubborn.child);
     kill_process(id, Signal::TERM).unwrap();
-    // Nothing that it would do can be waited for: it has to be there a while later.
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(stubborn.child.try_wait().unwrap(), None);
+    // A signal that ends a process does so before the process reads on.
+    stubborn.call("session/list", json!({}));
+    stubborn.hang_up();
+    assert_eq!(stubborn.message(), json!({"at": "the end of stdin"}));
+    #[cfg(target_os = "linux")]
+    assert_eq!(stubborn.rests(), 'S', "it sleeps, and is not on its way out");
     kill_process(id, Signal::KILL).unwrap();
+    assert_eq!(stubborn.end().signal(), Some(9), "nothing else ended it");
 
     let (mut dying, _) = Agent::prompted(json!([{"signal": 6}]));
     assert_eq!(dying.end().signal(), Some(6));

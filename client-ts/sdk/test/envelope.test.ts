@@ -132,7 +132,7 @@ describe("a host", () => {
     expect(posted[0]).toMatchObject({ id: "a", ok: false, error: { code: "unknown_method" } });
   });
 
-  test("R000-07, R000-78: takes no token from a webview", async () => {
+  test("R000-07: takes no token from a webview", async () => {
     const { connection, posted, violations, host: served } = host();
     served.receive(envelope.request("a", "bb/setCredentials", { scope: "engine", token: "t0ken" }));
     served.receive(

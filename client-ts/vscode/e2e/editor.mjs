@@ -26,6 +26,9 @@ const QUIET = {
   "files.simpleDialog.enable": true,
   "window.autoDetectColorScheme": false,
   "workbench.colorTheme": "Light 2026",
+  // A page may take the focus a moment after the click that led to it (the form of a new spec does, when it refuses to be
+  // submitted). A palette that was opened in between would close, and what the story types into it would go nowhere.
+  "workbench.quickOpen.closeOnFocusLost": false,
 };
 
 export async function startEditor({ cache, work, vsix, settings, env }) {

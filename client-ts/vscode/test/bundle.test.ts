@@ -47,8 +47,13 @@ it("R000-64: nothing in the page is made from text at run time", () => {
   ).toEqual(["markdown.ts"]);
 });
 
-it("R000-79: Cursor and older editors can run it: no proposed API, no language-model or chat API", () => {
+it("R000-79: Cursor and older editors can run it: no API newer than the oldest one, none proposed, none of chat", () => {
   const manifest = JSON.parse(read("package.json"));
+  // It is compiled against the API of the oldest editor that it says it runs in: `tsc` refuses what came later.
+  const types = JSON.parse(read("../node_modules/@types/vscode/package.json"));
+  expect([manifest.devDependencies["@types/vscode"], types.version]).toEqual(["1.91.0", "1.91.0"]);
+  for (const point of ["chatParticipants", "languageModelTools", "languageModelChatProviders", "chatSessions"])
+    expect(Object.keys(manifest.contributes), point).not.toContain(point);
   expect([manifest.enabledApiProposals, manifest.engines.vscode, manifest.extensionDependencies]).toEqual([
     undefined,
     "^1.91.0",

@@ -5,10 +5,11 @@
 #
 # Without a path: `nvim` of the PATH where it is 0.10 or newer; else Debian's 0.10 (trixie), which root installs into
 # ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}/nvim-root and runs there without touching the system.
-# The last line reads `N passed, N failed`, counting Neovims. Exit code 2: nothing could be tested.
+# The last line reads `N passed, N failed`, counting Neovims. Exit code 77: no Neovim could be had.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../../../scripts/install.sh"
 cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
 root=$cache/nvim-root
 limit=300 # seconds the tests may take in one Neovim
@@ -31,7 +32,7 @@ new_enough() {
 
 # Installs Debian trixie's Neovim beside the system. It runs through its own loader, so an older libc does not matter.
 install_root() {
-  [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || {
+  can_install || {
     echo "Neovim 0.10 or newer is not installed, and only root on Debian can install it here; give its path" >&2
     return 1
   }
@@ -39,9 +40,7 @@ install_root() {
   log=$(mktemp)
   mkdir -p "$cache"
   {
-    { command -v mmdebstrap >/dev/null || {
-      apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mmdebstrap
-    }; } &&
+    { command -v mmdebstrap >/dev/null || apt_install mmdebstrap; } &&
       mmdebstrap --mode=root --variant=apt --include=neovim,ca-certificates trixie "$part"
   } >"$log" 2>&1 || {
     echo "Neovim could not be installed:" >&2
@@ -85,7 +84,7 @@ if ((${#nvims[@]} == 0)); then
   if new_enough nvim; then
     nvims=(nvim)
   else
-    [[ -x $root/usr/bin/nvim ]] || install_root || exit 2
+    [[ -x $root/usr/bin/nvim ]] || install_root || exit 77
     nvims=(from_root)
   fi
 fi

@@ -58,15 +58,15 @@ rows! {
     r003_24_task_event: "task_event" => "task.event", ["tasks"];
     r003_25_skills_catalog: "skills_catalog" => "skills.catalog", ["run", "debug"];
     r003_26_skills_selection: "skills_selection" => "skills.selection", ["run", "debug"];
-    r003_27_ctree_node: "ctree_node" => "ctree.node", ["tasks", "debug"];
+    class_and_panes_of_ctree_node: "ctree_node" => "ctree.node", ["tasks", "debug"];
     r003_28_ctree_snapshot: "ctree_snapshot" => "ctree.snapshot", ["run", "debug"];
     r003_29_reward_update: "reward_update" => "reward.update", ["run"];
     r003_30_log_link: "log_link" => "run.log_link", ["run"];
-    r003_31_completion: "completion" => "run.finished", ["chat", "run"];
-    r003_32_run_finished: "run_finished" => "run.finished", ["chat", "run"];
+    class_and_panes_of_completion: "completion" => "run.finished", ["chat", "run"];
+    class_and_panes_of_run_finished: "run_finished" => "run.finished", ["chat", "run"];
     r003_33_error: "error" => "run.error_or_gap", ["chat", "run"];
     r003_34_stream_gap: "stream.gap" => "run.error_or_gap", ["chat", "run"];
-    r003_35_turn_start: "turn_start" => "turn.start", ["chat"];
+    class_and_panes_of_turn_start: "turn_start" => "turn.start", ["chat"];
     r003_36_anything_else: "never.heard" => "unknown_event", ["debug"];
 
     additive_tool_exec_start: "tool.exec.start" => "tool.output", ["chat"];

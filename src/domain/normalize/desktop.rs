@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn r003_05_to_07_every_message_of_the_dialect_has_its_class_and_panes() {
+    fn r003_06_07_every_message_of_the_dialect_has_its_class_and_panes() {
         let patch = json!({"patch_id": "p", "file_path": "a.rs", "diff": "", "rationale": "", "hunks": [],
             "acceptance_criteria": [], "requires_approval": true});
         let cases: Vec<(&str, Value, &str, &[Pane])> = vec![

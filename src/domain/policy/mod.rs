@@ -11,5 +11,4 @@ pub mod provider;
 pub mod rearranging;
 pub mod redact;
 mod redact_json;
-pub mod trust;
 pub mod uri;

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn r004_27_r004_61_six_kinds_of_names_are_five_kinds_of_content() {
+    fn r004_27_six_kinds_of_names_are_five_kinds_of_content() {
         for mime in ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"] {
             assert!(is_taken(mime), "{mime}");
         }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn r004_20_r004_59_524288_bytes_fit_and_one_more_does_not() {
+    fn r004_20_524288_bytes_fit_and_one_more_does_not() {
         let mut bytes = vec![b'a'; 524_288];
         assert_eq!(MARKDOWN_BYTES, 524_288);
         assert_eq!(import(&bytes, never).map(|imported| imported.content.len()), Ok(524_288));

@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn r001_46_47_48_49_both_directions_always_agree(
+        fn r001_46_47_48_both_directions_always_agree(
             steps in proptest::collection::vec((0..3_u8, 0..4_u8, 0..4_u8), 0..40)
         ) {
             let mut map = TabMap::default();

@@ -11,8 +11,9 @@ mod session;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex};
@@ -41,6 +42,8 @@ pub struct Options {
     pub hold_stdout: bool,
     /// Program and arguments that start the binary, which is their last argument; for limits and redirections.
     pub launcher: Vec<String>,
+    /// The server to start; the one of this build when it is missing.
+    pub program: Option<PathBuf>,
     /// Keep every frame as it came, for `Server::frames`. The parsed messages then lack streamed text, which would take
     /// gigabytes in a flood.
     pub keep_frames: bool,
@@ -109,8 +112,9 @@ impl Server {
 
     /// Starts the binary in directories of an earlier one: clone its `workspace` and `state`.
     pub fn start_in(workspace: Arc<TempDir>, state: Arc<TempDir>, options: Options) -> Self {
-        let binary = env!("CARGO_BIN_EXE_breadboard-ls").to_owned();
-        let mut words = options.launcher.iter().chain(std::iter::once(&binary));
+        let binary =
+            options.program.clone().unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_breadboard-ls")));
+        let mut words = options.launcher.iter().map(OsStr::new).chain(std::iter::once(binary.as_os_str()));
         let mut command = Command::new(words.next().expect("a program"));
         command
             .args(words)
@@ -206,6 +210,15 @@ impl Server {
                 }
             }
         });
+    }
+
+    /// Reads one frame of the stdout that nobody reads yet.
+    pub fn read_one(&self) -> Value {
+        let mut held = self.held_stdout.borrow_mut();
+        let stdout = held.as_mut().expect("stdout is read already; start with `hold_stdout`");
+        // A byte at a time: what comes after the frame stays in the pipe.
+        let (message, _) = read_frame(&mut BufReader::with_capacity(1, stdout)).expect("a frame");
+        message
     }
 
     /// Reads no more frames until `resume`; at most one more may come.

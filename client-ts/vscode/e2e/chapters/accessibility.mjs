@@ -34,6 +34,8 @@ export default async function accessibility(stage) {
   await panel.locator("[role=form][aria-busy=false]").waitFor();
   await panel.getByRole("button", { name: "Submit", exact: true }).click();
   await panel.getByText("Describe the spec first.").waitFor();
+  // The refusal moves the focus into the field, after it is drawn. The next step opens the palette.
+  await panel.locator("textarea:focus").waitFor();
 
   const found = [];
   for (const { name, kind } of THEMES) {

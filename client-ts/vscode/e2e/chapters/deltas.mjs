@@ -57,16 +57,22 @@ export default async function deltas(stage) {
   assert.equal(words(await onPage(view)), words(said), "and so has a page that begins anew");
   assert.ok(run.renders > SECONDS, "it streamed: it was drawn many times");
   assert.ok(run.most <= 1, `drawn ${run.most} times in one frame`);
-  const allowed = 2 * idleRun.longMs + 100;
-  inTime(stage, source.tookMs < SECONDS * 1_000 * 1.1, `the source took ${Math.round(source.tookMs)} ms`);
-  inTime(stage, run.longMs <= allowed, `long tasks ${Math.round(run.longMs)} ms of ${Math.round(allowed)} ms that are allowed`);
+  const [slack, slackMs] = SLACK[process.env.SPEED ?? "strict"];
+  within(stage, "the source took", source.tookMs, SECONDS * 1_000 * 1.1, slack, 0);
+  within(stage, "long tasks took", run.longMs, 2 * idleRun.longMs + 100, 1, slackMs);
   say("transcript whole");
 }
 
-/** A claim about time: on a machine that does other things too it is said (`SPEED=said`), and anywhere else it holds. */
-function inTime({ say }, holds, claim) {
-  say(`${holds ? "in time" : "NOT in time"}: ${claim}`);
-  if (process.env.SPEED !== "said") assert.ok(holds, claim);
+/**
+ * How far a measured time may exceed its limit before the chapter fails: a factor, and milliseconds. A machine that does
+ * other things too (`SPEED=shared`, as in CI) hiccups; a page that draws every piece has long tasks for most of the run.
+ */
+const SLACK = { strict: [1, 0], shared: [3, 2_000], said: [Infinity, Infinity] };
+
+function within({ say }, what, ms, limit, slack, slackMs) {
+  const claim = `${what} ${Math.round(ms)} ms; at most ${Math.round(limit)} ms are asked for`;
+  say(`${ms <= limit ? "in time" : "NOT in time"}: ${claim}`);
+  assert.ok(ms <= limit * slack + slackMs, claim);
 }
 
 /** The last answer, as it is drawn. */

@@ -5,6 +5,9 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { CANARY, fileWith } from "../stage.mjs";
 
+/** Lines of the requirements catalogue that this chapter holds (tests/requirements.rs reads them). */
+export const proves = ["R000-78"];
+
 export default async function token({ page, panel, command, messages, consoleText, opened, editor, folder, work, say }) {
   // Both pages are there.
   await command("BreadBoard: Create Spec");

@@ -272,7 +272,7 @@ it("R004-16 R004-22 R004-40: a picked file is read by the server, and its words 
   expect(posted).toEqual([{ type: "create-spec/import-markdown:result", payload: { content: "# Spec\r\n" } }]);
 });
 
-it("R004-20 R004-21 R004-41: what the server says of a file that is empty or too large is passed on as it is", async () => {
+it("R004-21 R004-41: what the server says of a file that is empty or too large is passed on as it is", async () => {
   for (const [answer, payload] of [
     [{ content: "", warning: "The selected file is empty." }, undefined],
     [{ content: "x", warning: null }, { content: "x" }],
@@ -315,7 +315,7 @@ it("R004-29 R004-57: five is the limit, whatever the server says", async () => {
   ]);
 });
 
-it("R004-27 R004-50 R004-58: a refusal of images is passed on, and a server that is gone is one too", async () => {
+it("R004-27 R004-50: a refusal of images is passed on, and a server that is gone is one too", async () => {
   const error = "One or more files exceed the 10 MB size limit.";
   const { say, posted, world } = await opened({ "bb/createSpec/attachImages": () => ({ error }) });
   world.images = ["file:///a.png"];

@@ -110,7 +110,7 @@ describe("what comes from the page", () => {
     expect(violations).toHaveLength(6);
   });
 
-  it("R000-07 R000-62 R000-78: a page can neither set a token nor wrap an envelope in another", async () => {
+  it("R000-07 R000-62: a page can neither set a token nor wrap an envelope in another", async () => {
     const { subject, posted, asked } = gate();
     await subject.receive(req("bb.setCredentials", { scope: "engine", token: "t" }));
     await subject.receive(req("bb.rpc", req("bb.setCredentials", { scope: "engine", token: "t" }), "2"));

@@ -434,7 +434,7 @@ describe("the tasks pane", () => {
     ...(parentId === undefined ? {} : { parentId }),
   });
 
-  it("R003-24 R003-27 R003-45 R003-46 R003-47: tasks stand under their parents, orphans in their group", async () => {
+  it("R003-24 R003-45 R003-46 R003-47: tasks stand under their parents, orphans in their group", async () => {
     const page = await openPage({
       lanes: {
         tasks: [
@@ -511,7 +511,7 @@ describe("the run pane", () => {
     ]);
   });
 
-  it("R003-25 R003-28 R003-29 R003-31 R003-32 R003-35 R003-51: the summary and its counts", async () => {
+  it("R003-25 R003-26 R003-28 R003-29 R003-51: the summary and its counts", async () => {
     const page = await openPage({
       lanes: {
         run: [
@@ -523,6 +523,9 @@ describe("the run pane", () => {
             text: "The turn is done.",
             details: { tokens_used: 12, tools_used: ["read_file"] },
           },
+          { id: "skills-catalog", seq: 1, kind: "notice", level: "info", text: "2 skills are available." },
+          { id: "skills-selection", seq: 2, kind: "notice", level: "info", text: "Skills in use: only a." },
+          { id: "tree-1", seq: 3, kind: "notice", level: "info", text: "The conversation tree has 7 nodes." },
           { id: "u", seq: 8, kind: "notice", level: "info", text: "Reward: 0.5." },
         ],
       },
@@ -533,7 +536,12 @@ describe("the run pane", () => {
       "tokens used12",
       "tools usedread_file",
     ]);
-    expect(page.one(".notice").textContent).toContain("Reward: 0.5.");
+    expect(page.all(".notice").map((notice) => notice.textContent?.trim())).toEqual([
+      "2 skills are available.",
+      "Skills in use: only a.",
+      "The conversation tree has 7 nodes.",
+      "Reward: 0.5.",
+    ]);
   });
 });
 
@@ -681,7 +689,7 @@ describe("the debug pane", () => {
     ...more,
   });
 
-  it("R000-46 R000-47 R000-50 R000-51 R003-26 R003-36: raw events in order, while they are looked at", async () => {
+  it("R000-46 R000-47 R000-50 R003-25 R003-26 R003-28 R003-36: raw events in order, while they are looked at", async () => {
     const page = await openPage({
       answers: { "bb.events.read": ({ fromSeq }) => ({ events: [event(fromSeq)], hasMore: false }) },
     });
@@ -692,12 +700,22 @@ describe("the debug pane", () => {
       sessionId: "s1",
       epoch: "e",
       fromSeq: 11,
-      toSeq: 13,
-      events: [event(11), event(12), event(13, { repaired: true })],
+      toSeq: 14,
+      events: [
+        event(11, { type: "skills_catalog", class: "skills.catalog" }),
+        event(12, { type: "skills_selection", class: "skills.selection" }),
+        event(13, { type: "ctree_snapshot", class: "ctree.snapshot" }),
+        event(14, { repaired: true }),
+      ],
     });
     await page.tell("bb/events", { sessionId: "other", epoch: "e", fromSeq: 1, toSeq: 1, events: [event(1)] });
-    expect(page.all("[data-seq]").map((row) => row.getAttribute("data-seq"))).toEqual(["1", "11", "12", "13"]);
-    expect(page.all("[data-seq] .hint").at(-1)?.textContent).toBe("unknown_event · repaired");
+    expect(page.all("[data-seq] summary").map((row) => row.textContent)).toEqual([
+      "1 odd.type unknown_event",
+      "11 skills_catalog skills.catalog",
+      "12 skills_selection skills.selection",
+      "13 ctree_snapshot ctree.snapshot",
+      "14 odd.type unknown_event · repaired",
+    ]);
     await page.pane("Chat");
     expect(page.asked("bb.init").at(-1)).toEqual({ subscribe: { view: true, events: false, tabs: false } });
   });

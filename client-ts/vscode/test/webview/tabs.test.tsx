@@ -161,7 +161,7 @@ describe("closing", () => {
     expect([page.asked("bb.tab.close"), strip(page)]).toEqual([[{ tabId: uuid(92) }], [["One", "true"]]]);
   });
 
-  it("R001-34: a session that comes for a tab that was closed meanwhile is ended at its agent", async () => {
+  it("a session that comes for a tab that was closed meanwhile is ended at its agent", async () => {
     let made: (sessionId: string) => void = () => undefined;
     const page = await openPage({
       answers: { "bb.createSession": () => new Promise((resolve) => (made = (sessionId) => resolve({ sessionId }))) },
@@ -177,7 +177,7 @@ describe("closing", () => {
     expect(strip(page)).toEqual([["First", "true"]]);
   });
 
-  it("R001-49: a session that is gone takes its tab with it, also at the server", async () => {
+  it("a session that is gone takes its tab with it, also at the server", async () => {
     const page = await both();
     await page.tell("bb/state", { sessions: SESSIONS.slice(0, 1) });
     expect([strip(page), page.asked("bb.tab.close")]).toEqual([[["One", "true"]], [{ tabId: uuid(92) }]]);
@@ -216,7 +216,7 @@ describe("a page, a window or a server that comes back", () => {
     ]);
   });
 
-  it("R001-49: of a session that is gone there is no tab, and the server does not make another one for it", async () => {
+  it("of a session that is gone there is no tab, and the server does not make another one for it", async () => {
     const page = await both({ sessions: SESSIONS.slice(0, 1) });
     expect(page.asked("bb.tab.close")).toEqual([{ tabId: uuid(92) }]);
     expect(page.asked("bb.tab.attach")).toEqual([{ tabs: [{ tabId: uuid(91) }] }]);
