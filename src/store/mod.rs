@@ -9,6 +9,7 @@ mod failure;
 mod fold;
 mod forgotten;
 mod front;
+pub mod front_records;
 mod intake;
 mod journal;
 mod leftover;

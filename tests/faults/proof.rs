@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use breadboard_ls::domain::event::SessionEvent;
 use breadboard_ls::domain::view::{Change, Lane, View, ViewState, apply_changes};
 use breadboard_ls::simulate::breadboard::SentEvent;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::plan::Line;
@@ -52,21 +53,58 @@ pub fn engine_number(event: &Value) -> Option<u64> {
     event["id"].as_str()?.parse().ok()
 }
 
+/// What became of the engine's events, counted one by one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fates {
+    /// Logged by the engine.
+    pub logged: u64,
+    /// Missing in the journal, and said to be.
+    pub lost_said: u64,
+    /// Missing, and the transcript or the connection does not say so.
+    pub lost_unsaid: u64,
+    /// In the journal, or told to a client by one process, more than once.
+    pub doubled: u64,
+    /// Behind a later one, in the journal or to a client.
+    pub reordered: u64,
+}
+
+impl Fates {
+    pub fn add(&mut self, other: &Self) {
+        self.logged += other.logged;
+        self.lost_said += other.lost_said;
+        self.lost_unsaid += other.lost_unsaid;
+        self.doubled += other.doubled;
+        self.reordered += other.reordered;
+    }
+
+    /// Notes the next of a row of numbers that must grow; `seen` has those before.
+    fn follow(&mut self, number: u64, seen: &mut BTreeSet<u64>) {
+        let is_last = seen.last().is_none_or(|last| *last < number);
+        if !seen.insert(number) {
+            self.doubled += 1;
+        } else if !is_last {
+            self.reordered += 1;
+        }
+    }
+}
+
 /// Everything that is wrong, as sentences.
-pub fn faults(evidence: &Evidence) -> Vec<String> {
+pub fn faults(evidence: &Evidence) -> (Vec<String>, Fates) {
     let mut wrong = Vec::new();
-    journal_is_the_log(evidence, &mut wrong);
-    losses_are_said(evidence, &mut wrong);
-    client_heard_the_journal(evidence, &mut wrong);
+    let mut fates = Fates { logged: evidence.rested, ..Fates::default() };
+    journal_is_the_log(evidence, &mut wrong, &mut fates);
+    losses_are_said(evidence, &mut wrong, &mut fates);
+    client_heard_the_journal(evidence, &mut wrong, &mut fates);
     view_is_the_journal(evidence, &mut wrong);
     prompts_came_once(evidence, &mut wrong);
     nothing_stays_open(evidence, &mut wrong);
-    wrong
+    (wrong, fates)
 }
 
 /// Each of the engine's events at most once, in order, as it was said.
-fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>) {
-    let mut last = 0;
+fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut Fates) {
+    let (mut last, mut seen) = (0, BTreeSet::new());
     for (at, event) in evidence.journal.iter().enumerate() {
         if event["seq"] != json!(at + 1) {
             wrong.push(format!("our number {} stands at place {}", event["seq"], at + 1));
@@ -78,6 +116,7 @@ fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>) {
             }
             continue;
         };
+        fates.follow(seq, &mut seen);
         if seq <= last {
             wrong.push(format!("number {seq} comes after {last}: doubled or reordered"));
         }
@@ -103,7 +142,7 @@ fn repaired(payload: &str) -> Value {
 }
 
 /// What is missing was said, in the transcript and on the connection, and what was said to be missing is.
-fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>) {
+fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut Fates) {
     let mut in_transcript: Vec<RangeInclusive<u64>> = Vec::new();
     let mut open = None;
     let mut came = BTreeSet::new();
@@ -143,8 +182,11 @@ fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>) {
         let kind = &evidence.engine[seq as usize - 1].kind;
         // The engine forgot the session before it came: that the session is gone was said.
         if evidence.gone && seq > last {
+            fates.lost_said += 1;
             continue;
         }
+        let is_said = said(&in_transcript, seq) && said(&on_connection, seq);
+        *(if is_said { &mut fates.lost_said } else { &mut fates.lost_unsaid }) += 1;
         if !said(&in_transcript, seq) {
             wrong.push(format!("{seq} ({kind}) is missing and the transcript does not say so"));
         }
@@ -158,12 +200,13 @@ fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>) {
     }
 }
 
-fn client_heard_the_journal(evidence: &Evidence, wrong: &mut Vec<String>) {
+fn client_heard_the_journal(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut Fates) {
     for (process, heard) in evidence.heard.iter().enumerate() {
-        let mut next = None;
+        let (mut next, mut seen) = (None, BTreeSet::new());
         for batch in heard.get("bb/events").into_iter().flatten() {
             for event in batch["events"].as_array().unwrap() {
                 let seq = event["seq"].as_u64().unwrap();
+                fates.follow(seq, &mut seen);
                 if seq != next.unwrap_or(seq) || (process == 0 && next.is_none() && seq != 1) {
                     wrong.push(format!("process {process} told {seq} instead of {next:?}"));
                 }

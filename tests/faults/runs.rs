@@ -1,6 +1,7 @@
 //! Runs by their seeds: many at once, or one with all its words.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Once};
 
 use breadboard_ls::simulate::breadboard::{Faults, Script, SeenRequest, Simulator, SimulatorOptions};
@@ -10,7 +11,8 @@ use tokio::task::JoinSet;
 
 use crate::plan::Plan;
 use crate::process::Client;
-use crate::proof::{self, Evidence};
+use crate::proof::{self, Evidence, Fates};
+use crate::tally::{Run, Tally};
 use crate::user::User;
 
 /// Runs at the same time. Most of a run is waiting.
@@ -18,36 +20,24 @@ const AT_ONCE: usize = 16;
 /// Threads of all simulators and users; each process has its own.
 const THREADS: usize = 2;
 
-/// What all runs came to.
-#[derive(Default)]
-pub struct Outcome {
-    /// How often what was met.
-    pub met: BTreeMap<String, u64>,
-    pub failures: Vec<Failure>,
-}
-
-pub struct Failure {
-    pub seed: u64,
-    pub why: String,
-}
-
 /// One run, told.
 struct Story {
     met: BTreeMap<String, u64>,
     wrong: Vec<String>,
+    fates: Fates,
     told: String,
 }
 
-/// Runs the seeds from 1 on.
-pub fn all(count: u64) -> Outcome {
+/// Runs those of the seeds that the tally does not have.
+pub fn all(seeds: RangeInclusive<u64>, tally: &mut Tally) {
     runtime().block_on(async {
-        let mut outcome = Outcome::default();
         let mut running = JoinSet::new();
-        for seed in 1..=count {
+        let missing: Vec<u64> = seeds.filter(|seed| !tally.has(*seed)).collect();
+        for seed in missing {
             if running.len() == AT_ONCE
                 && let Some(done) = running.join_next().await
             {
-                outcome.take(done.unwrap());
+                take(tally, done.unwrap());
             }
             running.spawn(async move {
                 // A task of its own, so that a panic is told with its seed.
@@ -55,11 +45,9 @@ pub fn all(count: u64) -> Outcome {
             });
         }
         while let Some(done) = running.join_next().await {
-            outcome.take(done.unwrap());
+            take(tally, done.unwrap());
         }
-        outcome.failures.sort_by_key(|failure| failure.seed);
-        outcome
-    })
+    });
 }
 
 /// One run, with everything that happened.
@@ -69,25 +57,17 @@ pub fn again(seed: u64) {
     assert!(story.wrong.is_empty(), "seed {seed}: {}", story.wrong.join("\n"));
 }
 
-impl Outcome {
-    fn take(&mut self, (seed, story): (u64, Result<Story, String>)) {
-        let why = match story {
-            Ok(story) => {
-                for (kind, times) in story.met {
-                    *self.met.entry(kind).or_default() += times;
-                }
-                if !story.wrong.is_empty() {
-                    keep(seed, &story.told);
-                }
-                story.wrong.join("; ")
+fn take(tally: &mut Tally, (seed, story): (u64, Result<Story, String>)) {
+    let run = match story {
+        Ok(story) => {
+            if !story.wrong.is_empty() {
+                keep(seed, &story.told);
             }
-            Err(panic) => panic,
-        };
-        if !why.is_empty() {
-            let why: String = why.chars().take(1_500).collect();
-            self.failures.push(Failure { seed, why });
+            Run { seed, met: story.met, fates: story.fates, why: story.wrong.join("; ") }
         }
-    }
+        Err(panic) => Run { seed, why: panic, ..Run::default() },
+    };
+    tally.take(run);
 }
 
 /// The words of a run that failed, since timing may not let it fail again.
@@ -118,9 +98,12 @@ async fn run(seed: u64) -> Story {
     let place = tempfile::tempdir().unwrap();
     let mut user = match User::begin(&plan, &engine, place.path()).await {
         Ok(user) => user,
-        Err(why) => return Story { met: BTreeMap::new(), wrong: vec![why], told: format!("{plan:#?}") },
+        Err(why) => {
+            let told = format!("{plan:#?}");
+            return Story { met: BTreeMap::new(), wrong: vec![why], fates: Fates::default(), told };
+        }
     };
-    let mut wrong = Vec::new();
+    let (mut wrong, mut fates) = (Vec::new(), Fates::default());
     let mut found = (Vec::new(), json!(null));
     match user.live().await {
         Err(why) => wrong.push(why),
@@ -158,10 +141,10 @@ async fn run(seed: u64) -> Story {
         }
         let gaps = evidence.journal.iter().filter(|event| event["type"] == "local.gap").count();
         *met.entry("gap".to_owned()).or_default() += gaps as u64;
-        wrong = proof::faults(&evidence);
+        (wrong, fates) = proof::faults(&evidence);
     }
     let told = told(&plan, &engine, &evidence);
-    Story { met, wrong, told }
+    Story { met, wrong, fates, told }
 }
 
 /// The journal and the view at the end.

@@ -48,6 +48,8 @@ pub struct User<'a> {
     heard: u64,
     /// The newest of the engine's numbers that came or was said to be lost.
     accounted: u64,
+    /// Whether that is the engine's whole log because of a gap without an end.
+    open_gap: bool,
     /// As last told in `bb/state`.
     status: String,
     pub pending: u64,
@@ -89,6 +91,7 @@ impl<'a> User<'a> {
             events: BTreeMap::new(),
             heard: 0,
             accounted: 0,
+            open_gap: false,
             status: String::new(),
             pending: 0,
             asks: BTreeMap::new(),
@@ -228,14 +231,19 @@ impl<'a> User<'a> {
     fn learn(&mut self, event: &Value) {
         self.events.insert(event["seq"].as_u64().unwrap(), event.clone());
         if let Some(seq) = crate::proof::engine_number(event) {
-            self.accounted = self.accounted.max(seq);
+            self.account(seq);
         }
         match event["type"].as_str().unwrap() {
             "local.gap" => {
-                // Without an end it speaks of all that the engine said so far.
-                let to = event["payload"]["to"].as_u64();
-                let to = to.or_else(|| self.engine.head(&self.session_id)).unwrap_or(0);
-                self.accounted = self.accounted.max(to);
+                match event["payload"]["to"].as_u64() {
+                    Some(to) => self.account(to),
+                    // Without an end it speaks of all that the engine said so far.
+                    None => {
+                        let head = self.engine.head(&self.session_id).unwrap_or(0);
+                        self.accounted = self.accounted.max(head);
+                        self.open_gap = true;
+                    }
+                }
             }
             "local.permission_settled" => {
                 let id = event["payload"]["requestId"].as_str().unwrap().to_owned();
@@ -247,6 +255,13 @@ impl<'a> User<'a> {
                 }
             }
         }
+    }
+
+    /// Everything up to this number of the engine's came or was said to be lost. A gap without an end ends with it, so what
+    /// stands behind it is still to come: on a busy machine a history may arrive after the link had given it up.
+    fn account(&mut self, seq: u64) {
+        let ends_a_gap = std::mem::take(&mut self.open_gap);
+        self.accounted = if ends_a_gap { seq } else { self.accounted.max(seq) };
     }
 
     /// Whether nothing more comes by itself.

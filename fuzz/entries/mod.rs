@@ -1,0 +1,50 @@
+//! What is fuzzed: one function a target, given any bytes, that panics where something promised does not hold.
+//!
+//! Owns the invariants. Included by path from both sides: `fuzz/targets` gives the functions to libFuzzer, `tests/fuzz` runs
+//! them over the corpus and its mutations. Never decides which bytes come, and never depends on anything but them.
+
+#![allow(dead_code, reason = "each target of libFuzzer uses one entry")]
+
+pub mod acp;
+#[cfg(feature = "server")]
+pub mod agent_lines;
+pub mod breadboard;
+pub mod desktop;
+pub mod diff;
+#[cfg(feature = "server")]
+pub mod editor;
+#[cfg(feature = "server")]
+pub mod frames;
+#[cfg(feature = "server")]
+pub mod front;
+pub mod imports;
+pub mod json;
+pub mod lenient_json;
+pub mod memory;
+pub mod pieces;
+pub mod redact;
+pub mod session;
+pub mod sse;
+
+/// A target: its name, which is also that of its corpus, and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("acp", acp::run),
+    #[cfg(feature = "server")]
+    ("agent_lines", agent_lines::run),
+    ("breadboard", breadboard::run),
+    ("desktop", desktop::run),
+    ("diff", diff::run),
+    #[cfg(feature = "server")]
+    ("editor", editor::run),
+    #[cfg(feature = "server")]
+    ("frames", frames::run),
+    #[cfg(feature = "server")]
+    ("front", front::run),
+    ("imports", imports::run),
+    ("lenient_json", lenient_json::run),
+    ("redact", redact::run),
+    ("sse", sse::run),
+];

@@ -1,0 +1,11 @@
+//! libFuzzer's side of `entries::lenient_json`.
+
+#![no_main]
+
+#[path = "../entries/mod.rs"]
+mod entries;
+
+#[global_allocator]
+static ALLOCATOR: entries::memory::Counting = entries::memory::Counting;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| entries::lenient_json::run(data));
