@@ -37,7 +37,8 @@ fn call(call_id: &str, name: &str, arguments: Value) -> Call {
 
 /// The body of the request behind this reply, whose calls all had the result `found`.
 fn asked_again(dialect: Dialect, finished: &Finished) -> Value {
-    let tools = [ToolSpec { name: "read_file", description: "Reads.", parameters: json!({ "type": "object" }) }];
+    let tools =
+        [ToolSpec { name: "read_file", description: "Reads.", parameters: json!({ "type": "object" }) }];
     let mut conversation = Conversation::new("Be brief.", &tools);
     conversation.user("before");
     conversation.assistant("answered");
@@ -95,11 +96,20 @@ fn openai_chat_of_other_servers_is_read_too() {
         format!("data: {}\n\n", json!({ "choices": [{ "delta": delta, "finish_reason": reason }] }))
     };
     let body = [
-        event(json!({ "content": [{ "type": "thinking", "thinking": [{ "type": "text", "text": "hm" }] },
-                                  { "type": "text", "text": "so" }] }), Value::Null),
+        event(
+            json!({ "content": [{ "type": "thinking", "thinking": [{ "type": "text", "text": "hm" }] },
+                                  { "type": "text", "text": "so" }] }),
+            Value::Null,
+        ),
         event(json!({ "reasoning": "and", "content": null, "tool_calls": null }), Value::Null),
-        event(json!({ "tool_calls": [{ "function": { "name": "f", "arguments": { "a": 1 } } }] }), Value::Null),
-        event(json!({ "tool_calls": [{ "id": "x", "function": { "name": "g", "arguments": "{\"b\"" } }] }), Value::Null),
+        event(
+            json!({ "tool_calls": [{ "function": { "name": "f", "arguments": { "a": 1 } } }] }),
+            Value::Null,
+        ),
+        event(
+            json!({ "tool_calls": [{ "id": "x", "function": { "name": "g", "arguments": "{\"b\"" } }] }),
+            Value::Null,
+        ),
         event(json!({ "tool_calls": [{ "function": { "arguments": ":2}" } }] }), json!("stop")),
     ]
     .concat();
@@ -118,9 +128,7 @@ fn openai_responses_gives_its_sealed_reasoning_back() {
     assert_eq!(finished.calls, [call("call_a", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 48);
     let body = asked_again(Dialect::OpenAiResponses, &finished);
-    let text = |text: &str| {
-        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] })
-    };
+    let text = |text: &str| json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] });
     assert_eq!((&body["store"], &body["instructions"]), (&json!(false), &json!("Be brief.")));
     assert_eq!(
         body["input"],
@@ -244,8 +252,14 @@ fn a_provider_that_says_that_it_failed_is_repeated() {
         (Dialect::OpenAiChat, r#"{"error":"overloaded"}"#),
         (Dialect::OpenAiChat, r#"{"object":"error","message":"overloaded"}"#),
         (Dialect::OpenAiResponses, r#"{"type":"error","message":"overloaded"}"#),
-        (Dialect::OpenAiResponses, r#"{"type":"response.failed","response":{"error":{"message":"overloaded"}}}"#),
-        (Dialect::Anthropic, r#"{"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}"#),
+        (
+            Dialect::OpenAiResponses,
+            r#"{"type":"response.failed","response":{"error":{"message":"overloaded"}}}"#,
+        ),
+        (
+            Dialect::Anthropic,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}"#,
+        ),
         (Dialect::Gemini, r#"{"error":{"code":503,"message":"overloaded"}}"#),
         (Dialect::Ollama, r#"{"error":"overloaded"}"#),
     ] {
@@ -271,16 +285,32 @@ fn call_event(dialect: Dialect, number: &str, name: &str, arguments: &str) -> St
             r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"name":"{name}","args":{arguments}}}}}]}}}}]}}"#
         ),
         Dialect::Ollama => {
-            format!(r#"{{"message":{{"tool_calls":[{{"function":{{"name":"{name}","arguments":{arguments}}}}}]}}}}"#)
+            format!(
+                r#"{{"message":{{"tool_calls":[{{"function":{{"name":"{name}","arguments":{arguments}}}}}]}}}}"#
+            )
         }
     }
 }
 
 #[test]
 fn no_number_of_a_provider_sizes_anything() {
-    for number in ["129", "100000", "300000", "1000000", "2147483648", "4294967296", "18446744073709551616",
-        "-1", "1.5", "1e300", "1e999", "\"0\"", "[0]", "{}", "true"]
-    {
+    for number in [
+        "129",
+        "100000",
+        "300000",
+        "1000000",
+        "2147483648",
+        "4294967296",
+        "18446744073709551616",
+        "-1",
+        "1.5",
+        "1e300",
+        "1e999",
+        "\"0\"",
+        "[0]",
+        "{}",
+        "true",
+    ] {
         for dialect in [Dialect::OpenAiChat, Dialect::OpenAiResponses, Dialect::Anthropic] {
             let event = call_event(dialect, number, "f", "{}");
             let mut decoder = Decoder::new(dialect);
@@ -297,9 +327,22 @@ fn no_number_of_a_provider_sizes_anything() {
 fn usage_that_is_no_count_counts_nothing() {
     for number in ["-1", "1.5", "1e300", "NaN", "99999999999999999999", "\"7\"", "null", "[]"] {
         let events = [
-            (Dialect::OpenAiChat, format!("data: {{\"choices\":[{{\"finish_reason\":\"stop\"}}],\"usage\":{{\"total_tokens\":{number}}}}}\n\n")),
-            (Dialect::Gemini, format!("data: {{\"candidates\":[{{\"finishReason\":\"STOP\"}}],\"usageMetadata\":{{\"totalTokenCount\":{number}}}}}\n\n")),
-            (Dialect::Ollama, format!("{{\"done\":true,\"eval_count\":{number},\"prompt_eval_count\":{number}}}\n")),
+            (
+                Dialect::OpenAiChat,
+                format!(
+                    "data: {{\"choices\":[{{\"finish_reason\":\"stop\"}}],\"usage\":{{\"total_tokens\":{number}}}}}\n\n"
+                ),
+            ),
+            (
+                Dialect::Gemini,
+                format!(
+                    "data: {{\"candidates\":[{{\"finishReason\":\"STOP\"}}],\"usageMetadata\":{{\"totalTokenCount\":{number}}}}}\n\n"
+                ),
+            ),
+            (
+                Dialect::Ollama,
+                format!("{{\"done\":true,\"eval_count\":{number},\"prompt_eval_count\":{number}}}\n"),
+            ),
         ];
         for (dialect, body) in events {
             assert_eq!(decoded(dialect, &body).1.tokens_used, 0, "{dialect:?} {number}");
@@ -351,7 +394,8 @@ fn each_limit_is_an_error_of_its_own() {
 
 #[test]
 fn a_models_name_stays_in_the_path_of_its_own_origin() {
-    for name in ["m", "models/m", "../../x", "//evil.example/x", "x?key=1#y", "@evil.example", "a b\u{202e}"] {
+    for name in ["m", "models/m", "../../x", "//evil.example/x", "x?key=1#y", "@evil.example", "a b\u{202e}"]
+    {
         for provider in ["openai", "anthropic", "gemini", "ollama"] {
             let choice = ModelChoice {
                 provider: Some(provider.to_owned()),
@@ -399,8 +443,22 @@ impl Random {
 
 /// Texts that stand where something else is expected.
 const ODD: [&str; 16] = [
-    "-1", "1.5", "2147483648", "18446744073709551616", "1e999", "NaN", "null", "true", "\"\"", "\"\\ud83d\"", "[]", "{}",
-    "[[[[]]]]", "\"index\":4294967296,", "\n\n", "\0",
+    "-1",
+    "1.5",
+    "2147483648",
+    "18446744073709551616",
+    "1e999",
+    "NaN",
+    "null",
+    "true",
+    "\"\"",
+    "\"\\ud83d\"",
+    "[]",
+    "{}",
+    "[[[[]]]]",
+    "\"index\":4294967296,",
+    "\n\n",
+    "\0",
 ];
 
 /// One of a fixture's bytes, tokens or lines is changed, doubled, moved or lost.
@@ -425,7 +483,8 @@ fn mutated(random: &mut Random, body: &[u8]) -> Vec<u8> {
             }
             4 => body.truncate(at),
             5 => {
-                let mut lines: Vec<Vec<u8>> = body.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+                let mut lines: Vec<Vec<u8>> =
+                    body.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
                 let (one, other) = (random.below(lines.len()), random.below(lines.len()));
                 lines.swap(one, other);
                 body = lines.concat();
