@@ -35,6 +35,12 @@ pub async fn send(request: RequestBuilder) -> Result<Answer, HttpError> {
 }
 
 impl Answer {
+    /// An answer that did not come from a socket.
+    #[cfg(test)]
+    pub(super) fn of(response: Response) -> Self {
+        Self { response }
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()

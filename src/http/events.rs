@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::answer::Answer;
+use super::budget::Share;
 use super::failure::HttpError;
 use super::lines::LineDecoder;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
@@ -42,6 +43,8 @@ pub struct EventLimits {
 pub struct Events {
     answer: Answer,
     limits: EventLimits,
+    /// For what `decoder` and `ready` hold, and the event that was given out last.
+    share: Share,
     decoder: FramingDecoder,
     /// Whole events: those that one piece completed, so few bytes beside the largest.
     ready: VecDeque<Vec<u8>>,
@@ -61,11 +64,12 @@ enum State {
 }
 
 impl Events {
-    /// The events of `answer`.
-    pub fn new(answer: Answer, framing: Framing, limits: EventLimits) -> Self {
+    /// The events of `answer`, which hold no more than `share` can.
+    pub fn new(answer: Answer, framing: Framing, limits: EventLimits, share: Share) -> Self {
         Self {
             answer,
             limits,
+            share,
             decoder: FramingDecoder::new(framing, limits.event_bytes),
             ready: VecDeque::new(),
             undecoded: Bytes::new(),
@@ -115,9 +119,12 @@ impl Events {
         if self.bytes > self.limits.stream_bytes {
             return State::Failed(HttpError::StreamTooLarge(self.limits.stream_bytes));
         }
-        match self.decoder.feed(&piece, &mut self.ready) {
-            Ok(()) => State::Open,
-            Err(error) => State::Failed(error),
+        let fed = self.decoder.feed(&piece, &mut self.ready);
+        let held = self.decoder.held_bytes() + self.ready.iter().map(Vec::len).sum::<usize>();
+        match (fed, self.share.hold(held)) {
+            (Ok(()), Ok(())) => State::Open,
+            (Err(error), _) => State::Failed(error),
+            (Ok(()), Err(_)) => State::Failed(HttpError::Crowded),
         }
     }
 }
@@ -143,6 +150,14 @@ impl FramingDecoder {
             Framing::Lines => Decoders::Lines(LineDecoder::new(limit)),
         };
         Self { limit, framing }
+    }
+
+    /// Bytes that it holds of the event in progress.
+    pub fn held_bytes(&self) -> usize {
+        match &self.framing {
+            Decoders::Sse(decoder) => decoder.held_bytes(),
+            Decoders::Lines(decoder) => decoder.held_bytes(),
+        }
     }
 
     /// Takes the next bytes and adds each event that they complete.
@@ -174,5 +189,74 @@ impl FramingDecoder {
             Decoders::Lines(decoder) => decoder.end(&mut |line| ready.push_back(line.to_vec())),
             Decoders::Sse(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::budget::Budget;
+    use super::*;
+
+    const LIMITS: EventLimits = EventLimits { event_bytes: 40, stream_bytes: 200, events: 8 };
+
+    /// What a body of these pieces becomes: its events, and the error behind them.
+    async fn read(framing: Framing, pieces: &[&str]) -> (Vec<String>, Option<HttpError>) {
+        read_with(framing, pieces, &Budget::new(1_000)).await
+    }
+
+    async fn read_with(
+        framing: Framing,
+        pieces: &[&str],
+        budget: &std::sync::Arc<Budget>,
+    ) -> (Vec<String>, Option<HttpError>) {
+        let pieces: Vec<Bytes> =
+            pieces.iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
+        let body = futures::stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
+        let response = hyper::Response::new(reqwest::Body::wrap_stream(body));
+        let mut events = Events::new(Answer::of(response.into()), framing, LIMITS, budget.share());
+        let (mut found, mut failed) = (Vec::new(), None);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => found.push(String::from_utf8(event).unwrap()),
+                Err(error) => failed = Some(error),
+            }
+        }
+        (found, failed)
+    }
+
+    #[tokio::test]
+    async fn a_limit_on_an_event_says_nothing_about_how_much_comes_at_once() {
+        let events = "data: 0123456789\n\n".repeat(8);
+        let expected = vec!["0123456789".to_owned(); 8];
+        assert_eq!(read(Framing::Sse, &[&events]).await, (expected.clone(), None));
+        let lines = "0123456789\n".repeat(8);
+        assert_eq!(read(Framing::Lines, &[&lines]).await, (expected, None));
+    }
+
+    #[tokio::test]
+    async fn an_event_without_an_end_fails_at_its_limit_and_those_before_it_count() {
+        let (good, half) = ("data: good\n\n", "data: 012345678901234567890123456789");
+        let expected = (vec!["good".to_owned()], Some(HttpError::EventTooLarge(40)));
+        assert_eq!(read(Framing::Sse, &[good, half, "0123456789", "0"]).await, expected);
+        let lines = ["good\n", "012345678901234567890123456789", "0123456789", "0"];
+        assert_eq!(read(Framing::Lines, &lines).await, expected);
+    }
+
+    #[tokio::test]
+    async fn a_stream_without_an_end_fails_at_its_limits() {
+        let comments = [": still here\n\n"; 20];
+        assert_eq!(read(Framing::Sse, &comments).await, (vec![], Some(HttpError::StreamTooLarge(200))));
+        let (found, failed) = read(Framing::Sse, &["data: a\n\n"; 9]).await;
+        assert_eq!((found.len(), failed), (8, Some(HttpError::TooManyEvents(8))));
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_when_others_hold_what_it_would_need_and_gives_back_what_it_held() {
+        let budget = Budget::new(50);
+        let mut other = budget.share();
+        other.hold(30).unwrap();
+        let half = ["data: 0123456789", "0123456789", "0"];
+        assert_eq!(read_with(Framing::Sse, &half, &budget).await, (vec![], Some(HttpError::Crowded)));
+        assert_eq!(other.hold(50), Ok(()));
     }
 }

@@ -21,6 +21,8 @@ pub enum HttpError {
     EventTooLarge(usize),
     /// A streamed body is larger than this many bytes.
     StreamTooLarge(u64),
+    /// Other streams hold all that may be held; this one would need more.
+    Crowded,
     /// A streamed body has more events than this.
     TooManyEvents(u64),
 }

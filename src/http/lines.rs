@@ -25,6 +25,11 @@ impl LineDecoder {
         Self { limit, line: Vec::new() }
     }
 
+    /// Bytes that are held of the line in progress.
+    pub fn held_bytes(&self) -> usize {
+        self.line.len()
+    }
+
     /// Takes the next bytes and gives out each line that they complete, without its end. Blank lines are passed over.
     ///
     /// # Errors

@@ -158,6 +158,11 @@ impl SseDecoder {
         self.too_large
     }
 
+    /// Bytes of data that are held for the event in progress.
+    pub fn held_bytes(&self) -> usize {
+        self.data.len()
+    }
+
     /// Takes the next bytes and gives out every event that they complete. Total: no bytes are an error.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(SseItem<'_>)) {
         let mut rest = self.without_bom(bytes);

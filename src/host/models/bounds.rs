@@ -43,5 +43,9 @@ pub const LIST_BYTES: usize = 4 << 20;
 pub const STREAM: EventLimits =
     EventLimits { event_bytes: 16 << 20, stream_bytes: 256 << 20, events: 1_000_000 };
 
+/// Bytes that half-read and undecoded events of all replies hold together: two of the largest. While one is decoded it is there
+/// up to three times, and the whole server is to stay well below 200 MB.
+pub const EVENTS_BYTES: usize = 32 << 20;
+
 /// Bytes of an event that is repaired when it is not quite JSON, which takes a copy three times as large.
 pub const REPAIRED_BYTES: usize = 4 << 20;

@@ -4,6 +4,7 @@
 //! full. Work that grows with what an endpoint sent runs on a blocking thread once it is large.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -17,7 +18,7 @@ use super::failure::ModelError;
 use super::fault::Fault;
 use super::target::Target;
 use super::tokens::Token;
-use crate::http::{self, Answer, BLOCKING_BYTES, Events, Framing, Patience, Route};
+use crate::http::{self, Answer, BLOCKING_BYTES, Budget, Events, Framing, Patience, Route};
 
 /// How long we wait for an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct ModelClient {
     outside: reqwest::Client,
     /// For this machine.
     loopback: reqwest::Client,
+    /// Of all replies at a time.
+    budget: Arc<Budget>,
 }
 
 impl ModelClient {
@@ -59,7 +62,11 @@ impl ModelClient {
                 )
             })
         };
-        Ok(Self { outside: build(Route::SystemProxy)?, loopback: build(Route::Direct)? })
+        Ok(Self {
+            outside: build(Route::SystemProxy)?,
+            loopback: build(Route::Direct)?,
+            budget: Budget::new(bounds::EVENTS_BYTES),
+        })
     }
 
     /// Asks for one reply.
@@ -91,7 +98,7 @@ impl ModelClient {
             .body(body);
         let answer = answered(request, target, token).await?;
         Ok(ReplyStream {
-            events: Events::new(answer, dialect.framing(), bounds::STREAM),
+            events: Events::new(answer, dialect.framing(), bounds::STREAM, self.budget.share()),
             state: State::Reading(Decoder::new(dialect)),
             told: VecDeque::new(),
             said: Said::Nothing,

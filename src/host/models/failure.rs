@@ -104,6 +104,10 @@ impl ModelError {
                  less at a time.",
                 limit >> 20
             )),
+            HttpError::Crowded => Self::passing(format!(
+                "The answer of the model at {origin} was stopped, because too many large answers of models are being read \
+                 at once; wait for one to end and ask again."
+            )),
             HttpError::StreamTooLarge(limit) => Self::passing(format!(
                 "The answer of the model at {origin} was stopped, because it is larger than {} MiB; ask for less at a time.",
                 limit >> 20
