@@ -103,6 +103,8 @@ impl Events {
     async fn read(&mut self) -> State {
         // A drop in one of the two awaits leaves a state to go on from: nothing was taken out yet.
         self.state = State::Open;
+        // Whoever asks for the next event is done with the last one. Holding less never fails.
+        let _ = self.share.hold(self.decoder.held_bytes());
         tokio::task::yield_now().await;
         if self.undecoded.is_empty() {
             match self.answer.piece().await {
