@@ -210,8 +210,13 @@ pub fn of_the_transport() -> Vec<Attack> {
         stream.write_all(b"HTTP/1.1 200 OK\r\nx-a: ")?;
         drip(stream, b"b")
     }));
-    attacks.push(attack("endless interim answers", Outcome::GoesOn, |stream| {
-        forever(stream, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n")
+    let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+    attacks.push(attack("slow interim answers", Outcome::GoesOn, move |stream| drip(stream, interim)));
+    let late = fine(openai);
+    attacks.push(attack("20,000 interim answers", Outcome::Answers("fine"), move |stream| {
+        stream.write_all(&interim.repeat(20_000))?;
+        streaming(stream)?;
+        stream.write_all(late.as_bytes())
     }));
     attacks.push(attack("no answer", Outcome::GoesOn, hold));
     attacks.push(attack("a head and nothing more", Outcome::GoesOn, |stream| {
