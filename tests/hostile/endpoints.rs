@@ -37,8 +37,7 @@ fn ended(server: &Server, session: &str) -> bool {
 fn said(server: &Server, session: &str) -> Result<String, String> {
     let events = server.events(session);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let errors = events.iter().filter(|event| event["type"] == "server.error");
-    match errors.last() {
+    match events.iter().rfind(|event| event["type"] == "server.error") {
         Some(error) => Err(text(&error["payload"]["error"]["message"])),
         None => {
             let last = events.iter().rfind(|event| event["type"] == "assistant.message_final");
