@@ -100,8 +100,8 @@ impl ModelClient {
         Ok(ReplyStream {
             events: Events::new(answer, dialect.framing(), bounds::STREAM, self.budget.share()),
             state: State::Reading(Decoder::new(dialect)),
-            told: VecDeque::new(),
-            said: Said::Nothing,
+            deltas: VecDeque::new(),
+            received: Received::Nothing,
             target: target.clone(),
             token: token.cloned(),
         })
@@ -201,8 +201,8 @@ async fn unblocked<T: Send + 'static>(
 pub struct ReplyStream {
     events: Events,
     state: State,
-    told: VecDeque<Delta>,
-    said: Said,
+    deltas: VecDeque<Delta>,
+    received: Received,
     target: Target,
     token: Option<Token>,
 }
@@ -215,7 +215,7 @@ enum State {
 
 /// Whether the endpoint sent anything that is of its protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum Received {
     Nothing,
     Something,
 }
@@ -225,7 +225,7 @@ impl ReplyStream {
     /// stream whose wait for a piece was dropped is over.
     pub async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
         loop {
-            if let Some(delta) = self.told.pop_front() {
+            if let Some(delta) = self.deltas.pop_front() {
                 return Some(Ok(delta));
             }
             let State::Reading(decoder) = std::mem::replace(&mut self.state, State::Over) else {
@@ -237,21 +237,21 @@ impl ReplyStream {
                 None if decoder.is_complete() => {
                     return Some(self.finish(decoder).await.map(Delta::Finished));
                 }
-                None if self.said == Said::Nothing => {
+                None if self.received == Received::Nothing => {
                     return Some(Err(self.faulty(&Fault::Unreadable)));
                 }
                 None => return Some(Err(ModelError::cut(&self.target))),
             };
-            self.said = Said::Something;
+            self.received = Received::Something;
             match decoded(decoder, event).await {
-                Ok((decoder, told, Progress::More)) => {
-                    self.told = told;
+                Ok((decoder, deltas, Progress::More)) => {
+                    self.deltas = deltas;
                     self.state = State::Reading(decoder);
                 }
-                Ok((decoder, told, Progress::Complete)) => {
-                    self.told = told;
+                Ok((decoder, deltas, Progress::Complete)) => {
+                    self.deltas = deltas;
                     match self.finish(decoder).await {
-                        Ok(finished) => self.told.push_back(Delta::Finished(finished)),
+                        Ok(finished) => self.deltas.push_back(Delta::Finished(finished)),
                         Err(error) => return Some(Err(error)),
                     }
                 }
@@ -274,9 +274,9 @@ async fn decoded(
     event: Vec<u8>,
 ) -> Result<(Decoder, VecDeque<Delta>, Progress), Fault> {
     unblocked(event.len(), move || {
-        let mut told = VecDeque::new();
-        let progress = decoder.event(&event, &mut told)?;
-        Ok((decoder, told, progress))
+        let mut deltas = VecDeque::new();
+        let progress = decoder.event(&event, &mut deltas)?;
+        Ok((decoder, deltas, progress))
     })
     .await
 }

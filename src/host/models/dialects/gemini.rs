@@ -122,7 +122,7 @@ fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
             let text = text.unwrap_or_default();
             reply.draft.signed_text(text.clone(), signature)?;
             if !text.is_empty() {
-                reply.told.push(super::Delta::Text(text));
+                reply.deltas.push(super::Delta::Text(text));
             }
             Ok(())
         }

@@ -167,11 +167,11 @@ pub struct Decoder {
     reply: Reply,
 }
 
-/// The reply so far, and what of it is to be told.
+/// The reply so far, and its pieces that are not passed on yet.
 #[derive(Debug, Default)]
 struct Reply {
     draft: Draft,
-    told: Vec<Delta>,
+    deltas: Vec<Delta>,
 }
 
 impl Reply {
@@ -179,7 +179,7 @@ impl Reply {
         match text {
             Some(text) if !text.is_empty() => {
                 self.draft.text(&text)?;
-                self.told.push(Delta::Text(text));
+                self.deltas.push(Delta::Text(text));
             }
             Some(_) | None => {}
         }
@@ -190,7 +190,7 @@ impl Reply {
         match text {
             Some(text) if !text.is_empty() => {
                 self.draft.thinking(&text)?;
-                self.told.push(Delta::Reasoning(text));
+                self.deltas.push(Delta::Reasoning(text));
             }
             Some(_) | None => {}
         }
@@ -208,7 +208,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the event is not of this protocol, says that the provider failed, or passes a limit. The reply is then over.
-    pub fn event(&mut self, data: &[u8], told: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+    pub fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
         let reply = &mut self.reply;
         let progress = if self.dialect == Dialect::OpenAiChat && data.trim_ascii() == openai_chat::END {
             Ok(Progress::Complete)
@@ -223,7 +223,7 @@ impl Decoder {
                 Dialect::Ollama => ollama::event(event, reply),
             }
         };
-        told.extend(self.reply.told.drain(..));
+        deltas.extend(self.reply.deltas.drain(..));
         progress
     }
 
@@ -274,12 +274,12 @@ pub enum Decoded {
 pub fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Decoded) {
     let mut framing = FramingDecoder::new(dialect.framing(), bounds::STREAM.event_bytes);
     let mut decoder = Decoder::new(dialect);
-    let (mut events, mut told) = (VecDeque::new(), VecDeque::new());
+    let (mut events, mut deltas) = (VecDeque::new(), VecDeque::new());
     let fed = framing.feed(body, &mut events);
     framing.end(&mut events);
     let mut end = None;
     for event in events {
-        match decoder.event(&event, &mut told) {
+        match decoder.event(&event, &mut deltas) {
             Ok(Progress::More) => continue,
             Ok(Progress::Complete) => end = Some(Ok(())),
             Err(fault) => end = Some(Err(fault)),
@@ -294,7 +294,7 @@ pub fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Decoded) {
         (None, Ok(())) if decoder.is_complete() => finish(decoder),
         (None, Ok(())) => Decoded::Cut,
     };
-    (told.into(), end)
+    (deltas.into(), end)
 }
 
 #[cfg(test)]

@@ -77,10 +77,10 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
         "response.output_text.delta" | "response.refusal.delta" => {
             reply.text(delta.and_then(Json::text))?;
         }
-        // It goes back encrypted if at all, so it is told and not kept.
+        // It goes back encrypted if at all, so it is passed on and not kept.
         "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
             if let Some(thought) = delta.and_then(Json::text).filter(|thought| !thought.is_empty()) {
-                reply.told.push(Delta::Reasoning(thought));
+                reply.deltas.push(Delta::Reasoning(thought));
             }
         }
         "response.output_item.added" => {

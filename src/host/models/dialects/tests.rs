@@ -21,14 +21,14 @@ fn reply(dialect: Dialect, which: usize) -> &'static str {
 }
 
 fn decoded(dialect: Dialect, body: &str) -> (Vec<String>, Finished) {
-    let (told, end) = decode_all(dialect, body.as_bytes());
+    let (deltas, end) = decode_all(dialect, body.as_bytes());
     let Decoded::Complete(finished) = end else { panic!("{dialect:?}: {end:?}") };
-    let told = told.into_iter().map(|delta| match delta {
+    let deltas = deltas.into_iter().map(|delta| match delta {
         Delta::Text(text) => format!("text {text}"),
         Delta::Reasoning(text) => format!("thought {text}"),
         Delta::Finished(_) => panic!("only `finish` gives the end"),
     });
-    (told.collect(), finished)
+    (deltas.collect(), finished)
 }
 
 fn call(call_id: &str, name: &str, arguments: Value) -> Call {
@@ -50,16 +50,16 @@ fn asked_again(dialect: Dialect, finished: &Finished) -> Value {
 
 #[test]
 fn openai_chat_tells_reasoning_text_and_usage() {
-    let (told, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 0));
-    assert_eq!(told, ["thought Greet them. ", "text Hello", "text  ü!"]);
+    let (deltas, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 0));
+    assert_eq!(deltas, ["thought Greet them. ", "text Hello", "text  ü!"]);
     assert_eq!((finished.tokens_used, finished.calls.len()), (29, 0));
     assert!(finished.ended_early.unwrap().contains("length limit"));
 }
 
 #[test]
 fn openai_chat_puts_calls_together_and_gives_them_back() {
-    let (told, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 1));
-    assert_eq!(told, Vec::<String>::new());
+    let (deltas, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 1));
+    assert_eq!(deltas, Vec::<String>::new());
     let calls = vec![
         call("call_a", "read_file", json!({ "path": "a.txt" })),
         call("call_b", "outline", json!({ "path": "b.rs" })),
@@ -114,8 +114,8 @@ fn openai_chat_of_other_servers_is_read_too() {
     ]
     .concat();
     // This one leaves out the mark behind the last event; the model's own end is enough.
-    let (told, finished) = decoded(Dialect::OpenAiChat, &body);
-    assert_eq!(told, ["thought hm", "text so", "thought and"]);
+    let (deltas, finished) = decoded(Dialect::OpenAiChat, &body);
+    assert_eq!(deltas, ["thought hm", "text so", "thought and"]);
     assert_eq!(finished.calls, [call("call_0", "f", json!({ "a": 1 })), call("x", "g", json!({ "b": 2 }))]);
     let message = &asked_again(Dialect::OpenAiChat, &finished)["messages"][4];
     assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("so"), &json!("hmand")));
@@ -123,8 +123,8 @@ fn openai_chat_of_other_servers_is_read_too() {
 
 #[test]
 fn openai_responses_gives_its_sealed_reasoning_back() {
-    let (told, finished) = decoded(Dialect::OpenAiResponses, reply(Dialect::OpenAiResponses, 0));
-    assert_eq!(told, ["thought Look first.", "text Let me ", "text look."]);
+    let (deltas, finished) = decoded(Dialect::OpenAiResponses, reply(Dialect::OpenAiResponses, 0));
+    assert_eq!(deltas, ["thought Look first.", "text Let me ", "text look."]);
     assert_eq!(finished.calls, [call("call_a", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 48);
     let body = asked_again(Dialect::OpenAiResponses, &finished);
@@ -152,15 +152,15 @@ fn openai_responses_that_come_in_one_event_are_read_from_it() {
     ]);
     let response = json!({ "output": output, "incomplete_details": { "reason": "content_filter" } });
     let event = json!({ "type": "response.incomplete", "response": response });
-    let (told, finished) = decoded(Dialect::OpenAiResponses, &format!("data: {event}\n\n"));
-    assert_eq!((told, finished.calls), (vec!["text Hi".to_owned()], vec![call("c", "f", json!({}))]));
+    let (deltas, finished) = decoded(Dialect::OpenAiResponses, &format!("data: {event}\n\n"));
+    assert_eq!((deltas, finished.calls), (vec!["text Hi".to_owned()], vec![call("c", "f", json!({}))]));
     assert!(finished.ended_early.unwrap().contains("filter"));
 }
 
 #[test]
 fn anthropic_gives_its_signed_reasoning_back() {
-    let (told, finished) = decoded(Dialect::Anthropic, reply(Dialect::Anthropic, 0));
-    assert_eq!(told, ["thought Read the ", "thought file.", "text Let me look."]);
+    let (deltas, finished) = decoded(Dialect::Anthropic, reply(Dialect::Anthropic, 0));
+    assert_eq!(deltas, ["thought Read the ", "thought file.", "text Let me look."]);
     assert_eq!(finished.calls, [call("toolu_1", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 25 + 5 + 10 + 89);
     let body = asked_again(Dialect::Anthropic, &finished);
@@ -184,8 +184,8 @@ fn anthropic_gives_its_signed_reasoning_back() {
 
 #[test]
 fn gemini_gives_its_signatures_back_where_they_stood() {
-    let (told, finished) = decoded(Dialect::Gemini, reply(Dialect::Gemini, 0));
-    assert_eq!(told, ["thought Read it.", "text Let me look."]);
+    let (deltas, finished) = decoded(Dialect::Gemini, reply(Dialect::Gemini, 0));
+    assert_eq!(deltas, ["thought Read it.", "text Let me look."]);
     let calls = vec![
         call("fc-7", "read_file", json!({ "path": "a.txt" })),
         call("call_1", "outline", json!({ "path": "b.rs" })),
@@ -217,8 +217,8 @@ fn gemini_gives_its_signatures_back_where_they_stood() {
 
 #[test]
 fn ollama_gives_its_thinking_and_calls_back() {
-    let (told, finished) = decoded(Dialect::Ollama, reply(Dialect::Ollama, 0));
-    assert_eq!(told, ["thought Read it.", "text Let me ", "text look."]);
+    let (deltas, finished) = decoded(Dialect::Ollama, reply(Dialect::Ollama, 0));
+    assert_eq!(deltas, ["thought Read it.", "text Let me ", "text look."]);
     assert_eq!(finished.calls, [call("call_0", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 184);
     let body = asked_again(Dialect::Ollama, &finished);
@@ -263,8 +263,8 @@ fn a_provider_that_says_that_it_failed_is_repeated() {
         (Dialect::Gemini, r#"{"error":{"code":503,"message":"overloaded"}}"#),
         (Dialect::Ollama, r#"{"error":"overloaded"}"#),
     ] {
-        let told = Decoder::new(dialect).event(event.as_bytes(), &mut VecDeque::new());
-        assert_eq!(told, Err(Fault::Reported("overloaded".to_owned())), "{dialect:?}");
+        let deltas = Decoder::new(dialect).event(event.as_bytes(), &mut VecDeque::new());
+        assert_eq!(deltas, Err(Fault::Reported("overloaded".to_owned())), "{dialect:?}");
     }
 }
 
@@ -506,8 +506,8 @@ fn ten_thousand_broken_replies_panic_nowhere_and_keep_to_the_limits() {
         // Sometimes in a protocol that it is not of.
         let dialect = if random.below(8) == 0 { *random.pick(&Dialect::ALL) } else { dialect };
         let body = mutated(&mut random, body.as_bytes());
-        let (told, end) = decode_all(dialect, &body);
-        let bytes: usize = told
+        let (deltas, end) = decode_all(dialect, &body);
+        let bytes: usize = deltas
             .iter()
             .map(|delta| match delta {
                 Delta::Text(text) | Delta::Reasoning(text) => text.len(),
