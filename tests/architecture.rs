@@ -68,10 +68,12 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "engine",
-        imports: &[("app", PORTS), ("host", ANY), ("protocol", ANY), ("domain", ANY)],
+        imports: &[("app", PORTS), ("host", ANY), ("http", ANY), ("protocol", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
-    Room { name: "host", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    // Reads what foreign endpoints send, for whoever asks them; knows none of its callers.
+    Room { name: "http", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    Room { name: "host", imports: &[("http", ANY), ("domain", ANY)], never: NOT_THE_EDITOR },
     Room {
         name: "store",
         imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
@@ -92,6 +94,7 @@ const ROOMS: &[Room] = &[
             ("editor", ANY),
             ("engine", ANY),
             ("host", ANY),
+            ("http", ANY),
             ("protocol", ANY),
             ("simulate", ANY),
             ("store", ANY),

@@ -153,6 +153,16 @@ impl SseDecoder {
             || !self.event.is_empty()
     }
 
+    /// Whether the event in progress has passed the bound already, so that a reader need not wait for its end.
+    pub fn is_past_limit(&self) -> bool {
+        self.too_large
+    }
+
+    /// Bytes of data that are held for the event in progress.
+    pub fn held_bytes(&self) -> usize {
+        self.data.len()
+    }
+
     /// Takes the next bytes and gives out every event that they complete. Total: no bytes are an error.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(SseItem<'_>)) {
         let mut rest = self.without_bom(bytes);

@@ -1,22 +1,24 @@
 //! The way out: one streamed reply, one list of models.
 //!
-//! Owns the HTTP clients and the way a token is put on a request. Every request states its endpoint and its credentials
-//! in full, so that the provider library never falls back to an environment variable or to another host.
+//! Owns the two HTTP clients and the way a token is put on a request. Each request states its endpoint and its credentials in
+//! full. Work that grows with what an endpoint sent runs on a blocking thread once it is large.
 
-use std::sync::Once;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
-use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatStream, ChatStreamEvent, ReasoningEffort};
-use genai::resolver::{AuthData, Endpoint};
-use genai::{Client, Headers, ModelIden, ServiceTarget};
-use serde_json::json;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder};
+use url::Url;
 
+use super::bounds;
 use super::conversation::{Conversation, Delta, Finished};
+use super::dialects::{Credentials, Decoder, Dialect, Progress};
 use super::failure::ModelError;
-use super::target::{Provider, Target};
+use super::fault::Fault;
+use super::target::Target;
 use super::tokens::Token;
+use crate::http::{self, Answer, BLOCKING_BYTES, Budget, Events, Framing, Patience, Route};
 
 /// How long we wait for an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,193 +35,248 @@ impl Default for Limits {
     }
 }
 
-/// Version that Anthropic's API wants to be told.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
+/// How long the body of a refusal may take: its status is known, so little is gained by waiting.
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
 /// Talks to models. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ModelClient {
-    /// For other machines: through the system's proxy where there is one.
-    outside: Client,
-    /// For this machine: never through a proxy, which would see a token in the clear.
-    loopback: Client,
+    /// For other machines.
+    outside: reqwest::Client,
+    /// For this machine.
+    loopback: reqwest::Client,
+    /// Of all replies at a time.
+    budget: Arc<Budget>,
 }
 
 impl ModelClient {
     /// Builds the clients. Fails only when TLS cannot be set up.
     pub fn new(limits: Limits) -> Result<Self, ModelError> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // An `Err` means that another part of the process installed one first, which serves as well.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
-        let build = |direct: bool| {
-            let builder = reqwest::Client::builder()
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(limits.connect)
-                .read_timeout(limits.idle)
-                .user_agent(concat!("breadboard-ls/", env!("CARGO_PKG_VERSION")));
-            let builder = if direct { builder.no_proxy() } else { builder };
-            let client = builder.build().map_err(|_| refused())?;
-            Client::builder().with_reqwest(client).build().map_err(|_| refused())
+        let patience = Patience { connect: limits.connect, idle: limits.idle };
+        let build = |route| {
+            http::client(route, patience).ok_or_else(|| {
+                ModelError::setting(
+                    "The TLS set-up of this machine cannot be used, so no model can be reached; check the system's \
+                     certificates."
+                        .to_owned(),
+                )
+            })
         };
-        Ok(Self { outside: build(false)?, loopback: build(true)? })
+        Ok(Self {
+            outside: build(Route::SystemProxy)?,
+            loopback: build(Route::Direct)?,
+            budget: Budget::new(bounds::EVENTS_BYTES),
+        })
     }
 
     /// Asks for one reply.
+    ///
+    /// # Errors
+    /// In one sentence: when the endpoint cannot be reached or refuses, or the conversation is too large to go on.
     pub async fn stream(
         &self,
         target: &Target,
         token: Option<&Token>,
         conversation: &Conversation,
     ) -> Result<ReplyStream, ModelError> {
-        let service = ServiceTarget {
-            endpoint: Endpoint::from_owned(target.base.as_str()),
-            auth: credentials(target, token)?,
-            model: ModelIden::new(adapter(target), target.name.clone()),
+        if conversation.replied_bytes > bounds::CONVERSATION_BYTES {
+            return Err(ModelError::passing(format!(
+                "This turn was stopped, because the model's own answers grew past {} MiB; ask for a smaller step.",
+                bounds::CONVERSATION_BYTES >> 20
+            )));
+        }
+        let dialect = Dialect::of(target);
+        let body = body(dialect, &target.name, conversation).await?;
+        let accepted = match dialect.framing() {
+            Framing::Sse => "text/event-stream",
+            Framing::Lines => "application/x-ndjson",
         };
-        let response = self
-            .client(target)
-            .exec_chat_stream(service, conversation.request(), Some(&options(target, token)))
-            .await
-            .map_err(|error| ModelError::from_provider(&error, target, token))?;
+        let request = self
+            .request(Method::POST, dialect, dialect.reply_url(target), target, token)?
+            .header(ACCEPT, accepted)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let answer = answered(request, target, token).await?;
         Ok(ReplyStream {
-            stream: response.stream,
+            events: Events::new(answer, dialect.framing(), bounds::STREAM, self.budget.share()),
+            state: State::Reading(Decoder::new(dialect)),
+            deltas: VecDeque::new(),
+            received: Received::Nothing,
             target: target.clone(),
             token: token.cloned(),
-            over: false,
         })
     }
 
     /// Names of the models at this endpoint.
+    ///
+    /// # Errors
+    /// In one sentence: when the endpoint cannot be reached, refuses, or answers with anything but a list.
     pub async fn list(&self, target: &Target, token: Option<&Token>) -> Result<Vec<String>, ModelError> {
-        let auth = match token {
-            Some(token) => AuthData::from_single(token.0.clone()),
-            None => AuthData::None,
-        };
-        // Listing is the same for OpenAI's two protocols, and a key in the name of Ollama is not sent by the library.
-        let kind = match target.provider {
-            Provider::OpenAi => AdapterKind::OpenAI,
-            Provider::Anthropic => AdapterKind::Anthropic,
-            Provider::Gemini => AdapterKind::Gemini,
-            Provider::Ollama => AdapterKind::Ollama,
-        };
-        let endpoint = Endpoint::from_owned(target.base.as_str());
-        self.client(target)
-            .all_model_names(kind, (endpoint, auth))
+        let dialect = Dialect::of(target);
+        let request = self
+            .request(Method::GET, dialect, dialect.list_url(target), target, token)?
+            .header(ACCEPT, "application/json");
+        let answer = answered(request, target, token).await?;
+        let body =
+            answer.whole(bounds::LIST_BYTES).await.map_err(|error| ModelError::from_http(&error, target))?;
+        let size = body.len();
+        unblocked(size, move || dialect.listed(&body))
             .await
-            .map_err(|error| ModelError::from_provider(&error, target, token))
+            .map_err(|fault| ModelError::from_fault(&fault, target, token))
     }
 
-    fn client(&self, target: &Target) -> &Client {
-        if target.is_loopback() { &self.loopback } else { &self.outside }
+    fn request(
+        &self,
+        method: Method,
+        dialect: Dialect,
+        url: Url,
+        target: &Target,
+        token: Option<&Token>,
+    ) -> Result<RequestBuilder, ModelError> {
+        let client = if target.is_loopback() { &self.loopback } else { &self.outside };
+        let mut request = client.request(method, url);
+        for (name, value) in dialect.headers() {
+            request = request.header(*name, *value);
+        }
+        let Some(Token(token)) = token else { return Ok(request) };
+        let (name, value) = match dialect.credentials() {
+            Credentials::Bearer => (AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))),
+            Credentials::Header(name) => {
+                (HeaderName::from_static(name), HeaderValue::try_from(token.as_str()))
+            }
+        };
+        let mut value = value.map_err(|_| {
+            ModelError::setting(
+                "The model's token holds characters that no header can; set it again without line ends."
+                    .to_owned(),
+            )
+        })?;
+        value.set_sensitive(true);
+        Ok(request.header(name, value))
     }
 }
 
-/// One reply on its way.
+/// Sends a request; a refusal becomes its sentence.
+async fn answered(
+    request: RequestBuilder,
+    target: &Target,
+    token: Option<&Token>,
+) -> Result<Answer, ModelError> {
+    let answer = http::send(request).await.map_err(|error| ModelError::from_http(&error, target))?;
+    let status = answer.status();
+    if (200..300).contains(&status) {
+        return Ok(answer);
+    }
+    let body = answer.beginning(bounds::REFUSAL_BYTES, REFUSAL_TIME).await;
+    Err(ModelError::from_status(status, &body, target, token))
+}
+
+/// The body of a request for a reply.
+async fn body(dialect: Dialect, model: &str, conversation: &Conversation) -> Result<Vec<u8>, ModelError> {
+    // A JSON value always serialises.
+    let write = move |model: &str, conversation: &Conversation| {
+        serde_json::to_vec(&dialect.body(model, conversation)).unwrap_or_default()
+    };
+    if conversation.replied_bytes <= BLOCKING_BYTES {
+        return Ok(write(model, conversation));
+    }
+    let (model, conversation) = (model.to_owned(), conversation.clone());
+    tokio::task::spawn_blocking(move || write(&model, &conversation)).await.map_err(|_| {
+        ModelError::passing("The question could not be written for the model; ask again.".to_owned())
+    })
+}
+
+/// Does work on `size` bytes, on a blocking thread when they are many.
+async fn unblocked<T: Send + 'static>(
+    size: usize,
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    if size <= BLOCKING_BYTES {
+        return work();
+    }
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Fault::Unreadable))
+}
+
+/// One reply on its way. Dropping it closes the connection.
 pub struct ReplyStream {
-    stream: ChatStream,
+    events: Events,
+    state: State,
+    deltas: VecDeque<Delta>,
+    received: Received,
     target: Target,
     token: Option<Token>,
-    over: bool,
+}
+
+enum State {
+    Reading(Decoder),
+    /// Behind the last piece or an error.
+    Over,
+}
+
+/// Whether the endpoint sent anything that is of its protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Received {
+    Nothing,
+    Something,
 }
 
 impl ReplyStream {
-    /// The next piece; `None` after `Delta::Finished` or an error. A stream that ends without its own end is an error.
+    /// The next piece; `None` after `Delta::Finished` or an error. A stream that ends without its own end is an error. A
+    /// stream whose wait for a piece was dropped is over.
     pub async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
-        while !self.over {
-            let delta = match self.stream.next().await {
-                Some(Ok(ChatStreamEvent::Chunk(chunk))) => Delta::Text(chunk.content),
-                Some(Ok(ChatStreamEvent::ReasoningChunk(chunk))) => Delta::Reasoning(chunk.content),
-                Some(Ok(ChatStreamEvent::End(end))) => {
-                    self.over = true;
-                    // For Gemini the library makes up an end when the stream just closes; a real one has a reason.
-                    if self.target.provider == Provider::Gemini && end.captured_stop_reason.is_none() {
-                        return Some(Err(ModelError::cut(&self.target)));
-                    }
-                    Delta::Finished(Finished::read(end))
-                }
-                Some(Ok(_)) => continue,
-                Some(Err(error)) => {
-                    self.over = true;
-                    return Some(Err(ModelError::from_provider(&error, &self.target, self.token.as_ref())));
-                }
-                None => {
-                    self.over = true;
-                    return Some(Err(ModelError::cut(&self.target)));
-                }
-            };
-            return Some(Ok(delta));
-        }
-        None
-    }
-}
-
-fn refused() -> ModelError {
-    ModelError::setting(
-        "The TLS set-up of this machine cannot be used, so no model can be reached; check the system's certificates."
-            .to_owned(),
-    )
-}
-
-fn adapter(target: &Target) -> AdapterKind {
-    match target.provider {
-        Provider::OpenAi if target.is_default => match AdapterKind::from_model(&target.name) {
-            // Newer models of OpenAI itself speak the responses protocol; compatible servers rarely do.
-            Ok(AdapterKind::OpenAIResp) => AdapterKind::OpenAIResp,
-            Ok(_) | Err(_) => AdapterKind::OpenAI,
-        },
-        Provider::OpenAi => AdapterKind::OpenAI,
-        Provider::Anthropic => AdapterKind::Anthropic,
-        Provider::Gemini => AdapterKind::Gemini,
-        Provider::Ollama => AdapterKind::Ollama,
-    }
-}
-
-/// The library refuses a request without a key for three of the four, so such a request states its URL and headers itself.
-fn credentials(target: &Target, token: Option<&Token>) -> Result<AuthData, ModelError> {
-    if let Some(token) = token {
-        return Ok(AuthData::from_single(token.0.clone()));
-    }
-    let bad =
-        |_| ModelError::setting("The model's name does not fit into a URL; check `model.name`.".to_owned());
-    let (path, headers) = match target.provider {
-        Provider::OpenAi if adapter(target) == AdapterKind::OpenAIResp => {
-            ("responses".to_owned(), Headers::default())
-        }
-        Provider::OpenAi => ("chat/completions".to_owned(), Headers::default()),
-        Provider::Anthropic => {
-            ("messages".to_owned(), Headers::from([("anthropic-version", ANTHROPIC_VERSION)]))
-        }
-        Provider::Gemini => {
-            (format!("./models/{}:streamGenerateContent?alt=sse", target.name), Headers::default())
-        }
-        Provider::Ollama => return Ok(AuthData::None),
-    };
-    let url = target.base.join(&path).map_err(bad)?;
-    Ok(AuthData::RequestOverride { url: url.to_string(), headers })
-}
-
-fn options(target: &Target, token: Option<&Token>) -> ChatOptions {
-    let options = ChatOptions::default()
-        .with_capture_usage(true)
-        .with_capture_content(true)
-        .with_capture_tool_calls(true)
-        // With OpenAI's responses protocol this would ask for summaries that not every account may have.
-        .with_capture_reasoning_content(adapter(target) != AdapterKind::OpenAIResp);
-    match target.provider {
-        // The library reads an effort out of names such as `mistral-medium` and cuts it off; a budget, which this
-        // protocol cannot say, and the name in the body keep both as the user wrote them.
-        Provider::OpenAi if adapter(target) == AdapterKind::OpenAI => options
-            .with_reasoning_effort(ReasoningEffort::Budget(0))
-            .with_extra_body(json!({ "model": target.name })),
-        Provider::OpenAi | Provider::Anthropic | Provider::Gemini => options,
-        // The library sends no key to Ollama, but one behind a gateway needs it.
-        Provider::Ollama => match token {
-            Some(token) => {
-                options.with_extra_headers(Headers::from([("Authorization", format!("Bearer {}", token.0))]))
+        loop {
+            if let Some(delta) = self.deltas.pop_front() {
+                return Some(Ok(delta));
             }
-            None => options,
-        },
+            let State::Reading(decoder) = std::mem::replace(&mut self.state, State::Over) else {
+                return None;
+            };
+            let event = match self.events.next().await {
+                Some(Ok(event)) => event,
+                Some(Err(error)) => return Some(Err(ModelError::from_http(&error, &self.target))),
+                None if decoder.is_complete() => {
+                    return Some(self.finish(decoder).await.map(Delta::Finished));
+                }
+                None if self.received == Received::Nothing => {
+                    return Some(Err(self.faulty(&Fault::Unreadable)));
+                }
+                None => return Some(Err(ModelError::cut(&self.target))),
+            };
+            self.received = Received::Something;
+            match decoded(decoder, event).await {
+                Ok((decoder, deltas, Progress::More)) => {
+                    self.deltas = deltas;
+                    self.state = State::Reading(decoder);
+                }
+                Ok((decoder, deltas, Progress::Complete)) => {
+                    self.deltas = deltas;
+                    match self.finish(decoder).await {
+                        Ok(finished) => self.deltas.push_back(Delta::Finished(finished)),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+                Err(fault) => return Some(Err(self.faulty(&fault))),
+            }
+        }
     }
+
+    async fn finish(&self, decoder: Decoder) -> Result<Finished, ModelError> {
+        unblocked(decoder.held(), move || decoder.finish()).await.map_err(|fault| self.faulty(&fault))
+    }
+
+    fn faulty(&self, fault: &Fault) -> ModelError {
+        ModelError::from_fault(fault, &self.target, self.token.as_ref())
+    }
+}
+
+async fn decoded(
+    mut decoder: Decoder,
+    event: Vec<u8>,
+) -> Result<(Decoder, VecDeque<Delta>, Progress), Fault> {
+    unblocked(event.len(), move || {
+        let mut deltas = VecDeque::new();
+        let progress = decoder.event(&event, &mut deltas)?;
+        Ok((decoder, deltas, progress))
+    })
+    .await
 }

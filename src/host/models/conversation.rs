@@ -1,10 +1,9 @@
 //! What is said to a model and what comes back, in our own words.
 //!
-//! Owns the translation to the provider library's messages. Never sends.
+//! Owns the order of a conversation. The dialects translate it; it never sends.
 
-use genai::chat::{
-    ChatMessage, ChatRequest, MessageContent, StopReason, StreamEnd, Tool, ToolCall, ToolResponse,
-};
+use std::sync::Arc;
+
 use serde_json::Value;
 
 /// A tool as a model sees it.
@@ -29,6 +28,24 @@ pub struct Call {
     pub arguments: Value,
 }
 
+impl Call {
+    /// The arguments as JSON text, an empty object where there are none.
+    pub fn arguments_text(&self) -> String {
+        match &self.arguments {
+            Value::Null => "{}".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The arguments as an object; an empty one where they are none, for providers that take nothing else.
+    pub fn arguments_object(&self) -> Value {
+        match &self.arguments {
+            Value::Object(_) => self.arguments.clone(),
+            _ => Value::Object(serde_json::Map::new()),
+        }
+    }
+}
+
 /// A piece of a reply.
 #[derive(Debug)]
 pub enum Delta {
@@ -49,104 +66,157 @@ pub struct Finished {
     pub tokens_used: u64,
     /// Why the provider ended the reply before the model did, as a sentence.
     pub ended_early: Option<&'static str>,
-    content: Option<MessageContent>,
-    reasoning: Option<String>,
+    /// All of it, in order, for the way back.
+    pub(super) parts: Arc<[Part]>,
+    /// Bytes that `parts` hold.
+    pub(super) bytes: usize,
 }
 
-impl Finished {
-    pub(super) fn read(end: StreamEnd) -> Self {
-        let calls = end
-            .captured_tool_calls()
-            .unwrap_or_default()
-            .into_iter()
-            .map(|call| Call {
-                call_id: call.call_id.clone(),
-                name: call.fn_name.clone(),
-                arguments: call.fn_arguments.clone(),
-            })
-            .collect();
-        let tokens_used = end.captured_usage.as_ref().map_or(0, |usage| {
-            let sum = usage.prompt_tokens.unwrap_or(0).saturating_add(usage.completion_tokens.unwrap_or(0));
-            u64::try_from(usage.total_tokens.unwrap_or(sum)).unwrap_or(0)
-        });
-        let ended_early = match end.captured_stop_reason {
-            Some(StopReason::MaxTokens(_)) => {
-                Some("The model reached its length limit, so the answer ends here; ask for the rest.")
-            }
-            Some(StopReason::ContentFilter(_)) => {
-                Some("The provider's content filter ended the answer here.")
-            }
-            Some(_) | None => None,
-        };
-        Self {
-            calls,
-            tokens_used,
-            ended_early,
-            content: end.captured_content,
-            reasoning: end.captured_reasoning_content,
-        }
-    }
+/// A part of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Text, with the signature that must go back with it.
+    Text {
+        /// The text.
+        text: String,
+        /// The provider's signature.
+        signature: Option<String>,
+    },
+    /// Reasoning, with the signature without which the provider does not take it back.
+    Thinking {
+        /// The reasoning, or nothing where the provider keeps it to itself.
+        text: String,
+        /// The provider's signature, or the encrypted reasoning.
+        signature: Option<String>,
+    },
+    /// Reasoning that only the provider can read.
+    Redacted(String),
+    /// A call.
+    Call(SpokenCall),
+}
+
+/// A call as the provider wants to see it again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpokenCall {
+    /// The call.
+    pub call: Call,
+    /// The id that the provider gave it; `None` where its id is our own.
+    pub provider_id: Option<String>,
+    /// What must go back with it.
+    pub signature: Option<String>,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// Pairs it with the call.
+    pub call_id: String,
+    /// The id that the provider gave the call.
+    pub provider_id: Option<String>,
+    /// Name of the tool.
+    pub name: String,
+    /// What the model is told.
+    pub text: String,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// Of the user.
+    User(String),
+    /// Of the model.
+    Model(Arc<[Part]>),
+    /// Of the tools, in the order of the calls.
+    Results(Vec<ToolResult>),
 }
 
 /// The conversation of one turn.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    request: ChatRequest,
+    /// The rules.
+    pub(super) system: String,
+    /// The tools that are offered.
+    pub(super) tools: Vec<ToolSpec>,
+    /// What was said, oldest first.
+    pub(super) messages: Vec<Message>,
+    /// Bytes of this turn's replies.
+    pub(super) replied_bytes: usize,
 }
 
 impl Conversation {
     /// A conversation with these rules and tools.
     pub fn new(system: &str, tools: &[ToolSpec]) -> Self {
-        let tools: Vec<Tool> = tools
-            .iter()
-            .map(|tool| {
-                Tool::new(tool.name).with_description(tool.description).with_schema(tool.parameters.clone())
-            })
-            .collect();
-        Self { request: ChatRequest::default().with_system(system).with_tools(tools) }
+        Self { system: system.to_owned(), tools: tools.to_vec(), messages: Vec::new(), replied_bytes: 0 }
     }
 
     /// The user speaks.
     pub fn user(&mut self, text: &str) {
-        self.request.messages.push(ChatMessage::user(text));
+        self.messages.push(Message::User(text.to_owned()));
     }
 
     /// What the model said in an earlier turn.
     pub fn assistant(&mut self, text: &str) {
-        self.request.messages.push(ChatMessage::assistant(text));
+        self.messages.push(Message::Model([Part::Text { text: text.to_owned(), signature: None }].into()));
     }
 
     /// What the model said in this turn, with its tool calls.
     pub fn replied(&mut self, reply: &Finished) {
-        let content = reply
-            .content
-            .clone()
-            .unwrap_or_else(|| MessageContent::from_tool_calls(reply.calls.iter().map(tool_call).collect()));
-        let told = content.contains_reasoning_content();
-        let message = ChatMessage::assistant(content);
-        let message = if told { message } else { message.with_reasoning_content(reply.reasoning.clone()) };
-        self.request.messages.push(message);
+        self.replied_bytes = self.replied_bytes.saturating_add(reply.bytes);
+        self.messages.push(Message::Model(Arc::clone(&reply.parts)));
     }
 
     /// Results of tools, in the order of the calls.
     pub fn results(&mut self, results: Vec<(Call, String)>) {
-        let responses = results
+        let spoken: Vec<&SpokenCall> = match self.messages.last() {
+            Some(Message::Model(parts)) => parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::Call(spoken) => Some(spoken),
+                    Part::Text { .. } | Part::Thinking { .. } | Part::Redacted(_) => None,
+                })
+                .collect(),
+            Some(Message::User(_) | Message::Results(_)) | None => Vec::new(),
+        };
+        let results = results
             .into_iter()
-            .map(|(call, text)| ToolResponse::new(call.call_id, text).with_fn_name(call.name))
+            .enumerate()
+            .map(|(place, (call, text))| ToolResult {
+                provider_id: spoken.get(place).and_then(|spoken| spoken.provider_id.clone()),
+                call_id: call.call_id,
+                name: call.name,
+                text,
+            })
             .collect();
-        self.request.messages.push(ChatMessage::tool(MessageContent::from_tool_responses(responses)));
-    }
-
-    pub(super) fn request(&self) -> ChatRequest {
-        self.request.clone()
+        self.messages.push(Message::Results(results));
     }
 }
 
-fn tool_call(call: &Call) -> ToolCall {
-    ToolCall {
-        call_id: call.call_id.clone(),
-        fn_name: call.name.clone(),
-        fn_arguments: call.arguments.clone(),
-        thought_signatures: None,
-    }
+/// The text of a reply, without its reasoning and calls.
+pub(super) fn text_of(parts: &[Part]) -> String {
+    parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text, .. } => Some(text.as_str()),
+            Part::Thinking { .. } | Part::Redacted(_) | Part::Call(_) => None,
+        })
+        .collect()
+}
+
+/// The reasoning of a reply.
+pub(super) fn thinking_of(parts: &[Part]) -> String {
+    parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Thinking { text, .. } => Some(text.as_str()),
+            Part::Text { .. } | Part::Redacted(_) | Part::Call(_) => None,
+        })
+        .collect()
+}
+
+/// The calls of a reply.
+pub(super) fn calls_of(parts: &[Part]) -> impl Iterator<Item = &SpokenCall> {
+    parts.iter().filter_map(|part| match part {
+        Part::Call(spoken) => Some(spoken),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Redacted(_) => None,
+    })
 }

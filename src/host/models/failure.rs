@@ -2,10 +2,11 @@
 //!
 //! Owns the sentences. Never shows a token, a header or a whole response body.
 
-use genai::Error;
-
+use super::bounds;
+use super::fault::Fault;
 use super::target::Target;
 use super::tokens::Token;
+use crate::http::HttpError;
 
 /// A failure of a model or of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,28 +30,92 @@ impl ModelError {
         Self { message, status: None, recoverable: true }
     }
 
-    /// Reads an error of the provider library.
-    pub fn from_provider(error: &Error, target: &Target, token: Option<&Token>) -> Self {
+    /// A reply that is not read on.
+    pub fn from_fault(fault: &Fault, target: &Target, token: Option<&Token>) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
-        if let Some((status, body)) = http_status(error) {
-            return Self::from_status(status, &body, target, token);
+        let stopped = |what: String| {
+            Self::passing(format!("The answer of the model at {origin} was stopped, because {what}."))
+        };
+        let mib = |bytes: usize| bytes >> 20;
+        match fault {
+            Fault::Unreadable => unreadable(origin),
+            Fault::Reported(text) => Self::passing(format!(
+                "The model at {origin} broke off{}; ask again.",
+                said(&serde_json::Value::String(text.clone()), token)
+            )),
+            Fault::CallIndex => stopped(format!(
+                "it numbered a tool call beyond {}; ask again, or choose another model",
+                bounds::CALLS
+            )),
+            Fault::Calls => stopped(format!(
+                "it called more than {} tools at once; ask for a smaller step",
+                bounds::CALLS
+            )),
+            Fault::Parts => stopped(format!(
+                "it has more than {} parts; ask for a smaller step",
+                bounds::PARTS
+            )),
+            Fault::ArgumentBytes => stopped(format!(
+                "it gave a tool more than {} MiB of arguments; ask for smaller changes",
+                mib(bounds::ARGUMENT_BYTES)
+            )),
+            Fault::ArgumentValues => stopped(format!(
+                "it gave a tool more than {} values; ask for smaller changes",
+                bounds::ARGUMENT_VALUES
+            )),
+            Fault::Name => stopped(
+                "it named a tool call with a text that is too long to be a name; ask again, or choose another model"
+                    .to_owned(),
+            ),
+            Fault::Retained => stopped(format!(
+                "it grew past {} MiB; ask for less at a time",
+                mib(bounds::RETAINED_BYTES)
+            )),
         }
+    }
+
+    /// A failure between the request and the last byte of the answer.
+    pub fn from_http(error: &HttpError, target: &Target) -> Self {
+        let origin = target.origin();
+        let origin = origin.as_str();
         match error {
-            Error::ChatResponse { body, .. } => {
-                Self::passing(format!("The model at {origin} broke off{}; ask again.", said(body, token)))
+            HttpError::Unreachable(cause) => Self::passing(format!(
+                "The model at {origin} cannot be reached ({}); start it or check `model.url` and the proxy.",
+                excerpt(cause)
+            )),
+            HttpError::Silent => {
+                Self::passing(format!("The model at {origin} has been silent for too long; ask again."))
             }
-            Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-                match webc_error {
-                    genai::webc::Error::Reqwest(error) => Self::from_transport(error, origin),
-                    _ => unreadable(origin),
-                }
+            HttpError::Broken => {
+                Self::passing(format!("The connection to the model at {origin} broke; ask again."))
             }
-            Error::WebStream { error, .. } => match error.downcast_ref::<reqwest::Error>() {
-                Some(error) => Self::from_transport(error, origin),
-                None => Self::passing(format!("The answer of the model at {origin} broke off; ask again.")),
-            },
-            _ => unreadable(origin),
+            HttpError::Encoded(encoding) => Self::setting(format!(
+                "The model at {origin} compressed its answer ({}), which was not asked for and is not read; have it, or the \
+                 proxy before it, answer without compression.",
+                excerpt(encoding)
+            )),
+            HttpError::BodyTooLarge(limit) => Self::passing(format!(
+                "The answer of the model at {origin} is larger than {} MiB and was not read; check `model.url`.",
+                limit >> 20
+            )),
+            HttpError::EventTooLarge(limit) => Self::passing(format!(
+                "The answer of the model at {origin} was stopped, because one piece of it is larger than {} MiB; ask for \
+                 less at a time.",
+                limit >> 20
+            )),
+            HttpError::Crowded => Self::passing(format!(
+                "The answer of the model at {origin} was stopped, because too many large answers of models are being read \
+                 at once; wait for one to end and ask again."
+            )),
+            HttpError::StreamTooLarge(limit) => Self::passing(format!(
+                "The answer of the model at {origin} was stopped, because it is larger than {} MiB; ask for less at a time.",
+                limit >> 20
+            )),
+            HttpError::TooManyEvents(limit) => Self::passing(format!(
+                "The answer of the model at {origin} was stopped, because it came in more than {limit} pieces; ask for less \
+                 at a time."
+            )),
         }
     }
 
@@ -62,10 +127,11 @@ impl ModelError {
         ))
     }
 
-    fn from_status(status: u16, body: &str, target: &Target, token: Option<&Token>) -> Self {
+    /// A refusal by status, with the beginning of its body.
+    pub fn from_status(status: u16, body: &[u8], target: &Target, token: Option<&Token>) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
-        let body = serde_json::from_str(body).unwrap_or(serde_json::Value::Null);
+        let body = serde_json::from_slice(body).unwrap_or(serde_json::Value::Null);
         let (message, recoverable) = match status {
             // The body of a refusal may repeat the credentials, so it is not shown.
             401 | 403 if token.is_none() => (
@@ -116,45 +182,12 @@ impl ModelError {
         };
         Self { message, status: Some(status), recoverable }
     }
-
-    fn from_transport(error: &reqwest::Error, origin: &str) -> Self {
-        if error.is_connect() {
-            // The innermost cause (refused, unknown host, bad certificate) is what the user can act on.
-            let mut cause: &dyn std::error::Error = error;
-            while let Some(inner) = cause.source() {
-                cause = inner;
-            }
-            Self::passing(format!(
-                "The model at {origin} cannot be reached ({}); start it or check `model.url` and the proxy.",
-                excerpt(&cause.to_string())
-            ))
-        } else if error.is_timeout() {
-            Self::passing(format!("The model at {origin} has been silent for too long; ask again."))
-        } else {
-            Self::passing(format!("The connection to the model at {origin} broke; ask again."))
-        }
-    }
 }
 
 fn unreadable(origin: &str) -> ModelError {
     ModelError::passing(format!(
         "The answer of the model at {origin} could not be read; check that `model.provider` fits the endpoint."
     ))
-}
-
-fn http_status(error: &Error) -> Option<(u16, String)> {
-    match error {
-        Error::HttpError { status, body, .. } => Some((status.as_u16(), body.clone())),
-        Error::WebStream { error, .. } => error.downcast_ref::<Error>().and_then(http_status),
-        Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => match webc_error
-        {
-            genai::webc::Error::ResponseFailedStatus { status, body, .. } => {
-                Some((status.as_u16(), body.clone()))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The provider's own sentence, short, without the token: `: …`, or nothing.

@@ -1,11 +1,16 @@
 //! Models: which endpoint, which token, one streamed reply.
 //!
-//! Owns the way out to a provider. Never reads the environment: values come in. Never follows a redirect, and never
-//! lets the provider library choose a key by itself.
+//! Owns the way out to a provider: the protocols (`dialects`), what of a reply is read and kept (`bounds`), and who gets which
+//! token. Never reads the environment: values come in. All bytes come through `http`, which follows no redirect.
 
+pub mod bounds;
 pub mod client;
 pub mod conversation;
+pub mod dialects;
+mod draft;
 pub mod failure;
+pub mod fault;
+mod json;
 pub mod target;
 pub mod tokens;
 

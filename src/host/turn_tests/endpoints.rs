@@ -257,7 +257,7 @@ async fn gemini_streams_tokens() {
 }
 
 #[tokio::test]
-async fn a_cut_gemini_stream_is_an_error_although_the_library_makes_up_an_end() {
+async fn a_cut_gemini_stream_is_an_error() {
     let piece = json!({ "candidates": [{ "content": { "parts": [{ "text": "a" }], "role": "model" } }] });
     let server =
         FakeModel::start(vec![Script::Stream("text/event-stream", vec![format!("data: {piece}\n\n")])]).await;

@@ -1,0 +1,189 @@
+//! Anthropic's messages.
+
+use serde_json::{Value, json};
+
+use super::super::bounds;
+use super::super::conversation::{Conversation, Message, Part};
+use super::super::draft::{NewCall, Stop};
+use super::super::fault::Fault;
+use super::super::json::Json;
+use super::{Progress, Reply, reported};
+
+/// Version that the API wants to be deltas.
+pub(super) const VERSION: &str = "2023-06-01";
+
+/// Longest replies by the beginning of a model's name, in tokens; a request must state one, and more than a model can is
+/// refused.
+const LENGTHS: [(&str, u32); 8] = [
+    ("claude-3-opus", 4_096),
+    ("claude-3-sonnet", 4_096),
+    ("claude-3-haiku", 4_096),
+    ("claude-3-5-", 8_192),
+    ("claude-opus-4-0", 32_000),
+    ("claude-opus-4-1", 32_000),
+    ("claude-opus-4-2", 32_000),
+    ("claude-2", 4_096),
+];
+
+/// What all other models can.
+const LENGTH: u32 = 64_000;
+
+pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
+    let mut messages = Vec::new();
+    for message in &conversation.messages {
+        match message {
+            Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            Message::Model(parts) => {
+                let blocks: Vec<Value> = parts.iter().filter_map(block).collect();
+                if !blocks.is_empty() {
+                    messages.push(json!({ "role": "assistant", "content": blocks }));
+                }
+            }
+            Message::Results(results) => {
+                let blocks: Vec<Value> = results
+                    .iter()
+                    .map(|result| {
+                        json!({ "type": "tool_result", "tool_use_id": result.call_id, "content": result.text })
+                    })
+                    .collect();
+                messages.push(json!({ "role": "user", "content": blocks }));
+            }
+        }
+    }
+    let tools: Vec<Value> = conversation
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
+        })
+        .collect();
+    let length =
+        LENGTHS.iter().find(|(name, _)| model.starts_with(name)).map_or(LENGTH, |(_, length)| *length);
+    let mut body =
+        json!({ "model": model, "stream": true, "max_tokens": length, "system": conversation.system });
+    if !tools.is_empty() {
+        body["tools"] = Value::Array(tools);
+    }
+    body["messages"] = Value::Array(messages);
+    body
+}
+
+fn block(part: &Part) -> Option<Value> {
+    match part {
+        // Empty text is refused.
+        Part::Text { text, .. } if text.is_empty() => None,
+        Part::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
+        // So is reasoning without its signature.
+        Part::Thinking { text, signature } => signature
+            .as_ref()
+            .map(|signature| json!({ "type": "thinking", "thinking": text, "signature": signature })),
+        Part::Redacted(data) => Some(json!({ "type": "redacted_thinking", "data": data })),
+        Part::Call(spoken) => Some(json!({ "type": "tool_use", "id": spoken.call.call_id,
+            "name": spoken.call.name, "input": spoken.call.arguments_object() })),
+    }
+}
+
+pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+    let [kind, number, block, delta, used, message, error] =
+        event.fields(["type", "index", "content_block", "delta", "usage", "message", "error"]);
+    let kind = kind.and_then(Json::text).ok_or(Fault::Unreadable)?;
+    match kind.as_str() {
+        "message_start" => {
+            if let Some(used) = message.and_then(|message| message.field("usage")) {
+                usage(used, reply);
+            }
+        }
+        "content_block_start" => {
+            if let Some(block) = block {
+                begin(block, place(number)?, reply)?;
+            }
+        }
+        "content_block_delta" => {
+            if let Some(delta) = delta {
+                extend(delta, place(number)?, reply)?;
+            }
+        }
+        "message_delta" => {
+            if let Some(used) = used {
+                usage(used, reply);
+            }
+            if let Some(reason) = delta.and_then(|delta| delta.field("stop_reason")?.text()) {
+                reply.draft.stop = Some(match reason.as_str() {
+                    "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+                    "refusal" => Stop::Filter,
+                    _ => Stop::Done,
+                });
+            }
+        }
+        "message_stop" => return Ok(Progress::Complete),
+        "error" => return Err(error.map_or(Fault::Reported(String::new()), reported)),
+        _ => {}
+    }
+    Ok(Progress::More)
+}
+
+/// The provider's number of a block.
+fn place(number: Option<Json<'_>>) -> Result<Option<u64>, Fault> {
+    match number.map(Json::count) {
+        None => Ok(None),
+        Some(Some(number)) if number < bounds::PARTS as u64 => Ok(Some(number)),
+        Some(Some(_) | None) => Err(Fault::CallIndex),
+    }
+}
+
+fn begin(block: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+    let [kind, text, thinking, signature, data, id, name, input] =
+        block.fields(["type", "text", "thinking", "signature", "data", "id", "name", "input"]);
+    let text_of = |field: Option<Json<'_>>| field.and_then(Json::text);
+    match text_of(kind).as_deref() {
+        Some("text") => reply.text(text_of(text)),
+        Some("thinking") => {
+            reply.draft.begin_thinking()?;
+            reply.thinking(text_of(thinking))?;
+            match text_of(signature).filter(|signature| !signature.is_empty()) {
+                Some(signature) => reply.draft.sign(&signature),
+                None => Ok(()),
+            }
+        }
+        Some("redacted_thinking") => reply.draft.redacted(text_of(data).unwrap_or_default()),
+        Some("tool_use") => {
+            // As a rule it is empty here and comes in pieces.
+            let arguments = input.map(|input| input.raw()).filter(|input| !is_empty_object(input));
+            let arguments = arguments.unwrap_or_default().to_owned();
+            let (id, name) = (text_of(id), text_of(name).unwrap_or_default());
+            reply.draft.call(number, NewCall { id, name, arguments, signature: None })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_empty_object(text: &str) -> bool {
+    text.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|inside| inside.trim().is_empty())
+}
+
+fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+    let [kind, text, thinking, signature, json] =
+        delta.fields(["type", "text", "thinking", "signature", "partial_json"]).map(|field| field?.text());
+    match kind.as_deref() {
+        Some("text_delta") => reply.text(text),
+        Some("thinking_delta") => reply.thinking(thinking),
+        Some("signature_delta") => reply.draft.sign(&signature.unwrap_or_default()),
+        Some("input_json_delta") => reply.draft.extend_call(number, &json.unwrap_or_default()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Counts come twice, and the later one is the whole. What was read from a cache is part of the question.
+fn usage(used: Json<'_>, reply: &mut Reply) {
+    let [input, created, cached, output] = used
+        .fields(["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"])
+        .map(|count| count?.count());
+    let usage = &mut reply.draft.usage;
+    if let Some(input) = input {
+        let cached = created.unwrap_or(0).saturating_add(cached.unwrap_or(0));
+        usage.input = Some(input.saturating_add(cached));
+    }
+    usage.output = output.or(usage.output);
+}

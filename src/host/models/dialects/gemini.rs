@@ -1,0 +1,139 @@
+//! Gemini's `streamGenerateContent` as Server-Sent Events.
+
+use serde_json::{Value, json};
+
+use super::super::bounds;
+use super::super::conversation::{Conversation, Message, Part, ToolResult};
+use super::super::draft::{NewCall, Stop, Usage};
+use super::super::fault::Fault;
+use super::super::json::Json;
+use super::{Progress, Reply, arguments_text, reported};
+
+/// Candidates that are looked at for the first one; we ask for one.
+const CANDIDATES: usize = 16;
+
+pub(super) fn body(conversation: &Conversation) -> Value {
+    let mut contents = Vec::new();
+    for message in &conversation.messages {
+        let (role, parts) = match message {
+            Message::User(text) => ("user", vec![json!({ "text": text })]),
+            Message::Model(parts) => ("model", parts.iter().filter_map(part).collect()),
+            Message::Results(results) => ("user", results.iter().map(result).collect()),
+        };
+        if !parts.is_empty() {
+            contents.push(json!({ "role": role, "parts": parts }));
+        }
+    }
+    let tools: Vec<Value> = conversation
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
+        })
+        .collect();
+    let mut body = json!({ "systemInstruction": { "parts": [{ "text": conversation.system }] } });
+    if !tools.is_empty() {
+        body["tools"] = json!([{ "functionDeclarations": tools }]);
+    }
+    body["contents"] = Value::Array(contents);
+    body
+}
+
+fn part(part: &Part) -> Option<Value> {
+    let (mut value, signature) = match part {
+        Part::Text { text, signature: None } if text.is_empty() => return None,
+        Part::Text { text, signature } => (json!({ "text": text }), signature),
+        // Its own summary of what it thought is not taken back; signatures stand on the other parts.
+        Part::Thinking { .. } | Part::Redacted(_) => return None,
+        Part::Call(spoken) => {
+            let mut call = json!({ "name": spoken.call.name, "args": spoken.call.arguments_object() });
+            if let Some(id) = &spoken.provider_id {
+                call["id"] = json!(id);
+            }
+            (json!({ "functionCall": call }), &spoken.signature)
+        }
+    };
+    if let Some(signature) = signature {
+        value["thoughtSignature"] = json!(signature);
+    }
+    Some(value)
+}
+
+fn result(result: &ToolResult) -> Value {
+    let mut response = json!({ "name": result.name, "response": { "result": result.text } });
+    if let Some(id) = &result.provider_id {
+        response["id"] = json!(id);
+    }
+    json!({ "functionResponse": response })
+}
+
+pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+    if !event.is_object() {
+        return Err(Fault::Unreadable);
+    }
+    let [error, candidates, used, feedback] =
+        event.fields(["error", "candidates", "usageMetadata", "promptFeedback"]);
+    if let Some(error) = error {
+        return Err(reported(error));
+    }
+    if let Some(used) = used {
+        usage(used, reply);
+    }
+    if let Some(reason) = feedback.and_then(|feedback| feedback.field("blockReason")?.text()) {
+        return Err(Fault::Reported(format!("it does not answer this question ({reason})")));
+    }
+    let candidates =
+        candidates.map_or(Some(Vec::new()), |list| list.items(CANDIDATES)).ok_or(Fault::Parts)?;
+    let Some(candidate) = candidates.first() else { return Ok(Progress::More) };
+    let [content, reason] = candidate.fields(["content", "finishReason"]);
+    let parts = content
+        .and_then(|content| content.field("parts"))
+        .map_or(Some(Vec::new()), |parts| parts.items(bounds::PARTS))
+        .ok_or(Fault::Parts)?;
+    parts.into_iter().try_for_each(|part| take(part, reply))?;
+    // There is no other mark of the end.
+    let Some(reason) = reason.and_then(Json::text) else { return Ok(Progress::More) };
+    reply.draft.stop = Some(match reason.as_str() {
+        "MAX_TOKENS" => Stop::Length,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
+            Stop::Filter
+        }
+        _ => Stop::Done,
+    });
+    Ok(Progress::Complete)
+}
+
+fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+    let [text, thought, signature, call] =
+        part.fields(["text", "thought", "thoughtSignature", "functionCall"]);
+    let (text, signature) = (text.and_then(Json::text), signature.and_then(Json::text));
+    if let Some(call) = call {
+        let [id, name, arguments] = call.fields(["id", "name", "args"]);
+        let (id, name) = (id.and_then(Json::text), name.and_then(Json::text).unwrap_or_default());
+        let arguments = arguments_text(arguments);
+        return reply.draft.call(None, NewCall { id, name, arguments, signature });
+    }
+    if thought.is_some_and(Json::is_true) {
+        return reply.thinking(text);
+    }
+    match signature {
+        None => reply.text(text),
+        Some(signature) => {
+            let text = text.unwrap_or_default();
+            reply.draft.signed_text(text.clone(), signature)?;
+            if !text.is_empty() {
+                reply.deltas.push(super::Delta::Text(text));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Counts come with every event, and the last one is the whole.
+fn usage(used: Json<'_>, reply: &mut Reply) {
+    let [input, output, thoughts, total] = used
+        .fields(["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"])
+        .map(|count| count?.count());
+    let output = output.map(|output| output.saturating_add(thoughts.unwrap_or(0))).or(thoughts);
+    reply.draft.usage = Usage { input, output, total };
+}

@@ -1,0 +1,301 @@
+//! The protocols of providers, without sockets.
+//!
+//! Owns which protocol a target speaks, and what every protocol has in common: a request body from a conversation, and
+//! pieces of a reply from the events of a stream. Each file beside this one is one protocol, written from its public
+//! documentation. Never sends, waits or reads a clock.
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+use url::Url;
+
+use super::bounds;
+use super::conversation::{Conversation, Delta, Finished};
+use super::draft::Draft;
+use super::fault::Fault;
+use super::json::{self, Json};
+use super::target::{Provider, Target};
+use crate::http::{Framing, FramingDecoder, HttpError};
+
+/// A protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenAI's chat completions, which many servers speak.
+    OpenAiChat,
+    /// OpenAI's responses.
+    OpenAiResponses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Gemini's `streamGenerateContent`.
+    Gemini,
+    /// Ollama's `/api/chat`.
+    Ollama,
+}
+
+/// How a request is authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// `authorization: Bearer …`.
+    Bearer,
+    /// The token alone, in this header.
+    Header(&'static str),
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
+
+    /// What a target speaks.
+    pub fn of(target: &Target) -> Self {
+        match target.provider {
+            // Newer models of OpenAI itself speak the responses protocol; compatible servers rarely do.
+            Provider::OpenAi if target.is_default && openai_responses::is_spoken_by(&target.name) => {
+                Self::OpenAiResponses
+            }
+            Provider::OpenAi => Self::OpenAiChat,
+            Provider::Anthropic => Self::Anthropic,
+            Provider::Gemini => Self::Gemini,
+            Provider::Ollama => Self::Ollama,
+        }
+    }
+
+    /// How its stream is divided.
+    pub fn framing(self) -> Framing {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => Framing::Sse,
+            Self::Ollama => Framing::Lines,
+        }
+    }
+
+    /// How a token is put on a request.
+    pub fn credentials(self) -> Credentials {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => Credentials::Bearer,
+            Self::Anthropic => Credentials::Header("x-api-key"),
+            Self::Gemini => Credentials::Header("x-goog-api-key"),
+        }
+    }
+
+    /// Headers that every request has.
+    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", anthropic::VERSION)],
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
+        }
+    }
+
+    /// Where a reply is asked for. Always at the target's own origin, whatever the model's name holds.
+    pub fn reply_url(self, target: &Target) -> Url {
+        match self {
+            Self::OpenAiChat => below(&target.base, "chat/completions"),
+            Self::OpenAiResponses => below(&target.base, "responses"),
+            Self::Anthropic => below(&target.base, "messages"),
+            Self::Gemini => {
+                let name = target.name.strip_prefix("models/").unwrap_or(&target.name);
+                let mut url = below(&target.base, &format!("models/{name}:streamGenerateContent"));
+                url.set_query(Some("alt=sse"));
+                url
+            }
+            Self::Ollama => below(&target.base, "api/chat"),
+        }
+    }
+
+    /// Where the models are listed.
+    pub fn list_url(self, target: &Target) -> Url {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => {
+                below(&target.base, "models")
+            }
+            Self::Ollama => below(&target.base, "api/tags"),
+        }
+    }
+
+    /// The names in a list of models.
+    pub fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
+        let (list, name, prefix) = match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => ("data", "id", ""),
+            Self::Gemini => ("models", "name", "models/"),
+            Self::Ollama => ("models", "name", ""),
+        };
+        let text = json::strict(body)?;
+        let list = Json::of(&text)?.field(list).ok_or(Fault::Unreadable)?;
+        // The body is bounded, and so is what it lists.
+        let models = list.items(usize::MAX).ok_or(Fault::Unreadable)?;
+        let names = models.into_iter().filter_map(|model| model.field(name)?.text());
+        Ok(names.map(|name| name.strip_prefix(prefix).map_or(name.clone(), str::to_owned)).collect())
+    }
+
+    /// The body of a request for a reply, of a model with this name, which is sent as the user wrote it.
+    pub fn body(self, model: &str, conversation: &Conversation) -> Value {
+        match self {
+            Self::OpenAiChat => openai_chat::body(model, conversation),
+            Self::OpenAiResponses => openai_responses::body(model, conversation),
+            Self::Anthropic => anthropic::body(model, conversation),
+            Self::Gemini => gemini::body(conversation),
+            Self::Ollama => ollama::body(model, conversation),
+        }
+    }
+}
+
+/// `path` below the base. Set as a path, so that no name in it becomes a host or a query.
+fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path()));
+    url
+}
+
+/// Whether a stream goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It does.
+    More,
+    /// The reply is complete.
+    Complete,
+}
+
+/// Reads one reply.
+#[derive(Debug)]
+pub struct Decoder {
+    dialect: Dialect,
+    reply: Reply,
+}
+
+/// The reply so far, and its pieces that are not passed on yet.
+#[derive(Debug, Default)]
+struct Reply {
+    draft: Draft,
+    deltas: Vec<Delta>,
+}
+
+impl Reply {
+    fn text(&mut self, text: Option<String>) -> Result<(), Fault> {
+        match text {
+            Some(text) if !text.is_empty() => {
+                self.draft.text(&text)?;
+                self.deltas.push(Delta::Text(text));
+            }
+            Some(_) | None => {}
+        }
+        Ok(())
+    }
+
+    fn thinking(&mut self, text: Option<String>) -> Result<(), Fault> {
+        match text {
+            Some(text) if !text.is_empty() => {
+                self.draft.thinking(&text)?;
+                self.deltas.push(Delta::Reasoning(text));
+            }
+            Some(_) | None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a reply.
+    pub fn new(dialect: Dialect) -> Self {
+        Self { dialect, reply: Reply::default() }
+    }
+
+    /// Takes one event and adds the pieces of the reply that it holds.
+    ///
+    /// # Errors
+    /// When the event is not of this protocol, says that the provider failed, or passes a limit. The reply is then over.
+    pub fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+        let reply = &mut self.reply;
+        let progress = if self.dialect == Dialect::OpenAiChat && data.trim_ascii() == openai_chat::END {
+            Ok(Progress::Complete)
+        } else {
+            let text = json::strict(data)?;
+            let event = Json::of(&text)?;
+            match self.dialect {
+                Dialect::OpenAiChat => openai_chat::event(event, reply),
+                Dialect::OpenAiResponses => openai_responses::event(event, reply),
+                Dialect::Anthropic => anthropic::event(event, reply),
+                Dialect::Gemini => gemini::event(event, reply),
+                Dialect::Ollama => ollama::event(event, reply),
+            }
+        };
+        deltas.extend(self.reply.deltas.drain(..));
+        progress
+    }
+
+    /// Whether a stream that ends now is complete: the model said why it stopped, though the protocol's own mark is missing.
+    pub fn is_complete(&self) -> bool {
+        self.reply.draft.stop.is_some()
+    }
+
+    /// Bytes that it holds, with which the work of [`Self::finish`] grows.
+    pub fn held(&self) -> usize {
+        self.reply.draft.held()
+    }
+
+    /// The complete reply.
+    ///
+    /// # Errors
+    /// When the arguments of a call hold too many values.
+    pub fn finish(self) -> Result<Finished, Fault> {
+        self.reply.draft.finish()
+    }
+}
+
+/// The arguments of a call that come as text in one protocol, as a value in another, and as either in a server between them.
+fn arguments_text(arguments: Option<Json<'_>>) -> String {
+    arguments.map(|value| value.text().unwrap_or_else(|| value.raw().to_owned())).unwrap_or_default()
+}
+
+/// What a provider says of its failure: text, or an object with a message.
+fn reported(error: Json<'_>) -> Fault {
+    let message = error.text().or_else(|| error.field("message")?.text());
+    Fault::Reported(message.unwrap_or_default())
+}
+
+/// How far [`decode_all`] came.
+#[derive(Debug)]
+pub enum Decoded {
+    /// To the reply's own end.
+    Complete(Finished),
+    /// To the end of the bytes, which cut the reply off.
+    Cut,
+    /// To an event that is not read on.
+    Faulty(Fault),
+    /// To a limit of the stream.
+    TooLarge(HttpError),
+}
+
+/// Reads the bytes of a whole body as a reply: for whoever attacks the decoders without a socket. Total: no bytes panic.
+pub fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Decoded) {
+    let mut framing = FramingDecoder::new(dialect.framing(), bounds::STREAM.event_bytes);
+    let mut decoder = Decoder::new(dialect);
+    let (mut events, mut deltas) = (VecDeque::new(), VecDeque::new());
+    let fed = framing.feed(body, &mut events);
+    framing.end(&mut events);
+    let mut end = None;
+    for event in events {
+        match decoder.event(&event, &mut deltas) {
+            Ok(Progress::More) => continue,
+            Ok(Progress::Complete) => end = Some(Ok(())),
+            Err(fault) => end = Some(Err(fault)),
+        }
+        break;
+    }
+    let finish = |decoder: Decoder| decoder.finish().map_or_else(Decoded::Faulty, Decoded::Complete);
+    let end = match (end, fed) {
+        (Some(Ok(())), _) => finish(decoder),
+        (Some(Err(fault)), _) => Decoded::Faulty(fault),
+        (None, Err(error)) => Decoded::TooLarge(error),
+        (None, Ok(())) if decoder.is_complete() => finish(decoder),
+        (None, Ok(())) => Decoded::Cut,
+    };
+    (deltas.into(), end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Ollama's `/api/chat`: a JSON object a line.
+
+use serde_json::{Value, json};
+
+use super::super::bounds;
+use super::super::conversation::{Conversation, Message, Part, calls_of, text_of, thinking_of};
+use super::super::draft::{NewCall, Stop, Usage};
+use super::super::fault::Fault;
+use super::super::json::Json;
+use super::{Progress, Reply, arguments_text, reported};
+
+pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
+    let mut messages = vec![json!({ "role": "system", "content": conversation.system })];
+    for message in &conversation.messages {
+        match message {
+            Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            Message::Model(parts) => messages.push(assistant(parts)),
+            Message::Results(results) => {
+                messages.extend(results.iter().map(
+                    |result| json!({ "role": "tool", "tool_name": result.name, "content": result.text }),
+                ))
+            }
+        }
+    }
+    let tools: Vec<Value> = conversation
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters } })
+        })
+        .collect();
+    let mut body = json!({ "model": model, "stream": true });
+    if !tools.is_empty() {
+        body["tools"] = Value::Array(tools);
+    }
+    body["messages"] = Value::Array(messages);
+    body
+}
+
+fn assistant(parts: &[Part]) -> Value {
+    let mut message = json!({ "role": "assistant", "content": text_of(parts) });
+    let thinking = thinking_of(parts);
+    if !thinking.is_empty() {
+        message["thinking"] = Value::String(thinking);
+    }
+    let calls: Vec<Value> = calls_of(parts)
+        .map(|spoken| {
+            json!({ "function": { "name": spoken.call.name, "arguments": spoken.call.arguments_object() } })
+        })
+        .collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = Value::Array(calls);
+    }
+    message
+}
+
+pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+    if !event.is_object() {
+        return Err(Fault::Unreadable);
+    }
+    let [error, message, done, reason, input, output] =
+        event.fields(["error", "message", "done", "done_reason", "prompt_eval_count", "eval_count"]);
+    if let Some(error) = error {
+        return Err(reported(error));
+    }
+    if let Some(message) = message {
+        let [thinking, thinking_too, content, calls] =
+            message.fields(["thinking", "reasoning_content", "content", "tool_calls"]);
+        reply.thinking(thinking.or(thinking_too).and_then(Json::text))?;
+        reply.text(content.and_then(Json::text))?;
+        let calls = calls.map_or(Some(Vec::new()), |calls| calls.items(bounds::CALLS)).ok_or(Fault::Calls)?;
+        for call in calls {
+            let [id, function] = call.fields(["id", "function"]);
+            let [name, arguments] =
+                function.map_or([None; 2], |function| function.fields(["name", "arguments"]));
+            let (id, name) = (id.and_then(Json::text), name.and_then(Json::text).unwrap_or_default());
+            let arguments = arguments_text(arguments);
+            reply.draft.call(None, NewCall { id, name, arguments, signature: None })?;
+        }
+    }
+    if !done.is_some_and(Json::is_true) {
+        return Ok(Progress::More);
+    }
+    let [input, output] = [input, output].map(|count| count?.count());
+    reply.draft.usage = Usage { input, output, total: None };
+    reply.draft.stop = Some(match reason.and_then(Json::text).as_deref() {
+        Some("length") => Stop::Length,
+        Some(_) | None => Stop::Done,
+    });
+    Ok(Progress::Complete)
+}

@@ -1,0 +1,45 @@
+//! What can go wrong between a request and the last byte of its answer.
+//!
+//! Owns the cases; the caller knows the endpoint's name and makes the sentence.
+
+use std::error::Error;
+
+/// A failure of the transport, or a limit that an answer passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttpError {
+    /// No connection; the innermost cause, for instance a refused connection or a bad certificate.
+    Unreachable(String),
+    /// No byte came for too long.
+    Silent,
+    /// The connection broke, or what came is no HTTP.
+    Broken,
+    /// The answer came in this content encoding.
+    Encoded(String),
+    /// The body is larger than this many bytes.
+    BodyTooLarge(usize),
+    /// One event or line is larger than this many bytes.
+    EventTooLarge(usize),
+    /// A streamed body is larger than this many bytes.
+    StreamTooLarge(u64),
+    /// Other streams hold all that may be held; this one would need more.
+    Crowded,
+    /// A streamed body has more events than this.
+    TooManyEvents(u64),
+}
+
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_connect() {
+            // The innermost cause is what a person can act on.
+            let mut cause: &dyn Error = &error;
+            while let Some(inner) = cause.source() {
+                cause = inner;
+            }
+            Self::Unreachable(cause.to_string())
+        } else if error.is_timeout() {
+            Self::Silent
+        } else {
+            Self::Broken
+        }
+    }
+}
