@@ -21,6 +21,8 @@ pub mod engine;
 #[cfg(feature = "server")]
 pub mod host;
 #[cfg(feature = "server")]
+pub mod process;
+#[cfg(feature = "server")]
 pub mod serve;
 #[cfg(feature = "server")]
 pub mod simulate;

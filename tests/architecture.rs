@@ -68,7 +68,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "engine",
-        imports: &[("app", PORTS), ("host", ANY), ("protocol", ANY), ("domain", ANY)],
+        imports: &[("app", PORTS), ("host", ANY), ("process", ANY), ("protocol", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
     Room { name: "host", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
@@ -79,9 +79,10 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "workspace",
-        imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
+        imports: &[("app", PORTS), ("host", &["ports"]), ("process", ANY), ("protocol", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
+    Room { name: "process", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
     Room { name: "simulate", imports: &[("domain", &["wire"])], never: NOT_THE_EDITOR },
     // They wire everything together.
     Room {
@@ -92,6 +93,7 @@ const ROOMS: &[Room] = &[
             ("editor", ANY),
             ("engine", ANY),
             ("host", ANY),
+            ("process", ANY),
             ("protocol", ANY),
             ("simulate", ANY),
             ("store", ANY),

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use breadboard_ls::engine::acp::process::{
-    AgentCommand, AgentProcess, AgentStdin, AgentStdout, ExitNote, Secrets,
+    AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets,
 };
 use breadboard_ls::protocol::ErrorCode;
 use marked::Mark;
@@ -37,7 +37,7 @@ fn command(mark: &Mark, script: &str) -> AgentCommand {
         program: "sh".to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],
         env: [(Mark::NAME.to_owned(), mark.0.clone())].into(),
-        cwd: std::env::temp_dir(),
+        cwd: Cwd::Path(std::env::temp_dir()),
         log: None,
         hide: Secrets::default(),
         guard: PathBuf::from(env!("CARGO_BIN_EXE_breadboard-ls")),
@@ -324,7 +324,7 @@ async fn c5_what_cannot_be_started_is_said_in_a_sentence_and_leaves_nothing() {
     std::fs::write(&plain, "").unwrap();
     let given = |program: &str, cwd: &Path| AgentCommand {
         program: program.to_owned(),
-        cwd: cwd.to_owned(),
+        cwd: Cwd::Path(cwd.to_owned()),
         ..command(&mark, "")
     };
     for (command, words) in [
