@@ -79,7 +79,13 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "workspace",
-        imports: &[("app", PORTS), ("host", &["ports"]), ("process", ANY), ("protocol", ANY), ("domain", ANY)],
+        imports: &[
+            ("app", PORTS),
+            ("host", &["ports"]),
+            ("process", ANY),
+            ("protocol", ANY),
+            ("domain", ANY),
+        ],
         never: NOT_THE_EDITOR,
     },
     Room { name: "process", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },

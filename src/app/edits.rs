@@ -201,7 +201,10 @@ pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireE
     let answer = outcome.map_err(|error| {
         let why = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
         let why: String = why.chars().take(REASON).collect();
-        WireError::new(ErrorCode::EngineRejected, format!("The editor's terminal did not run the command: {why}."))
+        WireError::new(
+            ErrorCode::EngineRejected,
+            format!("The editor's terminal did not run the command: {why}."),
+        )
     })?;
     let Value::Object(answer) = answer else { return Err(unusable("it is no object")) };
     let exit_code = answer
@@ -222,7 +225,8 @@ pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireE
         .ok_or_else(|| unusable("its duration is missing or no number"))?;
     // A fraction of a millisecond tells nobody anything; what is longer than an integer holds becomes the largest one.
     let duration_ms = duration_ms as u64;
-    let mut ran = json!({ "exitCode": exit_code, "stdout": stdout, "stderr": stderr, "durationMs": duration_ms });
+    let mut ran =
+        json!({ "exitCode": exit_code, "stdout": stdout, "stderr": stderr, "durationMs": duration_ms });
     if answer.get("timedOut").and_then(Value::as_bool) == Some(true) {
         ran["timedOut"] = Value::Bool(true);
     }

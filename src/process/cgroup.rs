@@ -45,7 +45,8 @@ impl Cgroup {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = base.join(format!("{PREFIX}{}.{number}", std::process::id()));
         fs::create_dir(&path).ok()?;
-        let opened = rustix::fs::open(&path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let opened =
+            rustix::fs::open(&path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         // Without `cgroup.kill` the guardians do as well.
         match opened.ok().filter(|_| path.join("cgroup.kill").exists()) {
             Some(handle) => Some(Self { path, handle }),
@@ -126,7 +127,8 @@ fn place(groups: &str, mounts: &str) -> Option<PathBuf> {
 fn remove_abandoned(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let server = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('.').next());
+        let server =
+            name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('.').next());
         if server.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
@@ -141,8 +143,10 @@ mod tests {
 
     #[test]
     fn the_own_group_is_found_wherever_the_hierarchy_is_mounted() {
-        let line = |shown: &str, at: &str, kind: &str| format!("25 1 0:22 {shown} {at} rw - {kind} none rw\n");
-        let hybrid = line("/", "/sys/fs/cgroup/pids", "cgroup") + &line("/", "/sys/fs/cgroup/unified", "cgroup2");
+        let line =
+            |shown: &str, at: &str, kind: &str| format!("25 1 0:22 {shown} {at} rw - {kind} none rw\n");
+        let hybrid =
+            line("/", "/sys/fs/cgroup/pids", "cgroup") + &line("/", "/sys/fs/cgroup/unified", "cgroup2");
         let groups = "8:pids:/\n0::/user.slice/app.scope\n";
         let found = place(groups, &hybrid);
         assert_eq!(found.as_deref(), Some(Path::new("/sys/fs/cgroup/unified/user.slice/app.scope")));

@@ -25,6 +25,8 @@ const START: Duration = Duration::from_secs(10);
 const ASKED: Duration = Duration::from_millis(1_600);
 /// How long they may take that were told to kill at once.
 const KILLED: Duration = Duration::from_millis(400);
+/// How long it is waited for the end of guardians one of which has ended, which is their usual end, or was stopped.
+const ENDING: Duration = Duration::from_millis(50);
 /// How long the overseer is waited for. What takes longer it goes on with.
 const OVERSEEN: Duration = Duration::from_millis(1_000);
 
@@ -78,8 +80,10 @@ impl Contained {
         let post = if cfg!(target_os = "linux") { Post::Outer } else { Post::Inner };
         let mut command = guardian::command(&job.guard, post, &job.program, &job.args);
         // What a test says to its guardians is not the program's.
-        let kept: Vec<_> =
-            command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+        let kept: Vec<_> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
         command
             .env_clear()
             .envs(job.environment())
@@ -201,7 +205,8 @@ impl Contained {
         if self.rest == Rest::Gone {
             return;
         }
-        if self.oversight.is_guarded() && tokio::time::timeout(patience, self.until_gone()).await.is_ok() {
+        let patience = if self.oversight.is_guarded() { patience } else { ENDING };
+        if tokio::time::timeout(patience, self.until_gone()).await.is_ok() {
             return;
         }
         // A guardian is gone, stopped, or takes too long.

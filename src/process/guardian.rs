@@ -486,7 +486,12 @@ mod tests {
     #[ignore = "started by the tests that run something"]
     fn guards() {
         let Some(words) = std::env::var_os(WORDS) else { return };
-        let mut words = words.into_vec().split(|byte| *byte == 0x1f).map(|word| OsString::from_vec(word.to_vec())).collect::<Vec<_>>().into_iter();
+        let mut words = words
+            .into_vec()
+            .split(|byte| *byte == 0x1f)
+            .map(|word| OsString::from_vec(word.to_vec()))
+            .collect::<Vec<_>>()
+            .into_iter();
         let post = if words.next().is_some_and(|word| word == "inner") { Post::Inner } else { Post::Outer };
         let program = words.next().unwrap();
         let code = guard(post, program, words.collect()).unwrap_or(1);

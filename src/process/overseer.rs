@@ -27,8 +27,9 @@ const MARK: &str = "BB_GUARDED";
 
 /// How often it is looked while nothing is wrong: the wake-ups of an idle agent.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a guardian may be stopped, and how soon it is looked again: who is only traced goes on meanwhile.
-const STOPPED: Duration = Duration::from_millis(150);
+/// How long a guardian may be stopped or dead, and how soon it is looked again: who is only traced goes on meanwhile, and at the
+/// usual end one guardian dies a moment before the other.
+const HELD: Duration = Duration::from_millis(150);
 /// How soon it is looked again at a tree that is being killed.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 /// Looks without a beat until a guardian counts as silent. A machine under load delays a beat by a second or two; a guardian that
@@ -67,7 +68,7 @@ struct Tree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The guardians do their work, as far as is known.
-    Guarded { stopped_since: Option<Instant>, silent_outer: u32, silent_inner: u32 },
+    Guarded { held_since: Option<Instant>, silent_outer: u32, silent_inner: u32 },
     /// They were told to kill at once.
     LeftToGuardians { until: Instant },
     /// The overseer kills.
@@ -76,7 +77,7 @@ enum Phase {
     Gone,
 }
 
-const HEALTHY: Phase = Phase::Guarded { stopped_since: None, silent_outer: 0, silent_inner: 0 };
+const HEALTHY: Phase = Phase::Guarded { held_since: None, silent_outer: 0, silent_inner: 0 };
 
 #[derive(Default)]
 struct Trees {
@@ -306,8 +307,8 @@ impl Trees {
 
     fn next_look(&self) -> Option<Duration> {
         let of_tree = |tree: &Tree| match tree.phase {
-            Phase::Guarded { stopped_since: None, .. } => LOOK,
-            Phase::Guarded { stopped_since: Some(_), .. } => STOPPED,
+            Phase::Guarded { held_since: None, .. } => LOOK,
+            Phase::Guarded { held_since: Some(_), .. } => HELD,
             Phase::LeftToGuardians { .. } | Phase::Killed { .. } => KILL_AGAIN,
             Phase::Gone => Duration::ZERO,
         };
@@ -390,23 +391,22 @@ impl Tree {
                     self.kill_from_now();
                 }
             }
-            Phase::Guarded { stopped_since, silent_outer, silent_inner } => {
+            Phase::Guarded { held_since, silent_outer, silent_inner } => {
                 let states = [Some(self.outer), self.inner].map(|one| one.map(Identity::state));
                 let heard = self.beats.take();
-                if states.contains(&Some(State::Dead)) {
-                    // At the usual end too, in the moment between the ends of the two; then there is nothing to kill.
-                    return self.kill_from_now();
-                }
-                let is_stopped = states.contains(&Some(State::Stopped));
-                let stopped_since = is_stopped.then(|| stopped_since.unwrap_or_else(Instant::now));
-                let is_held = stopped_since.is_some_and(|since| since.elapsed() >= STOPPED);
+                let is_held = states.into_iter().flatten().any(|state| state != State::Alive);
+                let held_since = is_held.then(|| held_since.unwrap_or_else(Instant::now));
+                let is_held = held_since.is_some_and(|since| since.elapsed() >= HELD);
                 let (silent_outer, silent_inner) =
                     silence(heard, beats_are_due, self.inner.is_some(), (silent_outer, silent_inner));
                 if is_held || silent_outer >= SILENT || silent_inner >= SILENT {
-                    tracing::warn!(pid = self.outer.pid, "a guardian was stopped, so the server ends what it guarded");
+                    tracing::warn!(
+                        pid = self.outer.pid,
+                        "a guardian was killed or stopped, so the server ends what it guarded"
+                    );
                     return self.kill_from_now();
                 }
-                self.phase = Phase::Guarded { stopped_since, silent_outer, silent_inner };
+                self.phase = Phase::Guarded { held_since, silent_outer, silent_inner };
             }
         }
     }
@@ -428,7 +428,8 @@ impl Tree {
         });
         let alive: Vec<Seen> = alive.into_iter().filter(|seen| seen.state != State::Dead).collect();
         let is_guardian = |one: Identity| one == self.outer || Some(one) == self.inner;
-        let (guards, rest): (Vec<Seen>, Vec<Seen>) = alive.iter().partition(|seen| is_guardian(seen.identity));
+        let (guards, rest): (Vec<Seen>, Vec<Seen>) =
+            alive.iter().partition(|seen| is_guardian(seen.identity));
         for seen in if rest.is_empty() { &guards } else { &rest } {
             if seen.state == State::Stopped {
                 seen.identity.signal(Signal::CONT);

@@ -61,11 +61,7 @@ struct Places {
 impl WorkspaceFiles {
     /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
     /// or, for a refusal, of the caller.
-    pub fn new(
-        runtime: Handle,
-        guard: PathBuf,
-        done: impl Fn(FileJobDone) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
         Self {
             runtime,
             guard,
@@ -301,7 +297,8 @@ mod tests {
     async fn every_job_is_answered() {
         let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (done, heard) = mpsc::channel();
-        let files = WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
+        let files =
+            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
         assert_eq!(
             submit(&files, listing).await.unwrap().unwrap_err().code,
             ErrorCode::NotFound,
@@ -340,7 +337,8 @@ mod tests {
     async fn past_the_bound_a_job_is_refused_at_once() {
         let root = tempfile::tempdir().unwrap();
         let (done, heard) = mpsc::channel();
-        let files = WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
+        let files =
+            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
         files.set_folders(&[folder("ws", root.path())]);
         let taken: Vec<Answer> = (0..WAITING).map(|_| submit(&files, listing)).collect();
         let mut refused = submit(&files, listing);

@@ -125,7 +125,10 @@ impl Root {
         }
         let path = self.path()?;
         let real = path.canonicalize().ok();
-        if handle.as_ref().is_some_and(|before| before.real.is_some() && real.is_some() && before.real != real) {
+        if handle
+            .as_ref()
+            .is_some_and(|before| before.real.is_some() && real.is_some() && before.real != real)
+        {
             return Err(WireError::new(
                 ErrorCode::Conflict,
                 format!(

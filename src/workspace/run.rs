@@ -30,10 +30,7 @@ pub struct Limits {
 }
 
 /// The limits of every command: a build or a test run of some size fits, a server that never ends does not.
-pub const LIMITS: Limits = Limits {
-    time: Duration::from_secs(120),
-    rest: Duration::from_millis(500),
-};
+pub const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Duration::from_millis(500) };
 
 /// How often it is checked whether anybody still waits.
 const WATCH: Duration = Duration::from_millis(100);
@@ -278,8 +275,7 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.path().join("out")).unwrap();
         let roots = Roots::open(&[folder("ws", root.path())]);
         let at = directory(&roots, "d").unwrap();
-        let result =
-            run("pwd -P", at, environment(&[]), this_program(), LIMITS, || false).await.unwrap();
+        let result = run("pwd -P", at, environment(&[]), this_program(), LIMITS, || false).await.unwrap();
         assert_eq!(Path::new(result.stdout.trim()), root.path().join("d").canonicalize().unwrap());
         for (cwd, code) in [
             ("out", ErrorCode::PathOutsideWorkspace),
@@ -310,7 +306,8 @@ mod tests {
         let result = ran(command, root.path(), limits).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (137, Some(true)));
         gone(&result.stdout).await;
-        let polite = ran("trap 'echo bye; exit 7' TERM; sleep 600 & wait", root.path(), limits).await.unwrap();
+        let polite =
+            ran("trap 'echo bye; exit 7' TERM; sleep 600 & wait", root.path(), limits).await.unwrap();
         assert_eq!((polite.exit_code, polite.stdout.as_str(), polite.timed_out), (7, "bye\n", Some(true)));
     }
 
@@ -347,7 +344,11 @@ mod tests {
     async fn latency() {
         let root = tempfile::tempdir().unwrap();
         let mut all: Vec<_> = Vec::new();
-        for _ in 0..50 { let s = Instant::now(); ran("true", root.path(), LIMITS).await.unwrap(); all.push(s.elapsed()); }
+        for _ in 0..50 {
+            let s = Instant::now();
+            ran("true", root.path(), LIMITS).await.unwrap();
+            all.push(s.elapsed());
+        }
         all.sort();
         eprintln!("latency min {:?} median {:?} p90 {:?}", all[0], all[25], all[45]);
     }

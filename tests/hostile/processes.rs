@@ -84,7 +84,9 @@ impl Shape {
             }
             ClearedEnvironment => "(setsid env -i PATH=\"$PATH\" sh -c \": $MARK; $LOOP\" & exit 0); ready",
             StoppedItself => "setsid sh -c \"kill -STOP \\$\\$; $LOOP\" & ready",
-            Subreaper => "MISBEHAVES=1 \"$TEST\" processes::misbehaves --exact --ignored & wait_for reaper; ready",
+            Subreaper => {
+                "MISBEHAVES=1 \"$TEST\" processes::misbehaves --exact --ignored & wait_for reaper; ready"
+            }
             OwnPidNamespace => {
                 "(unshare -p -f setsid sh -c \"$LOOP\" || setsid sh -c \"$LOOP\") 2> unshare.txt & ready"
             }
@@ -184,9 +186,11 @@ fn tries() -> Vec<Try> {
         others.swap(at, random.below(at + 1));
     }
     let mut chosen = ALWAYS.to_vec();
-    chosen.extend(others.into_iter().filter(|(who, shape, way, _)| {
-        !ALWAYS.iter().any(|(w, s, y, _)| (w, s, y) == (who, shape, way))
-    }));
+    chosen.extend(
+        others
+            .into_iter()
+            .filter(|(who, shape, way, _)| !ALWAYS.iter().any(|(w, s, y, _)| (w, s, y) == (who, shape, way))),
+    );
     chosen.truncate(attempts(FULL).max(ALWAYS.len()));
     chosen
 }
@@ -210,7 +214,8 @@ fn nothing_that_a_command_or_an_agent_starts_outlives_its_time() {
 fn attempt((who, shape, way, cgroup): Try) {
     let during = format!("{who:?} {shape:?} {way:?} {cgroup:?}");
     let mark = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
-    let model = Model::start(vec![calls("run_command", json!({ "command": "sh shape.sh", "reason": "to see" }))]);
+    let model =
+        Model::start(vec![calls("run_command", json!({ "command": "sh shape.sh", "reason": "to see" }))]);
     for _ in 0..3 {
         model.then(says("done"));
     }
@@ -401,7 +406,11 @@ impl Tree {
                 for (process, _) in &alive {
                     self.kill(process.pid);
                 }
-                panic!("{during}: {} still alive after {WITHIN:?}: {:?}", alive.len(), &alive[..alive.len().min(5)]);
+                panic!(
+                    "{during}: {} still alive after {WITHIN:?}: {:?}",
+                    alive.len(),
+                    &alive[..alive.len().min(5)]
+                );
             }
             std::thread::park_timeout(Duration::from_millis(5));
         }
@@ -423,7 +432,8 @@ fn assert_no_cgroup_of(server: u32, during: &str) {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return };
-    let roots = mounts.lines().filter(|line| line.contains(" - cgroup2 ")).filter_map(|line| line.split(' ').nth(4));
+    let roots =
+        mounts.lines().filter(|line| line.contains(" - cgroup2 ")).filter_map(|line| line.split(' ').nth(4));
     for root in roots {
         let prefix = format!("breadboard-ls.{server}.");
         let left = || -> Vec<PathBuf> {
@@ -479,7 +489,10 @@ fn a_root_that_was_swapped_for_a_link_runs_nothing_outside() {
     // Then it ran nowhere, and the model knows
     model.asked();
     let told = model.asked().tool_result();
-    assert!(told.starts_with("Error (conflict)") && told.contains("was replaced since it was opened"), "{told}");
+    assert!(
+        told.starts_with("Error (conflict)") && told.contains("was replaced since it was opened"),
+        "{told}"
+    );
     assert!(!other.join("where").exists() && !moved.join("where").exists());
     std::fs::remove_file(&root).unwrap();
     std::fs::rename(&moved, &root).unwrap();
@@ -551,9 +564,14 @@ fn an_editor_that_answers_nonsense_about_a_command_is_not_believed() {
         assert!(!said.contains("signal"), "{answer}: {said}");
     }
     // What is right is believed, however long it is, and cut.
-    let long = json!({ "exitCode": 3, "stdout": text(8 << 20), "stderr": "é".repeat(4 << 20), "durationMs": 1e300 });
+    let long =
+        json!({ "exitCode": 3, "stdout": text(8 << 20), "stderr": "é".repeat(4 << 20), "durationMs": 1e300 });
     let said = told(&mut server, long);
-    assert!(said.starts_with("The command ended with exit code 3.") && said.len() < 1 << 20, "{}", said.len());
+    assert!(
+        said.starts_with("The command ended with exit code 3.") && said.len() < 1 << 20,
+        "{}",
+        said.len()
+    );
     assert_answers(&mut server, "an answer of 16 MiB");
     assert_memory(&server, "an answer of 16 MiB");
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::agent::{Agent, Deed};
 use super::client_side::{Finished, Workshop};
 use super::framing::{Line, LineReader};
-use super::process::{AgentCommand, AgentProcess, Cwd, AgentStdin, AgentStdout, ExitNote, Secrets};
+use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::wire::acp_blocks::{PromptAttachment, wants_content};

@@ -10,9 +10,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::Terminals;
 use super::files::{ClientFiles, WriteBase};
 use super::words::{CreateTerminal, TerminalExit};
-use super::Terminals;
 use crate::app::ports::EngineReport;
 use crate::domain::wire::acp_out;
 use crate::process::Directory;

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::process::Directory;
 #[cfg(unix)]
 use crate::process::NotStarted;
-use crate::process::Directory;
 #[cfg(unix)]
 use crate::protocol::ErrorCode;
 use crate::protocol::WireError;
