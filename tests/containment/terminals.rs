@@ -187,6 +187,24 @@ async fn r000_36_a_terminal_runs_in_a_folder_of_the_session_only() {
 }
 
 #[tokio::test]
+async fn r000_36_a_terminal_runs_in_the_directory_that_was_shown_or_not_at_all() {
+    let bench = Bench::new();
+    let (inside, outside) = (bench.dir.path().join("d"), tempfile::tempdir().unwrap());
+    std::fs::create_dir(&inside).unwrap();
+    let folders = [bench.dir.path().to_owned()];
+    // Given a place that the user was shown
+    let place = Terminals::place(Some(&inside), &folders).unwrap();
+    assert_eq!(place.path(), inside.canonicalize().unwrap());
+    // When a link takes its place before the command starts
+    std::fs::rename(&inside, bench.dir.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &inside).unwrap();
+    let refused = bench.terminals.create(SESSION, place, bench.line("touch ran")).await.unwrap_err();
+    // Then nothing runs, neither there nor in the place that was meant
+    assert_eq!(refused.code, ErrorCode::Conflict, "{refused:?}");
+    assert!(!outside.path().join("ran").exists() && !bench.dir.path().join("moved/ran").exists());
+}
+
+#[tokio::test]
 async fn c_a_session_has_so_many_terminals_and_no_more() {
     let bench = Bench::new();
     let mut last = String::new();

@@ -246,7 +246,12 @@ fn attempt((who, shape, way, cgroup): Try) {
         server.assert_alive();
     }
     let pid = server.pid();
-    drop(server);
+    if way.ends_the_server() {
+        drop(server);
+    } else {
+        // What a killed server leaves behind is removed by the next one; an orderly one leaves nothing.
+        server.shut_down();
+    }
     assert_no_cgroup_of(pid, &during);
 }
 
@@ -260,10 +265,13 @@ fn shape_script(shape: Shape, who: Who, mark: &str) -> String {
         r#"export MARK={mark} CONTAINED_MARK={mark} TEST='{}'
 export LOOP='while :; do sleep 600; done'
 export UNTIL_END='while [ ! -e end ]; do sleep 0.05; done'
-p=$$
-while :; do read -r _ name _ above _ < /proc/$p/stat; [ "$name" = "(bb-guard)" ] && break; A=$p; p=$above; [ $p -gt 1 ] || break; done
-I=$p; read -r _ _ _ O _ < /proc/$I/stat
-ready() {{ echo "$I $O $A" > ready.new; mv ready.new ready; }}
+p=$$ I= O= A=$$
+while [ "$p" -gt 1 ]; do
+  read -r _ name _ above _ < /proc/$p/stat
+  if [ "$name" = "(bb-guard)" ]; then I=$p O=$above; break; fi
+  A=$p p=$above
+done
+ready() {{ echo "${{I:-0}} ${{O:-0}} $A" > ready.new; mv ready.new ready; }}
 wait_for() {{ while [ ! -e "$1" ]; do sleep 0.05; done; }}
 {}
 eval "$UNTIL_END"
