@@ -233,6 +233,7 @@ fn attempt((who, shape, way, cgroup): Try) {
     let tree = Tree::when_ready(&place, &mark);
     if shape.ends_by_the_server() {
         tree.assert_gone_since(Instant::now(), &during);
+        assert_no_cgroup_of(server.pid(), &during);
     } else {
         assert!(!tree.alive().is_empty(), "{during}: nothing was started");
     }
