@@ -92,7 +92,7 @@ impl Contained {
             .stdin(OwnedFd::from(theirs.try_clone()?))
             .stdout(OwnedFd::from(theirs))
             .stderr(Stdio::null());
-        let prepared = Prepared::new()?;
+        let prepared = Prepared::new(job.hold)?;
         let handles = Handles {
             streams,
             directory: job.cwd.handle().as_fd(),

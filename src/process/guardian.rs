@@ -56,6 +56,7 @@ pub enum Post {
 /// Guards a program until it and everything below it has ended; answers with its exit code, 128 and the signal's number when
 /// one ended it. The control socket is stdin. An error means that nothing was started.
 pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u8> {
+    let above = rustix::process::getppid();
     // What is done to the group or the terminal of the server is not done to us. Fails only for who leads a group already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
@@ -88,7 +89,7 @@ pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u
         Ok(started) => started,
         Err(error) => {
             report(post, Report::Failed(error.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error())));
-            cgroup.remove(post);
+            cgroup.remove(post, above);
             return Err(error);
         }
     };
@@ -97,7 +98,7 @@ pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u
     }
     let mut watch = Watch { post, child, inner, heart, events: listen()?, ended: None };
     watch.until_ordered();
-    cgroup.remove(post);
+    cgroup.remove(post, above);
     Ok(watch.ended.map_or(128 + 9, exit_code))
 }
 
@@ -209,13 +210,17 @@ impl Group {
         }
     }
 
-    /// Nothing is left of the tree but the guardians. The first of server and guardians that comes here removes it.
-    fn remove(&self, post: Post) {
-        if let Some(group) = &self.0 {
-            if post == Post::Inner {
+    /// Nothing is left of the tree but the guardians. The outer one removes it; the inner one does if that is dead, and must
+    /// leave it first, which takes the kernel a while.
+    fn remove(&self, post: Post, above: Option<Pid>) {
+        let Some(group) = &self.0 else { return };
+        match post {
+            Post::Outer => group.remove(),
+            Post::Inner if rustix::process::getppid() != above => {
                 group.leave();
+                group.remove();
             }
-            group.remove();
+            Post::Inner => {}
         }
     }
 }
@@ -236,7 +241,7 @@ impl Group {
 
     fn join(&self) {}
 
-    fn remove(&self, _: Post) {}
+    fn remove(&self, _: Post, _: Option<Pid>) {}
 }
 
 /// Says something to the server. Where it is gone, nobody needs to hear it.

@@ -34,6 +34,17 @@ pub struct Job {
     pub cwd: Directory,
     /// The executable of `breadboard-ls`: `this_program()`, in tests the built binary.
     pub guard: PathBuf,
+    /// What holds it together beside its guardians.
+    pub hold: Hold,
+}
+
+/// What holds a tree of processes together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Its guardians and the overseer: for programs that we choose ourselves and that run for milliseconds.
+    Guardians,
+    /// A cgroup besides, where one can be had. Joining one takes the kernel some ten milliseconds.
+    Cgroup,
 }
 
 impl Job {

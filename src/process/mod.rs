@@ -43,7 +43,7 @@ pub use directory::Directory;
 pub use elsewhere::Contained;
 #[cfg(unix)]
 pub use guardian::{Post, guard};
-pub use job::{Ending, Job, NotStarted, Stream, Streams};
+pub use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
 pub use overseer::{adopt_orphans, end_the_unguarded};
 

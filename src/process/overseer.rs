@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::cgroup::Cgroup;
 use super::heartbeat::{self, Beats, Heard};
 use super::identity::{Identity, Seen, State};
-use super::tree;
+use super::{Hold, tree};
 
 /// Variable that marks a tree; every process inherits it that does not take care not to.
 const MARK: &str = "BB_GUARDED";
@@ -152,10 +152,14 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// A heartbeat, and a cgroup where there can be one.
-    pub(super) fn new() -> io::Result<Self> {
+    /// A heartbeat, and a cgroup where one is wanted and can be had.
+    pub(super) fn new(hold: Hold) -> io::Result<Self> {
         let (beats, heartbeat) = heartbeat::pair()?;
-        Ok(Self { beats, heartbeat, cgroup: Cgroup::create() })
+        let cgroup = match hold {
+            Hold::Guardians => None,
+            Hold::Cgroup => Cgroup::create(),
+        };
+        Ok(Self { beats, heartbeat, cgroup })
     }
 
     /// For the guardians.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
+use super::Hold;
 use super::heartbeat::{self, Beats};
 
 /// Nobody's eye on a tree.
@@ -31,7 +32,7 @@ pub fn end_the_unguarded(_: Duration) {}
 
 impl Prepared {
     /// A heartbeat that nobody listens to.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(_: Hold) -> io::Result<Self> {
         let (beats, heartbeat) = heartbeat::pair()?;
         Ok(Self { beats, heartbeat })
     }

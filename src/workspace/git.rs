@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use super::root::{cause, short};
 use super::run::streams;
 use crate::domain::policy::environment::may_inherit;
-use crate::process::{Contained, Directory, Job, NotStarted, this_program};
+use crate::process::{Contained, Directory, Hold, Job, NotStarted, this_program};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long one look may take. A blob of some megabytes takes milliseconds; a repository on a dead network disk for ever.
@@ -216,6 +216,7 @@ impl Repository {
             env,
             cwd: Directory::open(&self.directory).map_err(NotStarted::Failed)?,
             guard: this_program(),
+            hold: Hold::Guardians,
         };
         let (streams, (stdout, stderr)) = streams().map_err(NotStarted::Failed)?;
         Ok((Contained::spawn(&job, streams).await?, stdout, stderr))

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::capture::Capture;
 use super::root::{Roots, cause, parse, refusal, short};
-use crate::process::{Contained, Directory, Ending, Job, NotStarted, Stream as End, Streams};
+use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long things may take.
@@ -80,7 +80,7 @@ pub async fn run(
     }
     let (program, args) = shell(command);
     let inherited = environment.into_iter().collect();
-    let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard };
+    let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold: Hold::Cgroup };
     let (streams, outputs) = streams().map_err(|error| refused(command, &NotStarted::Failed(error)))?;
     let started = Instant::now();
     let spawned = Contained::spawn(&job, streams).await;
@@ -338,18 +338,5 @@ mod tests {
         assert!(started.exists());
         assert_eq!((result.exit_code, result.timed_out), (143, None));
         gone(&result.stdout).await;
-    }
-
-    #[tokio::test]
-    async fn latency() {
-        let root = tempfile::tempdir().unwrap();
-        let mut all: Vec<_> = Vec::new();
-        for _ in 0..50 {
-            let s = Instant::now();
-            ran("true", root.path(), LIMITS).await.unwrap();
-            all.push(s.elapsed());
-        }
-        all.sort();
-        eprintln!("latency min {:?} median {:?} p90 {:?}", all[0], all[25], all[45]);
     }
 }

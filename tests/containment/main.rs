@@ -203,7 +203,8 @@ async fn c5_both_guardians_killed_leave_nothing_while_the_server_lives() {
 
 #[tokio::test]
 async fn c5_stopped_guardians_are_seen_by_the_server_itself() {
-    for guardians in [vec![Mark::outer as fn(&Mark) -> _], vec![Mark::inner], vec![Mark::outer, Mark::inner]] {
+    for guardians in [vec![Mark::outer as fn(&Mark) -> _], vec![Mark::inner], vec![Mark::outer, Mark::inner]]
+    {
         let mark = Mark::new();
         let mut running = stubborn(&mark).await;
         let since = Instant::now();

@@ -260,19 +260,20 @@ fn shape_script(shape: Shape, who: Who, mark: &str) -> String {
     let test = std::env::current_exe().unwrap();
     let at_end = match who {
         Who::Command => "exit 0",
-        Who::Agent => "kill -9 $A",
+        Who::Agent => "[ -z \"$A\" ] || kill -9 $A",
     };
     format!(
         r#"export MARK={mark} CONTAINED_MARK={mark} TEST='{}'
 export LOOP='while :; do sleep 600; done'
 export UNTIL_END='while [ ! -e end ]; do sleep 0.05; done'
-p=$$ I= O= A=$$
+# Without a guardian above it no process is named: those further up are not the test's.
+p=$$ below=$$ I= O= A=
 while [ "$p" -gt 1 ]; do
   read -r _ name _ above _ < /proc/$p/stat
-  if [ "$name" = "(bb-guard)" ]; then I=$p O=$above; break; fi
-  A=$p p=$above
+  if [ "$name" = "(bb-guard)" ]; then I=$p O=$above A=$below; break; fi
+  below=$p p=$above
 done
-ready() {{ echo "${{I:-0}} ${{O:-0}} $A" > ready.new; mv ready.new ready; }}
+ready() {{ echo "${{I:-0}} ${{O:-0}} ${{A:-0}}" > ready.new; mv ready.new ready; }}
 wait_for() {{ while [ ! -e "$1" ]; do sleep 0.05; done; }}
 {}
 eval "$UNTIL_END"

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use super::screen::Screen;
 use super::words::{CreateTerminal, TerminalExit, TerminalOutput};
 use crate::engine::acp::process::refusal;
-use crate::process::{Contained, Directory, Ending, Job};
+use crate::process::{Contained, Directory, Ending, Hold, Job};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Terminals of one session that were not released. An agent that forgets to release them is refused more, and hears why.
@@ -122,7 +122,7 @@ impl Terminals {
         let env =
             params.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
         let inherited = std::env::vars_os().collect();
-        let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone() };
+        let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone(), hold: Hold::Cgroup };
         let (streams, output) = streams().map_err(|error| {
             WireError::new(
                 ErrorCode::Overloaded,

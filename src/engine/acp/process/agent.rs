@@ -11,7 +11,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::stderr_log::StderrLog;
 use super::stdin::{AgentStdin, Closer, closable};
 use super::{AgentCommand, Cwd, ExitNote, SpawnError, refusal};
-use crate::process::{Contained, Directory, Job, NotStarted};
+use crate::process::{Contained, Directory, Hold, Job, NotStarted};
 use crate::protocol::{ErrorCode, WireError};
 
 /// What an agent writes.
@@ -58,6 +58,7 @@ impl AgentProcess {
             env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd,
             guard: command.guard.clone(),
+            hold: Hold::Cgroup,
         };
         let process = Contained::spawn(&job, theirs).await.map_err(refuse)?;
         let (stdin, closer) = closable(stdin);
