@@ -164,4 +164,21 @@ mod tests {
         group.remove();
         assert!(!group.path.exists());
     }
+
+    #[test]
+    fn an_empty_group_of_a_server_that_is_gone_is_removed_and_that_of_a_living_one_is_not() {
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let Some(base) = super::own() else { return };
+        let [of_ended, of_living] =
+            [ended.id(), std::process::id()].map(|pid| base.join(format!("breadboard-ls.{pid}.test")));
+        // Where none can be had, there is nothing to remove.
+        if std::fs::create_dir(&of_ended).is_err() {
+            return;
+        }
+        std::fs::create_dir(&of_living).unwrap();
+        super::remove_abandoned(&base);
+        assert_eq!((of_ended.exists(), of_living.exists()), (false, true));
+        std::fs::remove_dir(of_living).unwrap();
+    }
 }
