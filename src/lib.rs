@@ -15,6 +15,8 @@ pub mod app;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "server")]
+pub mod confined;
+#[cfg(feature = "server")]
 pub mod editor;
 #[cfg(feature = "server")]
 pub mod engine;
@@ -22,6 +24,8 @@ pub mod engine;
 pub mod host;
 #[cfg(feature = "server")]
 pub mod http;
+#[cfg(feature = "server")]
+pub mod process;
 #[cfg(feature = "server")]
 pub mod serve;
 #[cfg(feature = "server")]

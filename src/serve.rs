@@ -31,6 +31,7 @@ use crate::engine::acp::{self, AcpEngine};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
+use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::WorkspaceFiles;
@@ -43,6 +44,10 @@ const LOOP_THREADS: usize = 1;
 
 /// Blocking threads of that runtime: searches, file jobs. Idle ones end.
 const BLOCKING_THREADS: usize = 16;
+
+/// How long the end of processes whose guardians cannot see to it may take of the time that the end of the server has.
+#[cfg(unix)]
+const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Wall clock and UUIDs.
 #[derive(Debug, Clone, Copy)]
@@ -72,12 +77,18 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         return ExitCode::FAILURE;
     };
     survive_file_limits(&loop_runtime);
+    #[cfg(unix)]
+    process::adopt_orphans();
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
     let direct = stdout.try_clone().ok();
     let (inbox, editor_events) = Inbox::new();
     let lifecycle = {
         let inbox = inbox.clone();
-        Lifecycle::new(move || flush_journal(&inbox))
+        Lifecycle::new(move || {
+            #[cfg(unix)]
+            process::end_the_unguarded(LAST_LOOK);
+            flush_journal(&inbox);
+        })
     };
     let outbox = {
         let (inbox, lifecycle) = (inbox.clone(), Arc::clone(&lifecycle));
@@ -110,7 +121,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     let runtime = loop_runtime.handle().clone();
     let files = {
         let inbox = inbox.clone();
-        WorkspaceFiles::new(runtime.clone(), move |done| {
+        WorkspaceFiles::new(runtime.clone(), process::this_program(), move |done| {
             if inbox.send(Event::FileJobDone(done)).is_err() {
                 // Its reply was dropped with it, and so answered `internal`.
                 tracing::error!("the loop took no more file jobs");
@@ -208,7 +219,7 @@ fn agents_setup(settings: &Settings, hide: Redactor) -> acp::Setup {
     acp::Setup {
         logs: logs.map(|directory| directory.join("agents")),
         hide: hide.into(),
-        guard: acp::process::this_program(),
+        guard: process::this_program(),
         patience: acp::Patience::default(),
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::edits::EditWait;
+use super::edits::{EditWait, terminal_ran};
 use super::inbox::Reply;
 use super::state::App;
 use super::wire_out;
@@ -120,15 +120,7 @@ impl App {
                 self.progress_created(&session_id, &token, outcome.is_ok());
             }
             PendingAsk::EditApplied(wait) => self.edit_applied(wait, outcome),
-            PendingAsk::TerminalRan { reply } => reply.settle(outcome.map_err(|error| {
-                WireError::new(
-                    ErrorCode::EngineRejected,
-                    format!(
-                        "The editor's terminal did not run the command: {}.",
-                        error.get("message").and_then(Value::as_str).unwrap_or("no reason given")
-                    ),
-                )
-            })),
+            PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }
 }

@@ -17,6 +17,13 @@ use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
 use crate::protocol::{ErrorCode, WireError};
 
+/// Bytes kept of each output of a command that the editor ran: as much as of one that we run. A compiler's first error and its
+/// summary fit; the middle of more is left out, and said.
+const OUTPUT_KEPT: usize = 128 * 1_024;
+
+/// Characters of an editor's reason in a sentence.
+const REASON: usize = 300;
+
 /// An edit that waits for the editor.
 #[derive(Debug)]
 pub struct EditWait {
@@ -178,6 +185,62 @@ impl App {
             .find(|(open, _)| uri::spelling(open) == wanted)
             .map(|(open, document)| (open.to_owned(), document.clone()))
     }
+}
+
+/// What `bb/terminal/run` came to. An answer that is not what the protocol says is no result: nothing is guessed from it.
+pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireError> {
+    let unusable = |why: &str| {
+        WireError::new(
+            ErrorCode::EngineRejected,
+            format!(
+                "The editor gave an unusable answer about the command ({why}), so it is not known how it ended; look at the \
+                 editor's terminal."
+            ),
+        )
+    };
+    let answer = outcome.map_err(|error| {
+        let why = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
+        let why: String = why.chars().take(REASON).collect();
+        WireError::new(
+            ErrorCode::EngineRejected,
+            format!("The editor's terminal did not run the command: {why}."),
+        )
+    })?;
+    let Value::Object(answer) = answer else { return Err(unusable("it is no object")) };
+    let exit_code = answer
+        .get("exitCode")
+        .and_then(Value::as_i64)
+        .and_then(|code| i32::try_from(code).ok())
+        .ok_or_else(|| unusable("its exit code is missing or no whole number"))?;
+    let output = |name: &str| match answer.get(name) {
+        Some(Value::String(text)) => Ok(shortened(text)),
+        None => Err(unusable("an output is missing")),
+        Some(_) => Err(unusable("an output is no text")),
+    };
+    let (stdout, stderr) = (output("stdout")?, output("stderr")?);
+    let duration_ms = answer
+        .get("durationMs")
+        .and_then(Value::as_f64)
+        .filter(|duration| *duration >= 0.0)
+        .ok_or_else(|| unusable("its duration is missing or no number"))?;
+    // A fraction of a millisecond tells nobody anything; what is longer than an integer holds becomes the largest one.
+    let duration_ms = duration_ms as u64;
+    let mut ran =
+        json!({ "exitCode": exit_code, "stdout": stdout, "stderr": stderr, "durationMs": duration_ms });
+    if answer.get("timedOut").and_then(Value::as_bool) == Some(true) {
+        ran["timedOut"] = Value::Bool(true);
+    }
+    Ok(ran)
+}
+
+/// The first and the last part of a long output.
+fn shortened(text: &str) -> String {
+    if text.len() <= OUTPUT_KEPT {
+        return text.to_owned();
+    }
+    let head = &text[..text.floor_char_boundary(OUTPUT_KEPT / 2)];
+    let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_KEPT / 2)..];
+    format!("{head}\n[… {} bytes left out …]\n{tail}", text.len() - head.len() - tail.len())
 }
 
 fn untrusted() -> WireError {

@@ -68,7 +68,7 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
     Simulate(SimulateArgs),
-    /// Stand over an agent and end what it leaves running; the server starts it.
+    /// Stand over a program and end what it leaves running; the server starts it.
     #[command(hide = true)]
     Guard(GuardArgs),
 }

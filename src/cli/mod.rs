@@ -47,6 +47,10 @@ where
     if argv.iter().skip(1).all(|argument| argument == "--stdio") {
         return serve(ServeOptions { overrides: overrides(&ServerArgs::default(), environment) });
     }
+    // Two of these are started for every command, so the parser, which takes longer than all that they do, is left out too.
+    if let Some(words) = guard::words(&argv) {
+        return guard::guard(words);
+    }
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
         Err(refusal) => {

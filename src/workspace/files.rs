@@ -43,6 +43,7 @@ type Done = dyn Fn(FileJobDone) + Send + Sync;
 /// The workspace edge: files, attachments and commands.
 pub struct WorkspaceFiles {
     runtime: Handle,
+    guard: PathBuf,
     waiting: Arc<Semaphore>,
     working: Arc<Semaphore>,
     running: Arc<Semaphore>,
@@ -58,11 +59,12 @@ struct Places {
 }
 
 impl WorkspaceFiles {
-    /// The edge on this runtime; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
+    /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
     /// or, for a refusal, of the caller.
-    pub fn new(runtime: Handle, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
+    pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
         Self {
             runtime,
+            guard,
             waiting: Arc::new(Semaphore::new(WAITING)),
             working: Arc::new(Semaphore::new(WORKING)),
             running: Arc::new(Semaphore::new(RUNNING)),
@@ -99,7 +101,7 @@ impl WorkspaceFiles {
         cwd: String,
         reply: Reply,
     ) {
-        let running = Arc::clone(&self.running);
+        let (running, guard) = (Arc::clone(&self.running), self.guard.clone());
         self.runtime.spawn(async move {
             let Ok(_place) = running.acquire_owned().await else { return };
             drop(waiting);
@@ -110,7 +112,7 @@ impl WorkspaceFiles {
             let outcome = match directory {
                 Ok(Ok(directory)) => {
                     let environment: Vec<_> = std::env::vars_os().collect();
-                    run::run(&command, directory, environment, LIMITS, || reply.is_abandoned()).await
+                    run::run(&command, directory, environment, guard, LIMITS, || reply.is_abandoned()).await
                 }
                 Ok(Err(refused)) => Err(refused),
                 Err(_) => Err(WireError::internal()),
@@ -256,6 +258,7 @@ mod tests {
     use crate::app::ports::{FileJob, FileJobDone, Files};
     use crate::domain::edits::overlay::Overlay;
     use crate::domain::edits::text::content_hash;
+    use crate::process::this_program;
     use crate::protocol::request::ListFilesParams;
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::tests::folder;
@@ -294,7 +297,8 @@ mod tests {
     async fn every_job_is_answered() {
         let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (done, heard) = mpsc::channel();
-        let files = WorkspaceFiles::new(Handle::current(), move |job| done.send(job).unwrap());
+        let files =
+            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
         assert_eq!(
             submit(&files, listing).await.unwrap().unwrap_err().code,
             ErrorCode::NotFound,
@@ -333,7 +337,8 @@ mod tests {
     async fn past_the_bound_a_job_is_refused_at_once() {
         let root = tempfile::tempdir().unwrap();
         let (done, heard) = mpsc::channel();
-        let files = WorkspaceFiles::new(Handle::current(), move |job| done.send(job).unwrap());
+        let files =
+            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
         files.set_folders(&[folder("ws", root.path())]);
         let taken: Vec<Answer> = (0..WAITING).map(|_| submit(&files, listing)).collect();
         let mut refused = submit(&files, listing);

@@ -5,16 +5,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::runtime::Handle;
 
 use super::root::{cause, short};
-use super::run::Group;
+use super::run::streams;
 use crate::domain::policy::environment::may_inherit;
+use crate::process::{Contained, Directory, Hold, Job, NotStarted, this_program};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long one look may take. A blob of some megabytes takes milliseconds; a repository on a dead network disk for ever.
@@ -156,33 +156,22 @@ impl Repository {
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
     ) -> Result<Found, WireError> {
-        let mut git = Command::new("git");
-        git.current_dir(&self.directory).env_clear().envs(inherited(environment)).envs(ENVIRONMENT);
-        if let Some(git_dir) = &self.git_dir {
-            git.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.directory);
-        }
-        git.arg("--no-pager");
-        for setting in SETTINGS {
-            git.args(["-c", setting]);
-        }
-        #[cfg(unix)]
-        git.process_group(0);
-        git.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = git.spawn().map_err(|error| {
+        let (mut process, stdout, stderr) = self.start(words, environment).await.map_err(|why| {
+            let cause = match &why {
+                NotStarted::Failed(error) => cause(error),
+                NotStarted::NoDirectory(_) | NotStarted::DirectoryReplaced(_) => "no such folder".to_owned(),
+            };
             WireError::new(
                 ErrorCode::Unsupported,
-                format!("The program `git` could not be started ({}); install it.", cause(&error)),
+                format!("The program `git` could not be started ({cause}); install it."),
             )
         })?;
-        // However this function ends, the group ends with it.
-        let _group = Group::of(&child);
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let work = async {
             let (stdout, complaint) =
                 tokio::join!(start_of(stdout, most as u64 + 1), start_of(stderr, COMPLAINTS));
             let cut = stdout.len() > most;
             // It may still want to write, and nobody reads.
-            let code = if cut { None } else { child.wait().await.ok().and_then(|status| status.code()) };
+            let code = if cut { None } else { process.exited().await.code };
             (stdout, complaint, cut, code)
         };
         let abandoned = async {
@@ -201,8 +190,36 @@ impl Repository {
                 "git did not answer within ten seconds; try again when the disk is less busy.",
             )),
         };
+        // It and whatever it started are killed where the process is dropped, however this function ends.
         stdout.truncate(most);
         Ok(Found { code, stdout, cut, complaint: String::from_utf8_lossy(&complaint).into_owned() })
+    }
+
+    /// Starts git under guardians, with its output and its complaints to be read.
+    async fn start(
+        &self,
+        words: &[&str],
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<(Contained, ChildStdout, ChildStderr), NotStarted> {
+        let set = |(name, value): (&str, &str)| (OsString::from(name), OsString::from(value));
+        let mut env: Vec<_> = ENVIRONMENT.into_iter().map(set).collect();
+        if let Some(git_dir) = &self.git_dir {
+            env.push(("GIT_DIR".into(), git_dir.into()));
+            env.push(("GIT_WORK_TREE".into(), self.directory.as_path().into()));
+        }
+        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+        let args = std::iter::once("--no-pager").chain(settings).chain(words.iter().copied());
+        let job = Job {
+            program: "git".to_owned(),
+            args: args.map(str::to_owned).collect(),
+            inherited: inherited(environment).collect(),
+            env,
+            cwd: Directory::open(&self.directory).map_err(NotStarted::Failed)?,
+            guard: this_program(),
+            hold: Hold::Guardians,
+        };
+        let (streams, (stdout, stderr)) = streams().map_err(NotStarted::Failed)?;
+        Ok((Contained::spawn(&job, streams).await?, stdout, stderr))
     }
 }
 
@@ -213,12 +230,10 @@ struct Found {
     complaint: String,
 }
 
-async fn start_of(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
+async fn start_of(pipe: impl AsyncRead + Unpin, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        // What came before a broken pipe is what there is; the exit code says the rest.
-        let _ = pipe.take(most).read_to_end(&mut bytes).await;
-    }
+    // What came before a broken pipe is what there is; the exit code says the rest.
+    let _ = pipe.take(most).read_to_end(&mut bytes).await;
     bytes
 }
 

@@ -26,7 +26,15 @@ pub struct Root {
     name: String,
     uri: String,
     path: Option<PathBuf>,
-    handle: Mutex<Option<Arc<Dir>>>,
+    handle: Mutex<Option<Opened>>,
+}
+
+/// The directory of a root.
+#[derive(Debug)]
+struct Opened {
+    dir: Arc<Dir>,
+    /// Where its path led when it was opened, without links.
+    real: Option<PathBuf>,
 }
 
 impl Roots {
@@ -109,13 +117,29 @@ impl Root {
     }
 
     /// Its handle: the directory that was opened first, whatever its path means later. Only when that directory was
-    /// deleted is the path opened anew.
+    /// deleted is the path opened anew, and only if no link leads it elsewhere meanwhile.
     pub fn dir(&self) -> Result<Arc<Dir>, WireError> {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(dir) = handle.as_ref().filter(|dir| is_alive(dir)) {
-            return Ok(Arc::clone(dir));
+        if let Some(opened) = handle.as_ref().filter(|opened| is_alive(&opened.dir)) {
+            return Ok(Arc::clone(&opened.dir));
         }
-        let opened = Dir::open_ambient_dir(self.path()?, ambient_authority()).map_err(|error| {
+        let path = self.path()?;
+        let real = path.canonicalize().ok();
+        if handle
+            .as_ref()
+            .is_some_and(|before| before.real.is_some() && real.is_some() && before.real != real)
+        {
+            return Err(WireError::new(
+                ErrorCode::Conflict,
+                format!(
+                    "The folder `{}` was deleted, and its path leads to another place now; open it again.",
+                    short(&self.name)
+                ),
+            ));
+        }
+        // What was found without links is opened, so that a link that comes in between is not followed.
+        let found = real.as_deref().unwrap_or(path);
+        let dir = Dir::open_ambient_dir(found, ambient_authority()).map_err(|error| {
             WireError::new(
                 ErrorCode::NotFound,
                 format!(
@@ -125,7 +149,7 @@ impl Root {
                 ),
             )
         })?;
-        Ok(Arc::clone(handle.insert(Arc::new(opened))))
+        Ok(Arc::clone(&handle.insert(Opened { dir: Arc::new(dir), real }).dir))
     }
 
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.

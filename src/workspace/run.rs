@@ -1,22 +1,23 @@
 //! `FileJob::Run`: one command of an agent, in the workspace.
 //!
-//! Owns its process group, its environment, its time and its output. Whatever the command left running when it ended is
-//! ended too. Never decides whether it may run, and never passes on a secret of ours.
+//! Owns its environment, its time and its output. It runs under guardians (`crate::process`), so that whatever it left running
+//! is ended too. Never decides whether it may run, and never passes on a secret of ours.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::task::JoinHandle;
 
 use super::capture::Capture;
 use super::root::{Roots, cause, parse, refusal, short};
-use crate::domain::policy::environment::may_inherit;
+use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long things may take.
@@ -24,18 +25,12 @@ use crate::protocol::{ErrorCode, WireError};
 pub struct Limits {
     /// The command.
     pub time: Duration,
-    /// Its end, once it was asked to.
-    pub grace: Duration,
     /// Output of what it left running, after its own end.
     pub rest: Duration,
 }
 
 /// The limits of every command: a build or a test run of some size fits, a server that never ends does not.
-pub const LIMITS: Limits = Limits {
-    time: Duration::from_secs(120),
-    grace: Duration::from_secs(2),
-    rest: Duration::from_millis(500),
-};
+pub const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Duration::from_millis(500) };
 
 /// How often it is checked whether anybody still waits.
 const WATCH: Duration = Duration::from_millis(100);
@@ -57,155 +52,105 @@ pub struct Ran {
     pub timed_out: Option<bool>,
 }
 
-/// The directory to run in, from a path relative to the first root.
-pub fn directory(roots: &Roots, cwd: &str) -> Result<PathBuf, WireError> {
+/// The directory to run in, from a path relative to the first root: the one that the root's handle leads to. Refused when the
+/// path that the user was shown leads to another one.
+pub fn directory(roots: &Roots, cwd: &str) -> Result<Directory, WireError> {
     let path = parse(cwd)?;
     let root = roots.choose(None)?;
     let place = root.find(&path)?;
-    root.dir()?.open_dir(&place).map_err(|error| refusal(&error, &path))?;
-    Ok(root.path()?.join(place))
+    let opened = root.dir()?.open_dir(&place).map_err(|error| refusal(&error, &path))?;
+    let shown = root.path()?.join(place);
+    Directory::from_handle(opened.into_std_file(), shown.clone())
+        .ok()
+        .filter(Directory::is_at_its_path)
+        .ok_or_else(|| refused(cwd, &NotStarted::DirectoryReplaced(shown)))
 }
 
 /// Runs a command to its end, or to the end of its time, or until nobody waits for it.
 pub async fn run(
     command: &str,
-    directory: PathBuf,
+    directory: Directory,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
+    guard: PathBuf,
     limits: Limits,
     is_abandoned: impl Fn() -> bool,
 ) -> Result<Ran, WireError> {
     if command.trim().is_empty() || command.contains('\0') {
         return Err(WireError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
     }
-    let mut shell = shell(command);
-    shell
-        .current_dir(directory)
-        .env_clear()
-        .envs(environment.into_iter().filter(|(name, _)| may_inherit(&name.to_string_lossy())))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
+    let (program, args) = shell(command);
+    let inherited = environment.into_iter().collect();
+    let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold: Hold::Cgroup };
+    let (streams, outputs) = streams().map_err(|error| refused(command, &NotStarted::Failed(error)))?;
     let started = Instant::now();
-    let mut child = shell.spawn().map_err(|error| {
-        WireError::new(
-            ErrorCode::NotFound,
-            format!("`{}` could not be started ({}); check the shell.", short(command), cause(&error)),
-        )
-    })?;
-    // From here on the whole group ends when this function does, however it does.
-    let group = Group::of(&child);
-    let (stdout, stderr) = (Stream::read(child.stdout.take()), Stream::read(child.stderr.take()));
-    let outcome = wait(&mut child, limits.time, &is_abandoned).await;
-    let (status, timed_out) = match outcome {
-        Outcome::Ended(status) => (status, None),
+    let spawned = Contained::spawn(&job, streams).await;
+    let mut process = spawned.map_err(|why| refused(command, &why))?;
+    let (stdout, stderr) = (Stream::read(outputs.0), Stream::read(outputs.1));
+    let outcome = wait(&mut process, limits.time, &is_abandoned).await;
+    let (ending, timed_out) = match outcome {
+        Outcome::Ended(ending) => (ending, None),
         Outcome::TimeOver | Outcome::Abandoned => {
-            group.ask_to_end();
-            let asked = tokio::time::timeout(limits.grace, child.wait()).await;
-            group.end();
-            let status = match asked {
-                Ok(status) => status,
-                Err(_) => child.wait().await,
-            };
-            (status, matches!(outcome, Outcome::TimeOver).then_some(true))
+            process.end().await;
+            (process.exited().await, matches!(outcome, Outcome::TimeOver).then_some(true))
         }
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let rest = tokio::time::Instant::now() + limits.rest;
     let (stdout, stderr) = (stdout.finish(rest).await, stderr.finish(rest).await);
-    drop(group);
-    let status = status.map_err(|_| WireError::internal())?;
-    Ok(Ran { exit_code: exit_code(status), stdout, stderr, duration_ms, timed_out })
+    // The next command finds nothing of this one.
+    process.end_at_once().await;
+    Ok(Ran { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
 }
 
 enum Outcome {
-    Ended(std::io::Result<ExitStatus>),
+    Ended(Ending),
     TimeOver,
     Abandoned,
 }
 
-async fn wait(child: &mut Child, time: Duration, is_abandoned: &impl Fn() -> bool) -> Outcome {
+async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() -> bool) -> Outcome {
     let over = tokio::time::sleep(time);
     tokio::pin!(over);
     let mut watch = tokio::time::interval(WATCH);
     loop {
         tokio::select! {
-            status = child.wait() => return Outcome::Ended(status),
+            ending = process.exited() => return Outcome::Ended(ending),
             () = &mut over => return Outcome::TimeOver,
             _ = watch.tick() => if is_abandoned() { return Outcome::Abandoned },
         }
     }
 }
 
-#[cfg(unix)]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).process_group(0);
-    shell
-}
-
-#[cfg(not(unix))]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("cmd");
-    shell.arg("/C").arg(command);
-    shell
-}
-
-#[cfg(unix)]
-fn exit_code(status: ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-#[cfg(not(unix))]
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or(-1)
-}
-
-/// The process group of a command, ended when dropped.
-pub(super) struct Group {
-    #[cfg(unix)]
-    id: Option<rustix::process::Pid>,
-}
-
-#[cfg(unix)]
-impl Group {
-    pub(super) fn of(child: &Child) -> Self {
-        Self { id: child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) }
-    }
-
-    fn ask_to_end(&self) {
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    fn end(&self) {
-        self.signal(rustix::process::Signal::KILL);
-    }
-
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(id) = self.id {
-            // An empty group cannot be told anything, and needs not.
-            let _ = rustix::process::kill_process_group(id, signal);
-        }
+/// Why a command was not run.
+fn refused(command: &str, why: &NotStarted) -> WireError {
+    match why {
+        NotStarted::NoDirectory(_) => WireError::new(ErrorCode::NotFound, why.sentence(command)),
+        NotStarted::DirectoryReplaced(_) => WireError::new(ErrorCode::Conflict, why.sentence(command)),
+        NotStarted::Failed(error) => WireError::new(
+            ErrorCode::NotFound,
+            format!("`{}` could not be started ({}); check the shell.", short(command), cause(error)),
+        ),
     }
 }
 
-/// Elsewhere only the command itself is ended, by its handle.
-#[cfg(not(unix))]
-impl Group {
-    pub(super) fn of(_: &Child) -> Self {
-        Self {}
-    }
-
-    fn ask_to_end(&self) {}
-
-    fn end(&self) {}
+/// Nothing to read, and a pipe for each output.
+pub(super) fn streams() -> io::Result<(Streams, (ChildStdout, ChildStderr))> {
+    let (stdout, their_stdout) = io::pipe()?;
+    let (stderr, their_stderr) = io::pipe()?;
+    let nothing = File::open(if cfg!(windows) { "NUL" } else { "/dev/null" })?;
+    let stdout = ChildStdout::from_std(End::from(stdout).into())?;
+    let stderr = ChildStderr::from_std(End::from(stderr).into())?;
+    Ok(([nothing.into(), their_stdout.into(), their_stderr.into()], (stdout, stderr)))
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end();
-    }
+fn shell(command: &str) -> (String, Vec<String>) {
+    let (shell, option) = if cfg!(unix) { ("sh", "-c") } else { ("cmd", "/C") };
+    (shell.to_owned(), vec![option.to_owned(), command.to_owned()])
+}
+
+/// As a shell says it; -1 when nobody could say it, because the guardians were killed too.
+fn exit_code(ending: Ending) -> i32 {
+    ending.code.or(ending.signal.map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
 /// One stream, read as it comes, so that a command never waits for us.
@@ -215,11 +160,10 @@ struct Stream {
 }
 
 impl Stream {
-    fn read(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Self {
+    fn read(mut pipe: impl AsyncRead + Unpin + Send + 'static) -> Self {
         let captured = Arc::new(Mutex::new(Capture::default()));
         let into = Arc::clone(&captured);
         let reader = tokio::spawn(async move {
-            let Some(mut pipe) = pipe else { return };
             let mut piece = vec![0; 16 * 1_024];
             while let Ok(read @ 1..) = pipe.read(&mut piece).await {
                 into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]);
@@ -244,6 +188,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{LIMITS, Limits, Ran, directory, run};
+    use crate::process::{Directory, this_program};
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::capture::KEPT;
     use crate::workspace::root::Roots;
@@ -256,7 +201,7 @@ mod tests {
     }
 
     async fn ran(command: &str, at: &Path, limits: Limits) -> Result<Ran, WireError> {
-        run(command, at.to_owned(), environment(&[]), limits, || false).await
+        run(command, Directory::open(at).unwrap(), environment(&[]), this_program(), limits, || false).await
     }
 
     /// Waits until no process of the group of `leader` is left.
@@ -306,7 +251,16 @@ mod tests {
             ("X_API_KEY", "k"),
             ("HARMLESS", "h"),
         ]);
-        let result = run("env | cut -d= -f1", root.path().to_owned(), given, LIMITS, || false).await.unwrap();
+        let result = run(
+            "env | cut -d= -f1",
+            Directory::open(root.path()).unwrap(),
+            given,
+            this_program(),
+            LIMITS,
+            || false,
+        )
+        .await
+        .unwrap();
         for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "SOME_SECRET", "X_API_KEY"] {
             assert!(!result.stdout.lines().any(|line| line == name), "{name}");
         }
@@ -321,7 +275,7 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.path().join("out")).unwrap();
         let roots = Roots::open(&[folder("ws", root.path())]);
         let at = directory(&roots, "d").unwrap();
-        let result = ran("pwd -P", &at, LIMITS).await.unwrap();
+        let result = run("pwd -P", at, environment(&[]), this_program(), LIMITS, || false).await.unwrap();
         assert_eq!(Path::new(result.stdout.trim()), root.path().join("d").canonicalize().unwrap());
         for (cwd, code) in [
             ("out", ErrorCode::PathOutsideWorkspace),
@@ -347,17 +301,13 @@ mod tests {
     #[tokio::test]
     async fn past_its_time_the_whole_group_ends_even_when_it_does_not_want_to() {
         let root = tempfile::tempdir().unwrap();
-        let limits = Limits { time: Duration::from_secs(1), grace: Duration::from_millis(100), ..LIMITS };
+        let limits = Limits { time: Duration::from_secs(1), ..LIMITS };
         let command = "echo $$; trap '' TERM; (trap '' TERM; while :; do sleep 600; done) & while :; do sleep 600; done";
         let result = ran(command, root.path(), limits).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (137, Some(true)));
         gone(&result.stdout).await;
-        let polite = ran(
-            "trap 'echo bye; exit 7' TERM; sleep 600 & wait",
-            root.path(),
-            Limits { grace: LIMITS.grace, ..limits },
-        );
-        let polite = polite.await.unwrap();
+        let polite =
+            ran("trap 'echo bye; exit 7' TERM; sleep 600 & wait", root.path(), limits).await.unwrap();
         assert_eq!((polite.exit_code, polite.stdout.as_str(), polite.timed_out), (7, "bye\n", Some(true)));
     }
 
@@ -377,8 +327,9 @@ mod tests {
         let seen = started.clone();
         let result = run(
             "echo $$; : > started; sleep 600",
-            root.path().to_owned(),
+            Directory::open(root.path()).unwrap(),
             environment(&[]),
+            this_program(),
             LIMITS,
             move || seen.exists(),
         )

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use breadboard_ls::engine::acp::process::{
-    AgentCommand, AgentProcess, AgentStdin, AgentStdout, ExitNote, Secrets,
+    AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets,
 };
 use breadboard_ls::protocol::ErrorCode;
 use marked::Mark;
@@ -37,7 +37,7 @@ fn command(mark: &Mark, script: &str) -> AgentCommand {
         program: "sh".to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],
         env: [(Mark::NAME.to_owned(), mark.0.clone())].into(),
-        cwd: std::env::temp_dir(),
+        cwd: Cwd::Path(std::env::temp_dir()),
         log: None,
         hide: Secrets::default(),
         guard: PathBuf::from(env!("CARGO_BIN_EXE_breadboard-ls")),
@@ -190,6 +190,83 @@ async fn c5_a_guardian_that_was_stopped_keeps_nothing_alive() {
 }
 
 #[tokio::test]
+async fn c5_both_guardians_killed_leave_nothing_while_the_server_lives() {
+    let mark = Mark::new();
+    let mut running = stubborn(&mark).await;
+    let since = Instant::now();
+    let (outer, inner) = (mark.outer(), mark.inner());
+    outer.kill();
+    inner.kill();
+    assert_eq!(running.agent.exited().await, killed(9));
+    mark.assert_gone_since(since);
+}
+
+#[tokio::test]
+async fn c5_stopped_guardians_are_seen_by_the_server_itself() {
+    for guardians in [vec![Mark::outer as fn(&Mark) -> _], vec![Mark::inner], vec![Mark::outer, Mark::inner]]
+    {
+        let mark = Mark::new();
+        let mut running = stubborn(&mark).await;
+        let since = Instant::now();
+        for guardian in &guardians {
+            rustix::process::kill_process(guardian(&mark).pid, Signal::STOP).unwrap();
+        }
+        // Nobody orders anything: the overseer looks by itself.
+        assert_eq!(running.agent.exited().await, killed(9));
+        mark.assert_gone_since(since);
+    }
+}
+
+#[tokio::test]
+async fn c5_one_guardian_stopped_and_the_other_killed_leave_nothing() {
+    type Pick = fn(&Mark) -> marked::Process;
+    for (stopped, dead) in [(Mark::inner as Pick, Mark::outer as Pick), (Mark::outer, Mark::inner)] {
+        let mark = Mark::new();
+        let mut running = stubborn(&mark).await;
+        let since = Instant::now();
+        let dead = dead(&mark);
+        rustix::process::kill_process(stopped(&mark).pid, Signal::STOP).unwrap();
+        dead.kill();
+        assert_eq!(running.agent.exited().await, killed(9));
+        mark.assert_gone_since(since);
+    }
+}
+
+#[tokio::test]
+async fn c5_a_guardian_that_goes_on_in_time_keeps_its_agent() {
+    let mark = Mark::new();
+    let mut running = started(&command(&mark, "echo up; cat")).await;
+    assert_eq!(running.line().await, "up\n");
+    for guardian in [mark.outer(), mark.inner()] {
+        rustix::process::kill_process(guardian.pid, Signal::STOP).unwrap();
+        rustix::process::kill_process(guardian.pid, Signal::CONT).unwrap();
+    }
+    running.stdin.write_all(b"said\n").await.unwrap();
+    assert_eq!(running.line().await, "said\n");
+    running.agent.end().await;
+    assert_eq!(running.agent.exited().await.code, Some(0));
+    mark.assert_gone();
+}
+
+#[tokio::test]
+async fn r000_36_an_agent_starts_in_the_folder_that_was_opened_or_not_at_all() {
+    let (mark, parent) = (Mark::new(), tempfile::tempdir().unwrap());
+    let (folder, outside) = (parent.path().join("ws"), parent.path().join("outside"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    let command = AgentCommand { cwd: Cwd::open(folder.clone()), ..command(&mark, "pwd -P; cat") };
+    let mut running = started(&command).await;
+    assert_eq!(running.line().await.trim(), folder.canonicalize().unwrap().to_str().unwrap());
+    running.agent.end().await;
+    std::fs::rename(&folder, parent.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(&outside, &folder).unwrap();
+    let refused = AgentProcess::spawn(&command).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Conflict, "{refused:?}");
+    assert!(refused.message.contains("was replaced since it was opened"), "{refused:?}");
+    mark.assert_gone();
+}
+
+#[tokio::test]
 async fn c5_an_agent_killed_together_with_a_guardian_leaves_nothing() {
     for guardian in [Mark::outer, Mark::inner] {
         let mark = Mark::new();
@@ -324,7 +401,7 @@ async fn c5_what_cannot_be_started_is_said_in_a_sentence_and_leaves_nothing() {
     std::fs::write(&plain, "").unwrap();
     let given = |program: &str, cwd: &Path| AgentCommand {
         program: program.to_owned(),
-        cwd: cwd.to_owned(),
+        cwd: Cwd::Path(cwd.to_owned()),
         ..command(&mark, "")
     };
     for (command, words) in [

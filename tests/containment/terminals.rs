@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use breadboard_ls::engine::acp::client_side::{
     CreateTerminal, EnvVariable, TerminalExit, TerminalOutput, Terminals,
 };
-use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::protocol::{ErrorCode, WireError};
 use serde_json::json;
 
 use crate::marked::Mark;
@@ -33,7 +33,13 @@ impl Bench {
     }
 
     async fn create(&self, params: CreateTerminal) -> String {
-        self.terminals.create(SESSION, &[self.dir.path().to_owned()], params).await.unwrap()
+        self.try_create(params).await.unwrap()
+    }
+
+    /// As an agent has it: where it would run is looked up, the user allows it, it runs.
+    async fn try_create(&self, params: CreateTerminal) -> Result<String, WireError> {
+        let place = Terminals::place(params.cwd.as_deref(), &[self.dir.path().to_owned()])?;
+        self.terminals.create(SESSION, place, params).await
     }
 
     /// Waits until this was printed.
@@ -164,21 +170,38 @@ async fn r000_36_a_terminal_runs_in_a_folder_of_the_session_only() {
     bench.terminals.wait_for_exit(SESSION, &id).await.unwrap();
     let shown = bench.terminals.output(SESSION, &id).unwrap().output;
     assert_eq!(Path::new(shown.trim()), inside.canonicalize().unwrap());
-    let folders = [bench.dir.path().to_owned()];
     for (cwd, code) in [
         ("out", ErrorCode::PathOutsideWorkspace),
         ("d/../..", ErrorCode::PathOutsideWorkspace),
         ("none", ErrorCode::NotFound),
     ] {
         let params = CreateTerminal { cwd: Some(bench.dir.path().join(cwd)), ..bench.line("pwd") };
-        let refused = bench.terminals.create(SESSION, &folders, params).await.unwrap_err();
+        let refused = bench.try_create(params).await.unwrap_err();
         assert_eq!(refused.code, code, "{cwd}");
     }
     let relative = CreateTerminal { cwd: Some(PathBuf::from(".")), ..bench.line("pwd") };
-    let refused = bench.terminals.create(SESSION, &folders, relative).await.unwrap_err();
+    let refused = bench.try_create(relative).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::PathOutsideWorkspace);
-    let missing = bench.terminals.create(SESSION, &folders, bench.line("no-such-program")).await.unwrap_err();
+    let missing = bench.try_create(bench.line("no-such-program")).await.unwrap_err();
     assert_eq!(missing.code, ErrorCode::NotFound);
+}
+
+#[tokio::test]
+async fn r000_36_a_terminal_runs_in_the_directory_that_was_shown_or_not_at_all() {
+    let bench = Bench::new();
+    let (inside, outside) = (bench.dir.path().join("d"), tempfile::tempdir().unwrap());
+    std::fs::create_dir(&inside).unwrap();
+    let folders = [bench.dir.path().to_owned()];
+    // Given a place that the user was shown
+    let place = Terminals::place(Some(&inside), &folders).unwrap();
+    assert_eq!(place.path(), inside.canonicalize().unwrap());
+    // When a link takes its place before the command starts
+    std::fs::rename(&inside, bench.dir.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &inside).unwrap();
+    let refused = bench.terminals.create(SESSION, place, bench.line("touch ran")).await.unwrap_err();
+    // Then nothing runs, neither there nor in the place that was meant
+    assert_eq!(refused.code, ErrorCode::Conflict, "{refused:?}");
+    assert!(!outside.path().join("ran").exists() && !bench.dir.path().join("moved/ran").exists());
 }
 
 #[tokio::test]
@@ -188,8 +211,7 @@ async fn c_a_session_has_so_many_terminals_and_no_more() {
     for _ in 0..32 {
         last = bench.create(bench.line("true")).await;
     }
-    let folders = [bench.dir.path().to_owned()];
-    let refused = bench.terminals.create(SESSION, &folders, bench.line("true")).await.unwrap_err();
+    let refused = bench.try_create(bench.line("true")).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Overloaded);
     bench.terminals.release(SESSION, &last).unwrap();
     bench.create(bench.line("true")).await;

@@ -23,7 +23,8 @@ struct Workspace {
 impl Workspace {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let files = WorkspaceFiles::new(Handle::current(), |job| panic!("{job:?}"));
+        let guard = env!("CARGO_BIN_EXE_breadboard-ls").into();
+        let files = WorkspaceFiles::new(Handle::current(), guard, |job| panic!("{job:?}"));
         let uri = format!("file://{}", dir.path().display());
         files.set_folders(&[Folder { uri, name: "ws".to_owned(), path: Some(dir.path().to_owned()) }]);
         Self { dir, files }

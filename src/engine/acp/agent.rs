@@ -15,7 +15,7 @@ use super::agents::AgentLine;
 use super::asked::{Asked, AskedTable};
 use super::asks::Asks;
 use super::client_side::Order;
-use super::process::ExitNote;
+use super::process::{Cwd, ExitNote};
 use super::routes::Routes;
 use super::sessions::{Session, State};
 use super::unplaced::Unplaced;
@@ -102,7 +102,7 @@ pub(super) struct Agent {
     /// Whether the last process ended without being told to.
     pub(super) fell: bool,
     trusted: bool,
-    folder: Option<PathBuf>,
+    folder: Option<Cwd>,
     restarts: Vec<Reply>,
     deeds: VecDeque<Deed>,
     reports: VecDeque<EngineReport>,
@@ -187,13 +187,18 @@ impl Agent {
         self.trusted
     }
 
-    pub(super) fn set_folder(&mut self, folder: Option<PathBuf>) {
+    pub(super) fn set_folder(&mut self, folder: Option<Cwd>) {
         self.folder = folder;
     }
 
-    /// Where the process is started.
-    pub(super) fn folder(&self) -> Option<&PathBuf> {
-        self.folder.as_ref()
+    /// The folder of the workspace that it works in.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.path().to_owned())
+    }
+
+    /// Where its process starts.
+    pub(super) fn cwd(&self) -> Cwd {
+        self.folder.clone().unwrap_or_else(|| Cwd::Path(std::env::temp_dir()))
     }
 
     /// Where its stderr goes, this time.

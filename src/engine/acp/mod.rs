@@ -34,7 +34,7 @@ use tokio::time::Instant;
 
 use self::agent::Agent;
 use self::agents::Agents;
-use self::process::Secrets;
+use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Place, Told};
 use crate::app::inbox::Reply;
@@ -93,7 +93,7 @@ pub struct AcpEngine {
 #[derive(Default)]
 struct State {
     trusted: bool,
-    folder: Option<PathBuf>,
+    folder: Option<Cwd>,
     model: Heard,
     tasks: BTreeMap<String, mpsc::Sender<Told>>,
     /// The agent that was used last.
@@ -304,7 +304,13 @@ impl Engine for AcpEngine {
     fn call(&self, call: EngineCall) {
         match call {
             EngineCall::SetFolders(folders) => {
-                self.state().folder = folders.into_iter().find_map(|folder| folder.path);
+                let path = folders.into_iter().find_map(|folder| folder.path);
+                let mut state = self.state();
+                // The same folder said again stays the directory that was opened first.
+                if state.folder.as_ref().map(Cwd::path) != path.as_deref() {
+                    state.folder = path.map(Cwd::open);
+                }
+                drop(state);
                 self.settings_changed();
             }
             EngineCall::SetTrust { trusted } => {

@@ -143,7 +143,7 @@ impl Session {
 impl Agent {
     /// Makes a session for somebody who waits.
     pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: Reply) {
-        wish.workspace = wish.workspace.take().or_else(|| self.folder().cloned());
+        wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
         self.sessions.insert(session_id.clone(), session);
@@ -200,7 +200,7 @@ impl Agent {
     }
 
     fn open_by(&mut self, session_id: &str, how: How) {
-        let folder = self.folder().cloned();
+        let folder = self.folder();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(cwd) = session.workspace.clone().or(folder).filter(|cwd| cwd.is_absolute()) else {
             let error = WireError::new(

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::agent::{Agent, Deed};
 use super::client_side::{Finished, Workshop};
 use super::framing::{Line, LineReader};
-use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, ExitNote, Secrets};
+use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::wire::acp_blocks::{PromptAttachment, wants_content};
@@ -35,7 +35,7 @@ pub(super) enum Told {
     /// By the loop.
     Call(EngineCall),
     /// Whether the workspace is trusted, where it works, and which model comes next.
-    Settings { trusted: bool, folder: Option<PathBuf> },
+    Settings { trusted: bool, folder: Option<Cwd> },
     /// The model for the next prompt.
     Model(Option<String>),
     /// List its sessions.
@@ -231,7 +231,7 @@ fn carry_out(
                     program: agent.line.program.clone(),
                     args: agent.line.args.clone(),
                     env: agent.line.env.clone(),
-                    cwd: agent.folder().cloned().unwrap_or_else(std::env::temp_dir),
+                    cwd: agent.cwd(),
                     log: agent.log_file(),
                     hide: place.hide.clone(),
                     guard: place.guard.clone(),

@@ -150,8 +150,8 @@ impl Agent {
         self.wanted.last += 1;
         let number = self.wanted.last;
         let workspace = self.sessions.get(session_id).and_then(|session| session.workspace.clone());
-        let folders = workspace.or_else(|| self.folder().cloned()).into_iter().collect();
-        let ends_with_a_stop = to_ask.is_some() || matches!(job, Job::Read { .. } | Job::Create(_));
+        let folders = workspace.or_else(|| self.folder()).into_iter().collect();
+        let ends_with_a_stop = to_ask.is_some() || matches!(job, Job::Read { .. } | Job::Create(..));
         let session_id = session_id.to_owned();
         let one = UnderWay { id, session_id: session_id.clone(), to_ask, ends_with_a_stop };
         self.wanted.under_way.insert(number, one);
@@ -223,11 +223,10 @@ impl Agent {
                 params.insert("oldText".to_owned(), old.map_or(Value::Null, Value::from));
                 Job::Write { base, text }
             }
-            (Then::Run(mut command), Came::Place(place)) => {
+            (Then::Run(command), Came::Place(place)) => {
                 // Where it runs is shown, whatever links lead there.
-                params.insert("cwd".to_owned(), Value::from(place.to_string_lossy()));
-                command.cwd = Some(place);
-                Job::Create(command)
+                params.insert("cwd".to_owned(), Value::from(place.path().to_string_lossy()));
+                Job::Create(command, place)
             }
             // No job answers otherwise.
             (Then::Write(_) | Then::Run(_), _) => return self.refuse_work(&id, &WireError::internal()),
@@ -237,7 +236,7 @@ impl Agent {
 
     /// The user allowed it.
     pub(super) fn allowed_work(&mut self, session_id: &str, id: RpcId, job: Job) {
-        let method = if matches!(job, Job::Create(_)) { Method::Create } else { Method::Write };
+        let method = if matches!(job, Job::Create(..)) { Method::Create } else { Method::Write };
         match self.may_begin(Some(session_id), method) {
             Ok(()) => self.order(session_id, id, job, None),
             Err(error) => self.refuse_work(&id, &error),

@@ -92,7 +92,7 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let exit = ran.get("exitCode").and_then(Value::as_i64);
     let summary = match exit {
         Some(code) => format!("The command ended with exit code {code}."),
-        None => "The command was ended by a signal or by our time limit.".to_owned(),
+        None => "It is not known how the command ended: its result has no exit code.".to_owned(),
     };
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&text("stdout")), tail(&text("stderr")));

@@ -15,11 +15,7 @@ mod work;
 pub use files::{ClientFiles, WriteBase};
 #[cfg(unix)]
 pub use terminals::Terminals;
-#[cfg(unix)]
-use terminals::place;
 #[cfg(not(unix))]
 pub use terminals_elsewhere::Terminals;
-#[cfg(not(unix))]
-use terminals_elsewhere::place;
 pub use words::{CreateTerminal, EnvVariable, TerminalExit, TerminalOutput};
 pub(in crate::engine::acp) use work::{Came, Finished, Job, Order, Workshop};

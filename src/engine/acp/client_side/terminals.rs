@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 
 use super::screen::Screen;
 use super::words::{CreateTerminal, TerminalExit, TerminalOutput};
-use crate::engine::acp::process::{Contained, Ending, Job};
+use crate::engine::acp::process::refusal;
+use crate::process::{Contained, Directory, Ending, Hold, Job};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Terminals of one session that were not released. An agent that forgets to release them is refused more, and hears why.
@@ -63,27 +64,65 @@ impl Terminals {
         Self { guard, open: Mutex::default() }
     }
 
-    /// Starts a command and answers with the terminal's id. `folders` are the session's: the command runs in the first unless it
-    /// names another place in one of them.
+    /// The directory that a command runs in, opened: the first of the session's folders unless it names another place in one of
+    /// them, whatever links lead there.
     ///
     /// # Errors
     ///
-    /// `path_outside_workspace`, `overloaded` past 32 terminals of a session, `not_found` for a program that is not there.
+    /// `path_outside_workspace`, `not_found`.
+    pub fn place(wanted: Option<&Path>, folders: &[PathBuf]) -> Result<Directory, WireError> {
+        let outside = |path: &Path| {
+            WireError::new(
+                ErrorCode::PathOutsideWorkspace,
+                format!(
+                    "`{}` is not in a folder of the session, so nothing runs there; name one that is.",
+                    path.display()
+                ),
+            )
+        };
+        let Some(wanted) = wanted.or(folders.first().map(PathBuf::as_path)) else {
+            return Err(outside(Path::new(".")));
+        };
+        let missing = |_| {
+            WireError::new(
+                ErrorCode::NotFound,
+                format!("The folder `{}` does not exist; name one that does.", wanted.display()),
+            )
+        };
+        let real = wanted.canonicalize().map_err(missing)?;
+        // By the path without links: what is shown to the user is then what was opened.
+        let directory = Directory::open(&real).map_err(missing)?;
+        let is_inside = wanted.is_absolute()
+            && directory.real_path() == real
+            && folders
+                .iter()
+                .filter_map(|folder| folder.canonicalize().ok())
+                .any(|folder| real.starts_with(folder));
+        if is_inside { Ok(directory) } else { Err(outside(wanted)) }
+    }
+
+    /// Starts a command in a directory that `place` gave, and answers with the terminal's id.
+    ///
+    /// # Errors
+    ///
+    /// `conflict` when another directory lies at its path now, `overloaded` past 32 terminals of a session, `not_found` for a
+    /// program that is not there.
     pub async fn create(
         &self,
         session: &str,
-        folders: &[PathBuf],
+        cwd: Directory,
         params: CreateTerminal,
     ) -> Result<String, WireError> {
-        let cwd = place(params.cwd.as_deref(), folders)?;
         if self.open().by_session.get(session).is_some_and(|open| open.len() >= MOST) {
             return Err(too_many());
         }
         let most =
             params.output_byte_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(MOST_OUTPUT);
-        let (program, args) = words(params.command, params.args, &cwd);
-        let env = params.env.into_iter().map(|variable| (variable.name, variable.value)).collect();
-        let job = Job { program, args, env, cwd, guard: self.guard.clone() };
+        let (program, args) = words(params.command, params.args, cwd.path());
+        let env =
+            params.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
+        let inherited = std::env::vars_os().collect();
+        let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone(), hold: Hold::Cgroup };
         let (streams, output) = streams().map_err(|error| {
             WireError::new(
                 ErrorCode::Overloaded,
@@ -93,7 +132,7 @@ impl Terminals {
                 ),
             )
         })?;
-        let process = Contained::spawn(&job, streams).await?;
+        let process = Contained::spawn(&job, streams).await.map_err(|why| refusal(&job.program, &why))?;
         let terminal = Arc::new(Terminal::keep(process, output, most.min(MOST_OUTPUT)));
         let mut open = self.open();
         open.made += 1;
@@ -214,34 +253,6 @@ fn streams() -> io::Result<([OwnedFd; 3], pipe::Receiver)> {
     let stderr = stdout.try_clone()?;
     let stdin = std::fs::File::open("/dev/null")?;
     Ok(([stdin.into(), stdout.into(), stderr.into()], pipe::Receiver::from_owned_fd(output.into())?))
-}
-
-/// The directory to run in, which is in one of the session's folders whatever links lead to it.
-pub(super) fn place(wanted: Option<&Path>, folders: &[PathBuf]) -> Result<PathBuf, WireError> {
-    let outside = |path: &Path| {
-        WireError::new(
-            ErrorCode::PathOutsideWorkspace,
-            format!(
-                "`{}` is not in a folder of the session, so nothing runs there; name one that is.",
-                path.display()
-            ),
-        )
-    };
-    let Some(wanted) = wanted.or(folders.first().map(PathBuf::as_path)) else {
-        return Err(outside(Path::new(".")));
-    };
-    let real = wanted.canonicalize().map_err(|_| {
-        WireError::new(
-            ErrorCode::NotFound,
-            format!("The folder `{}` does not exist; name one that does.", wanted.display()),
-        )
-    })?;
-    let is_inside = wanted.is_absolute()
-        && folders
-            .iter()
-            .filter_map(|folder| folder.canonicalize().ok())
-            .any(|folder| real.starts_with(folder));
-    if is_inside { Ok(real) } else { Err(outside(wanted)) }
 }
 
 /// A command without arguments that names no program is a line for the shell: agents send both.

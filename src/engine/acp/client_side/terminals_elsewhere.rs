@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::words::{CreateTerminal, TerminalExit, TerminalOutput};
+use crate::process::Directory;
 use crate::protocol::{ErrorCode, WireError};
 
 /// None, ever.
@@ -18,11 +19,6 @@ fn refused() -> WireError {
     )
 }
 
-/// Refuses.
-pub(super) fn place(_: Option<&Path>, _: &[PathBuf]) -> Result<PathBuf, WireError> {
-    Err(refused())
-}
-
 impl Terminals {
     /// None.
     pub fn new(_: PathBuf) -> Self {
@@ -30,7 +26,12 @@ impl Terminals {
     }
 
     /// Refuses.
-    pub async fn create(&self, _: &str, _: &[PathBuf], _: CreateTerminal) -> Result<String, WireError> {
+    pub fn place(_: Option<&Path>, _: &[PathBuf]) -> Result<Directory, WireError> {
+        Err(refused())
+    }
+
+    /// Refuses.
+    pub async fn create(&self, _: &str, _: Directory, _: CreateTerminal) -> Result<String, WireError> {
         Err(refused())
     }
 

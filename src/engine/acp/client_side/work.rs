@@ -10,11 +10,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::Terminals;
 use super::files::{ClientFiles, WriteBase};
 use super::words::{CreateTerminal, TerminalExit};
-use super::{Terminals, place};
 use crate::app::ports::EngineReport;
 use crate::domain::wire::acp_out;
+use crate::process::Directory;
 use crate::protocol::WireError;
 
 /// One thing to do.
@@ -28,8 +29,8 @@ pub(in crate::engine::acp) enum Job {
     Write { base: WriteBase, text: String },
     /// Look where a command would run.
     Place { wanted: Option<PathBuf> },
-    /// Start a command.
-    Create(CreateTerminal),
+    /// Start a command where `Place` said.
+    Create(CreateTerminal, Directory),
     /// Show a terminal.
     Output(String),
     /// Wait for the end of its command.
@@ -59,7 +60,7 @@ pub(in crate::engine::acp) enum Came {
     /// What a write would replace.
     Base(WriteBase),
     /// Where a command would run.
-    Place(PathBuf),
+    Place(Directory),
 }
 
 /// A job that is done.
@@ -156,8 +157,8 @@ async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> End
         Job::Write { base, text } => {
             files.write(session, base, text).await.map(|_| Came::Answer(acp_out::done()))
         }
-        Job::Place { wanted } => place(wanted.as_deref(), &folders).map(Came::Place),
-        Job::Create(params) => terminals.create(session, &folders, params).await.map(|id| {
+        Job::Place { wanted } => Terminals::place(wanted.as_deref(), &folders).map(Came::Place),
+        Job::Create(params, place) => terminals.create(session, place, params).await.map(|id| {
             let answer = acp_out::terminal_created(&id);
             made = Some(id);
             Came::Answer(answer)

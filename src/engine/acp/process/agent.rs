@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::contained::{Contained, Job};
 use super::stderr_log::StderrLog;
 use super::stdin::{AgentStdin, Closer, closable};
-use super::{AgentCommand, ExitNote, SpawnError};
+use super::{AgentCommand, Cwd, ExitNote, SpawnError, refusal};
+use crate::process::{Contained, Directory, Hold, Job, NotStarted};
 use crate::protocol::{ErrorCode, WireError};
 
 /// What an agent writes.
@@ -33,7 +33,8 @@ impl AgentProcess {
     ///
     /// # Errors
     ///
-    /// `not_found` when there is no such program or folder, `engine_unreachable` for whatever else hinders it.
+    /// `not_found` when there is no such program or folder, `conflict` when another folder lies at its path now,
+    /// `engine_unreachable` for whatever else hinders it.
     pub async fn spawn(command: &AgentCommand) -> Result<(Self, AgentStdin, AgentStdout), SpawnError> {
         let (theirs, stdin, stdout, stderr) = pipes(command).map_err(|error| {
             WireError::new(
@@ -44,14 +45,22 @@ impl AgentProcess {
                 ),
             )
         })?;
+        let refuse = |why: NotStarted| refusal(&command.program, &why);
+        let (cwd, path) = match &command.cwd {
+            Cwd::Opened(opened) => (opened.renewed(), opened.path()),
+            Cwd::Path(path) => (Directory::open(path), path.as_path()),
+        };
+        let cwd = cwd.map_err(|_| refuse(NotStarted::NoDirectory(path.to_owned())))?;
         let job = Job {
             program: command.program.clone(),
             args: command.args.clone(),
-            env: command.env.clone(),
-            cwd: command.cwd.clone(),
+            inherited: std::env::vars_os().collect(),
+            env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd,
             guard: command.guard.clone(),
+            hold: Hold::Cgroup,
         };
-        let process = Contained::spawn(&job, theirs).await?;
+        let process = Contained::spawn(&job, theirs).await.map_err(refuse)?;
         let (stdin, closer) = closable(stdin);
         Ok((Self { process, stdin: closer, stderr }, stdin, stdout))
     }

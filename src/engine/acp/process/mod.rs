@@ -1,49 +1,38 @@
-//! Agent processes: started under a guardian, talked to on pipes, and ended whole.
+//! Agent processes: started under guardians (`crate::process`), talked to on pipes, and ended whole.
 //!
-//! Owns the promise that an agent and everything it starts die with us. Two small processes of our own stand between: the outer
-//! guardian and the inner one, which holds the agent. Whichever of the server and the two is killed, another is left that sees
-//! it and kills the tree. Never reads what the agent says, and never decides whether one may run.
+//! Owns the pipes, the log of stderr and the polite end. Never reads what the agent says, and never decides whether one may run.
 //!
-//! Elsewhere than on Linux one guardian ends the agent's process group only; on Windows no agent is started.
+//! On Windows no agent is started, because what it leaves running could not be ended.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::process::Directory;
+#[cfg(unix)]
+use crate::process::NotStarted;
+#[cfg(unix)]
+use crate::protocol::ErrorCode;
 use crate::protocol::WireError;
 
 #[cfg(unix)]
 mod agent;
-#[cfg(unix)]
-mod contained;
 #[cfg(not(unix))]
 mod elsewhere;
-#[cfg(unix)]
-mod guardian;
-#[cfg(unix)]
-mod hand_over;
-#[cfg(unix)]
-mod report;
 mod secrets;
 #[cfg(unix)]
 mod stderr_log;
 #[cfg(unix)]
 mod stdin;
-#[cfg(unix)]
-mod tree;
 
 #[cfg(unix)]
 pub use agent::{AgentProcess, AgentStdout};
-#[cfg(unix)]
-pub use contained::{Contained, Ending, Job};
 #[cfg(not(unix))]
 pub use elsewhere::{AgentProcess, AgentStdin, AgentStdout};
-#[cfg(unix)]
-pub use guardian::{Post, guard};
 pub use secrets::Secrets;
 #[cfg(unix)]
 pub use stdin::AgentStdin;
 
-/// Why a process was not started: one sentence and a stable code (`not_found`, `engine_unreachable`, `unsupported`).
+/// Why a process was not started: one sentence and a stable code (`not_found`, `conflict`, `engine_unreachable`, `unsupported`).
 pub type SpawnError = WireError;
 
 /// What to start.
@@ -56,8 +45,8 @@ pub struct AgentCommand {
     /// Variables that the user set for it. They stand beside ours without `BREADBOARD_*` and without tokens
     /// (`domain::policy::environment`), and win over them, whatever their names: the user wrote them for this agent.
     pub env: BTreeMap<String, String>,
-    /// Directory to start in; absolute.
-    pub cwd: PathBuf,
+    /// Directory to start in.
+    pub cwd: Cwd,
     /// File for its stderr. At 4 MiB it becomes `<file>.1`, which replaces the one before. `None`: only the tail is kept.
     pub log: Option<PathBuf>,
     /// Secrets that are replaced in the log and in the tail.
@@ -77,11 +66,40 @@ pub struct ExitNote {
     pub stderr_tail: String,
 }
 
-/// This program as it was started, also when its file was replaced meanwhile.
-pub fn this_program() -> PathBuf {
-    if cfg!(target_os = "linux") {
-        PathBuf::from("/proc/self/exe")
-    } else {
-        std::env::current_exe().unwrap_or_else(|_| PathBuf::from("breadboard-ls"))
+/// Where an agent works.
+#[derive(Debug, Clone)]
+pub enum Cwd {
+    /// The directory that was opened when its folder was, whatever lies at the path now.
+    Opened(Directory),
+    /// What the path leads to when the agent starts; absolute.
+    Path(PathBuf),
+}
+
+impl Cwd {
+    /// Opens a folder; one that is not there yet is looked for when an agent starts.
+    pub fn open(path: PathBuf) -> Self {
+        Directory::open(&path).map_or(Self::Path(path), Self::Opened)
     }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Opened(directory) => directory.path(),
+            Self::Path(path) => path,
+        }
+    }
+}
+
+/// What a process that was not started means for a client.
+#[cfg(unix)]
+pub(in crate::engine::acp) fn refusal(program: &str, why: &NotStarted) -> SpawnError {
+    let code = match why {
+        NotStarted::NoDirectory(_) => ErrorCode::NotFound,
+        NotStarted::DirectoryReplaced(_) => ErrorCode::Conflict,
+        NotStarted::Failed(error) => match error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => ErrorCode::NotFound,
+            _ => ErrorCode::EngineUnreachable,
+        },
+    };
+    WireError::new(code, why.sentence(program))
 }

@@ -1,15 +1,19 @@
-//! A guardian: the small process that stands over an agent and ends it, with all that it started.
+//! A guardian: the small process that stands over a program and ends it, with all that it started.
 //!
 //! Owns one child and everything below it, by being the one that orphans fall to. The inner guardian starts the program; the
 //! outer one starts the inner one and outlives its being killed. A guardian ends its tree when its control socket does, when
-//! it is told to, and when its child ends; it ends after the last of the tree. Never reads a stream of the program.
+//! it is told to, and when its child ends; it ends after the last of the tree. Says once a second that it lives. Never reads a
+//! stream of the program.
 
-use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -18,9 +22,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::hand_over::{self, Streams};
+use super::hand_over::{self, Handles};
+use super::heartbeat::{self, Heart};
 use super::report::Report;
-use super::{this_program, tree};
+use super::{Streams, this_program, tree};
 
 /// From the first word, TERM, to the last, KILL.
 const GRACE: Duration = Duration::from_millis(1_000);
@@ -28,6 +33,8 @@ const GRACE: Duration = Duration::from_millis(1_000);
 const TRUST: Duration = Duration::from_millis(500);
 /// How often it is looked again for what was forked meanwhile, when no death says so.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long it is waited whether anything is left when the program has ended: usually nothing is, and then nobody is looked for.
+const SETTLE: Duration = Duration::from_millis(5);
 /// What does not die of KILL for so long cannot be ended by us: it waits in the kernel, or runs as another user.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
@@ -49,56 +56,192 @@ pub enum Post {
 /// Guards a program until it and everything below it has ended; answers with its exit code, 128 and the signal's number when
 /// one ended it. The control socket is stdin. An error means that nothing was started.
 pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u8> {
+    let above = rustix::process::getppid();
     // What is done to the group or the terminal of the server is not done to us. Fails only for who leads a group already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     {
+        use rustix::process::{getpid, set_child_subreaper, set_parent_process_death_signal};
         // For lists of processes; the name is no more than that.
         let _ = rustix::thread::set_name(c"bb-guard");
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        set_child_subreaper(Some(getpid()))?;
+        // Who was stopped goes on when the one above dies, sees that the control socket has ended, and ends the tree. If it died
+        // before this line, the socket has ended already.
+        let _ = set_parent_process_death_signal(Some(Signal::CONT));
     }
-    let streams = hand_over::receive(io::stdin())?;
+    let Handles { streams, directory, heartbeat, cgroup } = hand_over::receive(io::stdin())?;
+    let heart = Heart::new(heartbeat);
+    let cgroup = Group::from_handle(cgroup);
     let started = match post {
-        Post::Outer => start_inner(streams, &program, &args),
-        Post::Inner => start_program(streams, &program, &args).map(|child| (child, None)),
+        Post::Outer => {
+            let started = start_inner(&streams, &directory, &heart, &cgroup, &program, &args);
+            // Whoever reads their other ends must see them end with the program.
+            drop(streams);
+            started
+        }
+        Post::Inner => {
+            report(post, Report::Guarded(rustix::process::getpid().as_raw_pid()));
+            cgroup.join();
+            start_program(streams, &directory, &program, &args).map(|child| (child, None))
+        }
     };
     let (child, inner) = match started {
         Ok(started) => started,
         Err(error) => {
             report(post, Report::Failed(error.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error())));
+            cgroup.remove(post, above);
             return Err(error);
         }
     };
     if post == Post::Inner {
         report(post, Report::Started(child.as_raw_pid()));
     }
-    let mut watch = Watch { post, child, inner, events: listen()?, ended: None };
+    let mut watch = Watch { post, child, inner, heart, events: listen()?, ended: None };
     watch.until_ordered();
+    cgroup.remove(post, above);
     Ok(watch.ended.map_or(128 + 9, exit_code))
 }
 
-/// The program in a process group of its own, so that a signal to its group reaches no guardian.
-fn start_program(streams: Streams, program: &OsString, args: &[OsString]) -> io::Result<Pid> {
+/// The program in a process group of its own, so that a signal to its group reaches no guardian, and in the directory that was
+/// handed over, whatever lies at its path now. It dies with this guardian.
+fn start_program(
+    streams: Streams,
+    directory: &OwnedFd,
+    program: &OsString,
+    args: &[OsString],
+) -> io::Result<Pid> {
+    rustix::process::fchdir(directory)?;
     let [stdin, stdout, stderr] = streams;
     let mut command = Command::new(program);
     command.args(args).process_group(0).stdin(stdin).stdout(stdout).stderr(stderr);
+    #[cfg(target_os = "linux")]
+    die_with_this_process(&mut command);
     Ok(Pid::from_child(&command.spawn()?))
+}
+
+/// Once the guardian is gone, nobody would see what the program does; whatever it started is found by the outer guardian or by
+/// the server.
+#[cfg(target_os = "linux")]
+fn die_with_this_process(command: &mut Command) {
+    use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+    let parent = getpid();
+    let before_exec = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may have died before the line above, and then no signal comes.
+        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: between `fork` and `exec` only two system calls are made: nothing is allocated, no lock is taken.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(before_exec);
+    }
 }
 
 /// The inner guardian, with a control socket to us for its stdin; it reports to the server itself.
 fn start_inner(
-    streams: Streams,
+    streams: &Streams,
+    directory: &OwnedFd,
+    heart: &Heart,
+    cgroup: &Group,
     program: &OsString,
     args: &[OsString],
 ) -> io::Result<(Pid, Option<UnixStream>)> {
     let (ours, theirs) = UnixStream::pair()?;
     let reports = io::stdin().as_fd().try_clone_to_owned()?;
-    let mut command = Command::new(this_program());
-    command.arg0(NAME).args(["guard", "--inner", "--"]).arg(program).args(args);
+    let mut command = command(&this_program(), Post::Inner, program, args);
     command.stdin(OwnedFd::from(theirs)).stdout(reports).stderr(Stdio::null());
+    let handles = Handles {
+        streams,
+        directory: directory.as_fd(),
+        heartbeat: heart.pipe().as_fd(),
+        cgroup: cgroup.handle(),
+    };
+    hand_over::send(&ours, &handles)?;
     let child = command.spawn()?;
-    hand_over::send(&ours, &streams)?;
     Ok((Pid::from_child(&child), Some(ours)))
+}
+
+/// The command line of a guardian.
+#[cfg(not(test))]
+pub(super) fn command(
+    guard: &Path,
+    post: Post,
+    program: impl AsRef<OsStr>,
+    args: &[impl AsRef<OsStr>],
+) -> Command {
+    let mut command = Command::new(guard);
+    command.arg0(NAME).arg("guard");
+    if post == Post::Inner {
+        command.arg("--inner");
+    }
+    command.arg("--").arg(program).args(args);
+    command
+}
+
+/// The program of a unit test is the test itself: one of its tests guards, and finds its words in the environment.
+#[cfg(test)]
+pub(super) fn command(
+    guard: &Path,
+    post: Post,
+    program: impl AsRef<OsStr>,
+    args: &[impl AsRef<OsStr>],
+) -> Command {
+    tests::command(guard, post, program.as_ref(), args)
+}
+
+/// The cgroup of the tree, where there is one.
+#[cfg(target_os = "linux")]
+struct Group(Option<super::cgroup::Cgroup>);
+
+#[cfg(target_os = "linux")]
+impl Group {
+    fn from_handle(handle: Option<OwnedFd>) -> Self {
+        Self(handle.and_then(super::cgroup::Cgroup::from_handle))
+    }
+
+    fn handle(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(|group| group.handle().as_fd())
+    }
+
+    /// The inner guardian and the program belong to it; the outer one stays outside, to remove it.
+    fn join(&self) {
+        if let Some(group) = &self.0 {
+            group.join();
+        }
+    }
+
+    /// Nothing is left of the tree but the guardians. The outer one removes it; the inner one does if that is dead, and must
+    /// leave it first, which takes the kernel a while.
+    fn remove(&self, post: Post, above: Option<Pid>) {
+        let Some(group) = &self.0 else { return };
+        match post {
+            Post::Outer => group.remove(),
+            Post::Inner if rustix::process::getppid() != above => {
+                group.leave();
+                group.remove();
+            }
+            Post::Inner => {}
+        }
+    }
+}
+
+/// There are none elsewhere.
+#[cfg(not(target_os = "linux"))]
+struct Group;
+
+#[cfg(not(target_os = "linux"))]
+impl Group {
+    fn from_handle(_: Option<OwnedFd>) -> Self {
+        Self
+    }
+
+    fn handle(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn join(&self) {}
+
+    fn remove(&self, _: Post, _: Option<Pid>) {}
 }
 
 /// Says something to the server. Where it is gone, nobody needs to hear it.
@@ -177,6 +320,7 @@ struct Watch {
     child: Pid,
     /// The inner guardian's control socket.
     inner: Option<UnixStream>,
+    heart: Heart,
     events: Receiver<Event>,
     ended: Option<WaitStatus>,
 }
@@ -191,16 +335,24 @@ enum Waited {
 impl Watch {
     /// Waits for an order or the end of our child, and then ends everything.
     fn until_ordered(&mut self) {
+        let mut last_beat = Instant::now();
         let order = loop {
-            match self.events.recv() {
+            if last_beat.elapsed() >= heartbeat::PERIOD {
+                self.heart.beat(self.post);
+                last_beat = Instant::now();
+            }
+            let time = if self.ended.is_some() {
+                SETTLE
+            } else {
+                heartbeat::PERIOD.saturating_sub(last_beat.elapsed())
+            };
+            match self.events.recv_timeout(time) {
                 Ok(Event::Order(order)) => break order,
-                Ok(Event::NoneLeft) | Err(_) => return,
-                Ok(Event::Died(pid, status)) => {
-                    self.note(pid, status);
-                    if self.ended.is_some() {
-                        break Order::Ask;
-                    }
-                }
+                Ok(Event::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Event::Died(pid, status)) => self.note(pid, status),
+                // Its child ended and left something behind.
+                Err(RecvTimeoutError::Timeout) if self.ended.is_some() => break Order::Ask,
+                Err(RecvTimeoutError::Timeout) => {}
             }
         };
         let waited = match (self.post, order) {
@@ -223,6 +375,8 @@ impl Watch {
         if self.ended.is_some() {
             return Waited::AtOnce;
         }
+        // It may have been stopped, and hears nothing then. It is our child and not buried yet, so the id is its own.
+        let _ = rustix::process::kill_process(self.child, Signal::CONT);
         self.pass_on(order);
         let mut waited = self.wait(if order == Order::Ask { GRACE + TRUST } else { TRUST });
         if matches!(waited, Waited::AtOnce) && self.ended.is_none() {
@@ -267,7 +421,8 @@ impl Watch {
         let until = Instant::now() + GIVE_UP;
         while Instant::now() < until {
             tree::signal_all(self.child, Signal::KILL);
-            tree::kill_orphans();
+            #[cfg(target_os = "linux")]
+            tree::kill_orphans(&HashSet::new());
             let mut next =
                 self.events.recv_timeout(LOOK).map_err(|error| error == RecvTimeoutError::Disconnected);
             // Many that die together are one reason to look again.
@@ -303,4 +458,48 @@ impl Watch {
 fn exit_code(status: WaitStatus) -> u8 {
     let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::process::CommandExt;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{NAME, Post, guard};
+
+    /// Which of the two, and the words of the program, each with an end.
+    const WORDS: &str = "GUARDED_BY_A_TEST";
+
+    pub(super) fn command(guard: &Path, post: Post, program: &OsStr, args: &[impl AsRef<OsStr>]) -> Command {
+        let mut words = OsString::from(if post == Post::Inner { "inner" } else { "outer" });
+        for word in std::iter::once(program).chain(args.iter().map(AsRef::as_ref)) {
+            words.push("\u{1f}");
+            words.push(word);
+        }
+        let mut command = Command::new(guard);
+        command.arg0(NAME).args(["process::guardian::tests::guards", "--exact", "--ignored", "--nocapture"]);
+        // With one thread the name of the test would stand in front of the first report.
+        command.env(WORDS, words).env("RUST_TEST_THREADS", "2");
+        command
+    }
+
+    /// Not a test: the guardian of the unit tests.
+    #[test]
+    #[ignore = "started by the tests that run something"]
+    fn guards() {
+        let Some(words) = std::env::var_os(WORDS) else { return };
+        let mut words = words
+            .into_vec()
+            .split(|byte| *byte == 0x1f)
+            .map(|word| OsString::from_vec(word.to_vec()))
+            .collect::<Vec<_>>()
+            .into_iter();
+        let post = if words.next().is_some_and(|word| word == "inner") { Post::Inner } else { Post::Outer };
+        let program = words.next().unwrap();
+        let code = guard(post, program, words.collect()).unwrap_or(1);
+        std::process::exit(code.into());
+    }
 }

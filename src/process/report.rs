@@ -5,6 +5,8 @@
 /// One report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
+    /// The inner guardian runs, under this process id.
+    Guarded(i32),
     /// The program runs, under this process id.
     Started(i32),
     /// It could not be started: the system's number of the error.
@@ -19,6 +21,7 @@ impl Report {
     /// The line, with its end.
     pub(super) fn line(self) -> String {
         let (word, number) = match self {
+            Self::Guarded(pid) => ("guarded", pid),
             Self::Started(pid) => ("started", pid),
             Self::Failed(error) => ("failed", error),
             Self::Exited(code) => ("exited", code),
@@ -43,6 +46,7 @@ impl Report {
         let (word, number) = line.split_once(' ')?;
         let number = number.parse().ok()?;
         match word {
+            "guarded" => Some(Self::Guarded(number)),
             "started" => Some(Self::Started(number)),
             "failed" => Some(Self::Failed(number)),
             "exited" => Some(Self::Exited(number)),
@@ -58,7 +62,8 @@ mod tests {
 
     #[test]
     fn what_is_said_is_what_is_heard_however_it_is_cut() {
-        let all = [Report::Started(7), Report::Failed(2), Report::Exited(0), Report::Killed(9)];
+        let all =
+            [Report::Guarded(6), Report::Started(7), Report::Failed(2), Report::Exited(0), Report::Killed(9)];
         let text: String =
             all.iter().map(|report| report.line()).collect::<String>() + "nonsense\nstarted x\n";
         let (mut read, mut heard) = (Vec::new(), Vec::new());

@@ -1,0 +1,74 @@
+//! What a guardian needs beside its words, handed to it through its control socket: handles, which no path can be swapped for.
+//!
+//! Owns that one message. The guardian gives the streams to the program as they are, so nothing is copied on the way and no
+//! process in between holds them open. Never reads or writes the streams.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+
+use super::Streams;
+
+/// Three streams, the directory, the heartbeat and the cgroup.
+const MOST: usize = 6;
+
+/// What is handed over; borrowed by who sends it.
+#[derive(Debug)]
+pub(super) struct Handles<S, H> {
+    pub(super) streams: S,
+    /// The directory that the program starts in.
+    pub(super) directory: H,
+    /// Where guardians say that they live.
+    pub(super) heartbeat: H,
+    /// The cgroup for the program, where there is one.
+    pub(super) cgroup: Option<H>,
+}
+
+/// Sends the handles; the receiver gets ends of its own.
+pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let streams = handles.streams.iter().map(AsFd::as_fd);
+    let all: Vec<BorrowedFd<'_>> =
+        streams.chain([handles.directory, handles.heartbeat]).chain(handles.cgroup).collect();
+    if !control.push(SendAncillaryMessage::ScmRights(&all)) {
+        return Err(io::Error::other("the handles do not fit in a message"));
+    }
+    sendmsg(socket, &[IoSlice::new(b"s")], &mut control, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Receives the handles; none of them is inherited by a program unless it is given to it.
+pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>> {
+    #[cfg(target_os = "linux")]
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = RecvFlags::empty();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    let mut received = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(handles) = message {
+            received.extend(handles);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    for handle in &received {
+        rustix::io::fcntl_setfd(handle, rustix::io::FdFlags::CLOEXEC)?;
+    }
+    let mut received = received.into_iter();
+    let mut next = || received.next().ok_or_else(|| io::Error::other("a handle did not come"));
+    Ok(Handles {
+        streams: [next()?, next()?, next()?],
+        directory: next()?,
+        heartbeat: next()?,
+        cgroup: received.next(),
+    })
+}

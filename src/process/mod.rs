@@ -1,0 +1,57 @@
+//! Programs that run on the server's account, whoever wanted them: commands of a model, agents and their terminals, `git`.
+//!
+//! Owns the promise that a program and everything it started end with it, with whoever ordered it, and with the server, however
+//! the server ends. Two small processes of our own stand between: the outer guardian and the inner one, which holds the program.
+//! Whichever of the server and the two is killed, another is left that sees it and kills the tree; the overseer in the server
+//! does so when a guardian is gone, stopped or silent. Where a cgroup can be had, the tree lives in one besides. Never reads what
+//! a program says, and never decides whether one may run.
+//!
+//! On other Unix systems one guardian ends the program's process group only; on Windows only the program itself is ended.
+
+#[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(unix)]
+mod contained;
+mod directory;
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod guardian;
+#[cfg(unix)]
+mod hand_over;
+#[cfg(unix)]
+mod heartbeat;
+#[cfg(target_os = "linux")]
+mod identity;
+mod job;
+#[cfg(target_os = "linux")]
+mod overseer;
+#[cfg(all(unix, not(target_os = "linux")))]
+#[path = "overseer_elsewhere.rs"]
+mod overseer;
+#[cfg(unix)]
+mod report;
+#[cfg(unix)]
+mod tree;
+
+use std::path::PathBuf;
+
+#[cfg(unix)]
+pub use contained::Contained;
+pub use directory::Directory;
+#[cfg(not(unix))]
+pub use elsewhere::Contained;
+#[cfg(unix)]
+pub use guardian::{Post, guard};
+pub use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
+#[cfg(unix)]
+pub use overseer::{adopt_orphans, end_the_unguarded};
+
+/// This program as it was started, also when its file was replaced meanwhile.
+pub fn this_program() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        PathBuf::from("/proc/self/exe")
+    } else {
+        std::env::current_exe().unwrap_or_else(|_| PathBuf::from("breadboard-ls"))
+    }
+}
