@@ -15,6 +15,8 @@ pub mod app;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "server")]
+pub mod confined;
+#[cfg(feature = "server")]
 pub mod editor;
 #[cfg(feature = "server")]
 pub mod engine;

@@ -71,7 +71,9 @@ const ROOMS: &[Room] = &[
         imports: &[("app", PORTS), ("host", ANY), ("protocol", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
-    Room { name: "host", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    // Below all who read a workspace: opening files beneath a handle, and ignore files.
+    Room { name: "confined", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    Room { name: "host", imports: &[("confined", ANY), ("domain", ANY)], never: NOT_THE_EDITOR },
     Room {
         name: "store",
         imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
@@ -79,7 +81,13 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "workspace",
-        imports: &[("app", PORTS), ("host", &["ports"]), ("protocol", ANY), ("domain", ANY)],
+        imports: &[
+            ("app", PORTS),
+            ("confined", ANY),
+            ("host", &["ports"]),
+            ("protocol", ANY),
+            ("domain", ANY),
+        ],
         never: NOT_THE_EDITOR,
     },
     Room { name: "simulate", imports: &[("domain", &["wire"])], never: NOT_THE_EDITOR },
@@ -406,6 +414,33 @@ fn breaches_of_words(source: &Source) -> Vec<String> {
         }
     }
     breaches
+}
+
+/// Names by which the `ignore` crate opens files of its own accord: its walker, and the parts that take a path to read.
+const READS_IGNORE_FILES: &[&str] = &[
+    "WalkBuilder",
+    "WalkParallel",
+    "ignore::Walk",
+    "Gitignore::new",
+    "Gitignore::global",
+    "build_global",
+    "gitconfig_excludes_path",
+    "builder.add(path",
+    "add_ignore",
+    "add_custom_ignore_filename",
+];
+
+#[test]
+fn ignore_files_are_read_by_us_alone() {
+    let mut breaches = Vec::new();
+    for source in sources() {
+        for (at, line) in source.code.iter().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+            for name in READS_IGNORE_FILES.iter().filter(|name| line.contains(**name)) {
+                breaches.push(format!("{}:{}: `{name}` opens files by name", source.path, at + 1));
+            }
+        }
+    }
+    assert_none(&breaches);
 }
 
 fn assert_none(breaches: &[String]) {

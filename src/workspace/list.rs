@@ -7,8 +7,8 @@ use std::path::Path;
 
 use cap_std::fs::DirEntry;
 
-use super::ignored::Ignored;
 use super::root::{Roots, parse, refusal, short};
+use crate::confined::IgnoreRules;
 use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -42,7 +42,14 @@ pub fn list(
             format!("`{}` is not a directory; name the directory it lies in.", short(path.as_str())),
         ));
     }
-    let ignored = params.gitignore.unwrap_or(false).then(|| Ignored::read(&dir, &place));
+    let rules = match params.gitignore {
+        Some(true) => {
+            let mut rules = IgnoreRules::of_folder(&dir, root.path()?, &is_abandoned);
+            rules.enter(&place);
+            Some(rules)
+        }
+        Some(false) | None => None,
+    };
     let opened = dir.open_dir(&place).map_err(|error| refusal(&error, &path))?;
     // The heap keeps the first `MAX_ENTRIES` in order and drops the rest, however many there are.
     let mut first = BinaryHeap::new();
@@ -55,7 +62,7 @@ pub fn list(
         let Ok(found) = entry.and_then(|entry| look(&entry)) else { continue };
         let full =
             if place == Path::new(".") { Path::new(&found.shown).into() } else { place.join(&found.shown) };
-        if ignored.as_ref().is_some_and(|rules| rules.names(&full, found.kind == FileKind::Directory)) {
+        if rules.as_ref().is_some_and(|rules| rules.leaves_out(&full, found.kind == FileKind::Directory)) {
             continue;
         }
         first.push(found);

@@ -54,7 +54,7 @@ pub fn find_places(
     let mut scans = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
-        match scan(&tree.text(file)?, &question, most_hits(tree.files.len())) {
+        match scan(&tree.text(file, cancel)?, &question, most_hits(tree.files.len())) {
             Some(scan) => Some(scan),
             None if named => {
                 let sums = vec![0.0; question.terms.len() + question.pairs.len()];
@@ -86,7 +86,7 @@ pub fn find_places(
     let looked = spread(files.len(), cancel, |at| {
         let candidate = &files[at];
         let file = &tree.files[candidate.at];
-        let text = tree.text(file)?;
+        let text = tree.text(file, cancel)?;
         let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
         let lines: Vec<&str> = text.lines().collect();
         let mut stretches = candidate.windows.clone();
