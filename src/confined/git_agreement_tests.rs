@@ -114,8 +114,8 @@ fn left_out_by_us(folder: &Path, all: &[(PathBuf, bool)]) -> BTreeSet<PathBuf> {
     let mut rules = IgnoreRules::of_folder(&dir, folder, &never);
     let mut found = BTreeSet::new();
     for (path, is_directory) in all {
-        rules.enter(path.parent().unwrap());
-        if rules.leaves_out(path, *is_directory) {
+        rules.enter(path.parent().unwrap().to_str().unwrap());
+        if rules.leaves_out(path.to_str().unwrap(), *is_directory) {
             found.insert(path.clone());
         }
     }

@@ -27,9 +27,12 @@ const MAX_LINE: usize = 4_096;
 /// Memory of the patterns that are in force at the same time, by `weight`: a file of 10,000 fits, a hundred nested ones do not.
 const MAX_WEIGHT: usize = 48 << 20;
 
-/// Patterns that one search or listing compiles in all: some seconds of work. A tree with more in thousands of files means
+/// Patterns that one search or listing compiles in all: about a second of work. A tree with more in thousands of files means
 /// to keep the search busy.
-const MAX_COMPILED: usize = 200_000;
+const MAX_COMPILED: usize = 50_000;
+
+/// Files in force at the same time. Each entry of a directory is held against all of them.
+const MAX_FILES: usize = 64;
 
 /// Files whose remarks are remembered; a tree with more is not said file by file.
 const MAX_SAID: usize = 1_000;
@@ -41,11 +44,12 @@ static SAID: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 pub struct Budget {
     weight: usize,
     compiled: usize,
+    files: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { weight: MAX_WEIGHT, compiled: MAX_COMPILED }
+        Self { weight: MAX_WEIGHT, compiled: MAX_COMPILED, files: MAX_FILES }
     }
 }
 
@@ -53,6 +57,7 @@ impl Budget {
     /// Gives back what a file took that is no longer in force.
     pub fn release(&mut self, file: &IgnoreFile) {
         self.weight += file.weight;
+        self.files += 1;
     }
 }
 
@@ -74,6 +79,7 @@ enum Remark {
     TooLong,
     TooHeavy,
     TooBusy,
+    TooDeep,
     Unusable,
 }
 
@@ -88,8 +94,9 @@ impl Remark {
                 "has, with the files above it, patterns that take more than 48 MiB; the rest is not obeyed"
             }
             Self::TooBusy => {
-                "comes after 200,000 patterns of other files, so it is not obeyed in this search"
+                "comes after 50,000 patterns of other files, so not all of it is obeyed in this search"
             }
+            Self::TooDeep => "lies below 64 others, so it is not obeyed",
             Self::Unusable => "has patterns that cannot be used together, so it is not obeyed",
         }
     }
@@ -123,6 +130,10 @@ pub fn from_file(
     budget: &mut Budget,
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<IgnoreFile> {
+    if budget.files == 0 {
+        say(shown, Remark::TooDeep);
+        return None;
+    }
     let mut file = file.take(MAX_BYTES + 1);
     let bytes = match read_bounded(&mut file, MAX_BYTES + 1, is_stopped) {
         Ok(bytes) => bytes,
@@ -140,6 +151,7 @@ pub fn from_file(
     match patterns.builder.build() {
         Ok(matcher) => {
             budget.weight -= patterns.weight;
+            budget.files -= 1;
             Some(IgnoreFile { matcher, weight: patterns.weight })
         }
         Err(error) => {
@@ -224,7 +236,7 @@ fn say(file: &Path, remark: Remark) {
 mod tests {
     use std::path::Path;
 
-    use super::{Budget, MAX_BYTES, MAX_COMPILED, MAX_PATTERNS, MAX_WEIGHT, Remark};
+    use super::{Budget, MAX_BYTES, MAX_COMPILED, MAX_FILES, MAX_PATTERNS, MAX_WEIGHT, Remark};
     use super::{GitignoreBuilder, Patterns, from_file};
 
     fn taken(text: &[u8], budget: &Budget) -> (usize, Option<Remark>) {
@@ -263,7 +275,9 @@ mod tests {
         let weight = 2 * 768 + "**/a*b*".len() * 500 + "**/name".len() * 8;
         assert_eq!((budget.weight, budget.compiled), (MAX_WEIGHT - weight, MAX_COMPILED - 2));
         budget.release(&file);
-        assert_eq!(budget.weight, MAX_WEIGHT);
+        assert_eq!((budget.weight, budget.files), (MAX_WEIGHT, MAX_FILES));
+        let mut spent = Budget { files: 0, ..Budget::default() };
+        assert!(from_file(&b"a\n"[..], Path::new("x"), &mut spent, &|| false).is_none(), "too deep");
         assert!(from_file(&b"a\n"[..], Path::new("x"), &mut budget, &|| true).is_none(), "stopped");
     }
 

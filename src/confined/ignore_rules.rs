@@ -4,8 +4,8 @@
 //! deepest file that says something. Patterns of a repository end where another one begins. Descends from directory to
 //! directory and keeps only what is in force there.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -28,8 +28,8 @@ pub struct IgnoreRules<'a> {
     levels: Vec<Level>,
     /// How many of them lie above the folder.
     above: usize,
-    /// Relative to the folder.
-    here: PathBuf,
+    /// Relative to the folder, with `/`.
+    here: String,
     /// Whether `here` or a directory above it is left out, and so all in it.
     all: bool,
     user: Option<IgnoreFile>,
@@ -37,10 +37,10 @@ pub struct IgnoreRules<'a> {
 
 /// The ignore files of one directory.
 struct Level {
-    /// From this directory to the folder; empty for the folder and below.
-    to_folder: PathBuf,
-    /// From the folder to this directory; empty for the folder and above.
-    from_folder: PathBuf,
+    /// From this directory to the folder, with a slash behind it; empty for the folder and below.
+    to_folder: String,
+    /// Bytes of the path from the folder to this directory, with the slash behind it; 0 for the folder and above.
+    from_folder: usize,
     ignore: Option<IgnoreFile>,
     gitignore: Option<IgnoreFile>,
     exclude: Option<IgnoreFile>,
@@ -60,7 +60,7 @@ impl<'a> IgnoreRules<'a> {
             budget: Budget::default(),
             levels: Vec::new(),
             above: 0,
-            here: PathBuf::new(),
+            here: String::new(),
             all: false,
             user: None,
         };
@@ -70,7 +70,7 @@ impl<'a> IgnoreRules<'a> {
         if dir.symlink_metadata(".git").is_err() {
             rules.read_above(path);
         }
-        let level = rules.level(dir, Path::new(""), path, PathBuf::new());
+        let level = rules.level(dir, "", path, String::new());
         rules.levels.push(level);
         rules
     }
@@ -84,8 +84,9 @@ impl<'a> IgnoreRules<'a> {
         };
         for at in above[..=top].iter().rev() {
             let Ok(dir) = Dir::open_ambient_dir(at, ambient_authority()) else { continue };
-            let to_folder = real.strip_prefix(at).unwrap_or(Path::new("")).to_owned();
-            let mut level = self.level(&dir, Path::new(""), at, to_folder);
+            let to_folder = real.strip_prefix(at).unwrap_or(Path::new("")).components();
+            let to_folder = to_folder.map(|part| part.as_os_str().to_string_lossy() + "/").collect();
+            let mut level = self.level(&dir, "", at, to_folder);
             level.is_top |= *at == above[top];
             self.levels.push(level);
         }
@@ -93,59 +94,39 @@ impl<'a> IgnoreRules<'a> {
         self.above = self.levels.len();
     }
 
-    fn level(&mut self, dir: &Dir, from_folder: &Path, shown: &Path, to_folder: PathBuf) -> Level {
+    fn level(&mut self, dir: &Dir, from_folder: &str, shown: &Path, to_folder: String) -> Level {
+        let here = Path::new(from_folder);
         let mut read = |name: &str| {
-            ignore_file::read(
-                dir,
-                &from_folder.join(name),
-                &shown.join(name),
-                &mut self.budget,
-                self.is_stopped,
-            )
+            ignore_file::read(dir, &here.join(name), &shown.join(name), &mut self.budget, self.is_stopped)
         };
         let (ignore, gitignore) = (read(".ignore"), read(".gitignore"));
-        let is_top = dir.symlink_metadata(from_folder.join(".git")).is_ok();
+        let is_top = dir.symlink_metadata(here.join(".git")).is_ok();
         let exclude = if is_top { read(".git/info/exclude") } else { None };
-        Level {
-            to_folder,
-            from_folder: from_folder.to_owned(),
-            ignore,
-            gitignore,
-            exclude,
-            is_top,
-            left_out: false,
-        }
+        let from_folder = if from_folder.is_empty() { 0 } else { from_folder.len() + 1 };
+        Level { to_folder, from_folder, ignore, gitignore, exclude, is_top, left_out: false }
     }
 
     /// Goes to a directory, relative to the folder; reads the ignore files on the way that were not read yet.
-    pub fn enter(&mut self, directory: &Path) {
-        while !directory.starts_with(&self.here) {
+    pub fn enter(&mut self, directory: &str) {
+        let directory = if directory == "." { "" } else { directory };
+        while !is_beneath(directory, &self.here) {
             self.leave();
         }
-        let parts: Vec<OsString> = directory
-            .strip_prefix(&self.here)
-            .unwrap_or(Path::new(""))
-            .components()
-            .filter_map(|part| match part {
-                Component::Normal(part) => Some(part.to_owned()),
-                Component::CurDir | Component::ParentDir | Component::RootDir | Component::Prefix(_) => None,
-            })
-            .collect();
-        for part in parts {
-            self.descend(&part);
+        let rest = directory[self.here.len()..].to_owned();
+        for part in rest.split('/').filter(|part| !part.is_empty()) {
+            self.descend(part);
         }
     }
 
-    fn descend(&mut self, part: &OsStr) {
-        let next = self.here.join(part);
+    fn descend(&mut self, part: &str) {
+        let next = if self.here.is_empty() { part.to_owned() } else { format!("{}/{part}", self.here) };
         let left_out = self.leaves_out(&next, true);
-        let shown = self.shown.join(&next);
-        let dir = self.dir;
-        let mut level = if left_out {
+        let level = if left_out {
             // Nothing in it can be taken back, so its files are not read.
+            let from_folder = next.len() + 1;
             Level {
-                to_folder: PathBuf::new(),
-                from_folder: next.clone(),
+                to_folder: String::new(),
+                from_folder,
                 ignore: None,
                 gitignore: None,
                 exclude: None,
@@ -153,9 +134,9 @@ impl<'a> IgnoreRules<'a> {
                 left_out,
             }
         } else {
-            self.level(dir, &next, &shown, PathBuf::new())
+            let (dir, shown) = (self.dir, self.shown.join(&next));
+            self.level(dir, &next, &shown, String::new())
         };
-        level.left_out = left_out;
         self.all = left_out;
         self.levels.push(level);
         self.here = next;
@@ -169,38 +150,55 @@ impl<'a> IgnoreRules<'a> {
                 self.budget.release(file);
             }
         }
-        self.here.pop();
+        self.here.truncate(self.here.rfind('/').unwrap_or(0));
         self.all = self.levels.last().is_some_and(|level| level.left_out);
     }
 
-    /// Whether an entry of the directory that was entered last is left out. `path` is relative to the folder.
-    pub fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
+    /// Whether an entry of the directory that was entered last is left out. `path` is relative to the folder, with `/`.
+    pub fn leaves_out(&self, path: &str, is_directory: bool) -> bool {
         if self.all {
             return true;
         }
         let (mut ignore, mut gitignore, mut exclude) = (Verdict::None, Verdict::None, Verdict::None);
         let mut other_repository = false;
         for level in self.levels.iter().rev() {
-            let relative = level.relative(path);
-            ignore = ignore.or(&level.ignore, &relative, is_directory);
-            if !other_repository {
-                gitignore = gitignore.or(&level.gitignore, &relative, is_directory);
-                exclude = exclude.or(&level.exclude, &relative, is_directory);
+            if !level.is_silent() {
+                let relative = level.relative(path);
+                ignore = ignore.or(&level.ignore, &relative, is_directory);
+                if !other_repository {
+                    gitignore = gitignore.or(&level.gitignore, &relative, is_directory);
+                    exclude = exclude.or(&level.exclude, &relative, is_directory);
+                }
             }
             other_repository |= level.is_top;
         }
         // They speak for the top of the repository.
-        let relative = self.levels.first().map_or_else(|| path.to_owned(), |level| level.relative(path));
+        let relative = self.levels.first().map_or(Cow::Borrowed(path), |level| level.relative(path));
         let user = Verdict::None.or(&self.user, &relative, is_directory);
         [ignore, gitignore, exclude, user].into_iter().find(|verdict| *verdict != Verdict::None)
             == Some(Verdict::LeftOut)
     }
 }
 
+/// Whether a directory is another one or lies in it, by whole parts.
+fn is_beneath(directory: &str, other: &str) -> bool {
+    other.is_empty()
+        || directory.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl Level {
+    fn is_silent(&self) -> bool {
+        self.ignore.is_none() && self.gitignore.is_none() && self.exclude.is_none()
+    }
+
     /// A path of the folder as this directory sees it.
-    fn relative(&self, path: &Path) -> PathBuf {
-        self.to_folder.join(path.strip_prefix(&self.from_folder).unwrap_or(path))
+    fn relative<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let beneath = path.get(self.from_folder..).unwrap_or(path);
+        if self.to_folder.is_empty() {
+            Cow::Borrowed(beneath)
+        } else {
+            Cow::Owned(format!("{}{beneath}", self.to_folder))
+        }
     }
 }
 
@@ -212,7 +210,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn or(self, file: &Option<IgnoreFile>, path: &Path, is_directory: bool) -> Self {
+    fn or(self, file: &Option<IgnoreFile>, path: &str, is_directory: bool) -> Self {
         match (self, file) {
             (Self::None, Some(file)) => match file.matcher.matched(path, is_directory) {
                 Match::None => Self::None,

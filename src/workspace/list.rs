@@ -3,7 +3,6 @@
 //! Never follows a link of the listed directory, and never descends.
 
 use std::collections::BinaryHeap;
-use std::path::Path;
 
 use cap_std::fs::DirEntry;
 
@@ -42,10 +41,11 @@ pub fn list(
             format!("`{}` is not a directory; name the directory it lies in.", short(path.as_str())),
         ));
     }
+    let below = place.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let rules = match params.gitignore {
         Some(true) => {
             let mut rules = IgnoreRules::of_folder(&dir, root.path()?, &is_abandoned);
-            rules.enter(&place);
+            rules.enter(&below);
             Some(rules)
         }
         Some(false) | None => None,
@@ -60,8 +60,7 @@ pub fn list(
         }
         // An entry that went away meanwhile is not there.
         let Ok(found) = entry.and_then(|entry| look(&entry)) else { continue };
-        let full =
-            if place == Path::new(".") { Path::new(&found.shown).into() } else { place.join(&found.shown) };
+        let full = if below == "." { found.shown.clone() } else { format!("{below}/{}", found.shown) };
         if rules.as_ref().is_some_and(|rules| rules.leaves_out(&full, found.kind == FileKind::Directory)) {
             continue;
         }

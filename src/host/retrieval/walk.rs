@@ -120,7 +120,7 @@ impl Walk<'_> {
                 return Err(RetrievalError::Cancelled);
             }
             self.path_bytes -= directory.len();
-            rules.enter(Path::new(&directory));
+            rules.enter(&directory);
             let place = if directory.is_empty() { "." } else { directory.as_str() };
             // What cannot be listed is not searched; the rest is.
             let Ok(entries) = dir.read_dir(place) else { continue };
@@ -172,15 +172,14 @@ impl Names {
             return;
         }
         let rel = beneath(directory, &name);
-        let path = Path::new(&rel);
         if kind.is_dir() {
-            if !others.contains(&path) && !rules.leaves_out(path, true) {
+            if !others.contains(&Path::new(&rel)) && !rules.leaves_out(&rel, true) {
                 self.truncated |= put(&mut self.directories, name, MOST_DIRECTORIES);
             }
             return;
         }
         let too_large = || entry.metadata().is_ok_and(|meta| meta.len() > SEARCH_LIMIT);
-        if !rules.leaves_out(path, false) && (buffers.get(at, &rel).is_some() || !too_large()) {
+        if !rules.leaves_out(&rel, false) && (buffers.get(at, &rel).is_some() || !too_large()) {
             self.truncated |= put(&mut self.files, name, MOST_FILES);
         }
     }
