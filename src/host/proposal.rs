@@ -3,12 +3,18 @@
 //! Owns the path of a patch: read the base, compute the text, say `patch.proposed`, ask, look at trust again, write.
 //! Never writes by itself: the port does, and only what was allowed.
 
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::ports::{Answer, Root, WorkspaceView};
 use super::retrieval::{self, RetrievalError};
 use super::voice::Voice;
+use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
 use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::patch;
@@ -114,7 +120,7 @@ pub struct Base {
 }
 
 /// Reads a file as the base of a change: the open buffer, else the disk. Blocking.
-pub fn read_base(view: &WorkspaceView, path: &str) -> Result<Base, Refusal> {
+pub fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Base, Refusal> {
     let (root, rel) = retrieval::resolve(view, path)?;
     if rel.is_empty() {
         return Err(Refusal::new("invalid_params", "A patch needs the path of a file, not of a folder."));
@@ -127,10 +133,10 @@ pub fn read_base(view: &WorkspaceView, path: &str) -> Result<Base, Refusal> {
             let hash = content_hash(text.as_bytes());
             (Some(text), Some(hash))
         }
-        None => match read_disk(root, &rel)? {
+        None => match read_disk(root, &rel, cancel)? {
             // The bytes are read first: if the file changes in between, its hash no longer fits and the write is refused.
             Some(bytes) => {
-                let text = retrieval::read_lines(view, path, 1, None, TEXT_LIMIT)?.text;
+                let text = retrieval::read_lines(view, path, 1, None, TEXT_LIMIT, cancel)?.text;
                 (Some(text), Some(content_hash(&bytes)))
             }
             None => (None, None),
@@ -147,8 +153,8 @@ pub async fn propose(voice: &mut Voice<'_>, proposal: Proposal) -> Result<Outcom
         return Err(Refusal::untrusted());
     }
     let Proposal { path, rationale, acceptance_criteria, change } = proposal;
-    let (base, text, warnings) = blocking(move || {
-        let base = read_base(&view, &path)?;
+    let (base, text, warnings) = blocking(move |cancel| {
+        let base = read_base(&view, &path, cancel)?;
         let (text, warnings) = changed(&base, change)?;
         Ok((base, text, warnings))
     })
@@ -212,11 +218,19 @@ pub async fn propose(voice: &mut Voice<'_>, proposal: Proposal) -> Result<Outcom
     Ok(Outcome::Applied { path: base.shown, hash, added, removed, warnings })
 }
 
-/// Runs blocking work on its own thread.
+/// Runs blocking work on its own thread. Its flag is set when this future is dropped, as at a stop.
 pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    work: impl FnOnce(&AtomicBool) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    match tokio::task::spawn_blocking(work).await {
+    struct CancelOnDrop(Arc<AtomicBool>);
+    impl Drop for CancelOnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let cancel = Arc::new(AtomicBool::new(false));
+    let _guard = CancelOnDrop(Arc::clone(&cancel));
+    match tokio::task::spawn_blocking(move || work(&cancel)).await {
         Ok(outcome) => outcome,
         Err(_) => {
             Err(Refusal::new("internal", "The work on the file failed inside breadboard-ls; try again."))
@@ -288,24 +302,26 @@ fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
 }
 
 /// The bytes of a file beneath its root, `None` when there is none. A link out of the root is refused by the handle.
-fn read_disk(root: &Root, rel: &str) -> Result<Option<Vec<u8>>, Refusal> {
-    use std::io::{ErrorKind, Read};
+fn read_disk(root: &Root, rel: &str, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, Refusal> {
     let gone = || RetrievalError::NotFound(rel.to_owned());
+    let not_text = || RetrievalError::NotText(rel.to_owned());
     let dir =
         cap_std::fs::Dir::open_ambient_dir(&root.path, cap_std::ambient_authority()).map_err(|_| gone())?;
-    match dir.metadata(rel) {
-        Ok(meta) if !meta.is_file() || meta.len() > TEXT_LIMIT as u64 => {
-            return Err(RetrievalError::NotText(rel.to_owned()).into());
-        }
-        Ok(_) => {}
+    let file = match open_regular(&dir, Path::new(rel), Links::Followed) {
+        Ok((file, _)) => file,
         // A link that points nowhere is no free place for a new file.
-        Err(error) if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() => {
+        Err(NotOpened::Failed(error))
+            if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() =>
+        {
             return Ok(None);
         }
-        Err(_) => return Err(RetrievalError::OutsideWorkspace(rel.to_owned()).into()),
-    }
-    let mut bytes = Vec::new();
-    let file = dir.open(rel).map_err(|_| gone())?;
-    file.take(TEXT_LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(|_| gone())?;
-    Ok(Some(bytes))
+        Err(NotOpened::Failed(_)) => return Err(RetrievalError::OutsideWorkspace(rel.to_owned()).into()),
+        Err(NotOpened::Directory | NotOpened::NotRegular) => return Err(not_text().into()),
+    };
+    let bytes = read_bounded(file, TEXT_LIMIT as u64, &|| cancel.load(Ordering::Relaxed));
+    bytes.map(Some).map_err(|why| match why {
+        NotRead::Stopped => RetrievalError::Cancelled.into(),
+        NotRead::TooLarge => not_text().into(),
+        NotRead::Failed(_) => gone().into(),
+    })
 }

@@ -434,7 +434,7 @@ pub struct ListFilesParams {
     pub path: String,
     /// Name of the workspace folder, where several are open.
     pub root: Option<String>,
-    /// Leave out what `.gitignore` names. Default false.
+    /// Leave out what git ignores and what `.ignore` files name. Default false.
     pub gitignore: Option<bool>,
 }
 

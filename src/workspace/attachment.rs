@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::base64;
-use super::chosen::{Unchosen, leads_out, path_of, read_chosen};
+use super::chosen::{Unchosen, path_of, read_chosen};
 use super::media::mime_of;
 use super::root::{Roots, cause, short};
 use crate::app::ports::Attachment;
@@ -33,25 +33,8 @@ pub struct Offer {
     pub base64: Option<String>,
 }
 
-/// Refuses a file that lies in the workspace by its name and outside by its links: the user cannot have seen that.
-pub fn refuse_link_out(roots: &Roots, offer: &Offer) -> Result<(), WireError> {
-    match offer.uri.as_deref() {
-        Some(uri) if leads_out(roots, uri) => {
-            let named = path_of(uri).unwrap_or_default();
-            Err(WireError::new(
-                ErrorCode::PathOutsideWorkspace,
-                format!(
-                    "`{}` is a link that leads out of the workspace; choose the file itself.",
-                    short(&named.to_string_lossy())
-                ),
-            ))
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
 /// Stores what was offered under `state_dir/attachments`; the same bytes are kept once.
-pub fn store(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
+pub fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
     let state_dir = state_dir.ok_or_else(|| {
         WireError::new(
             ErrorCode::Unsupported,
@@ -59,7 +42,7 @@ pub fn store(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireE
         )
     })?;
     let bytes = match (&offer.uri, &offer.base64) {
-        (Some(uri), None) => chosen_file(uri)?,
+        (Some(uri), None) => chosen_file(roots, uri)?,
         (None, Some(base64)) => given(base64)?,
         (Some(_), Some(_)) | (None, None) => {
             return Err(WireError::new(
@@ -118,8 +101,15 @@ fn given(text: &str) -> Result<Vec<u8>, WireError> {
     })
 }
 
-fn chosen_file(uri: &str) -> Result<Vec<u8>, WireError> {
-    read_chosen(uri, MAX_BYTES).map_err(|why| match why {
+fn chosen_file(roots: &Roots, uri: &str) -> Result<Vec<u8>, WireError> {
+    read_chosen(roots, uri, MAX_BYTES).map_err(|why| match why {
+        Unchosen::LeadsOut => WireError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!(
+                "`{}` is a link that leads out of the workspace; choose the file itself.",
+                short(&path_of(uri).unwrap_or_default().to_string_lossy())
+            ),
+        ),
         Unchosen::NotLocal => WireError::new(
             ErrorCode::InvalidParams,
             format!("`{}` is not the URI of a local file; give a `file:` URI or `base64`.", short(uri)),
@@ -139,7 +129,7 @@ fn chosen_file(uri: &str) -> Result<Vec<u8>, WireError> {
 fn keep(directory: &Path, digest: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     create_private(directory)?;
     let path = directory.join(digest);
-    if fs::read(&path).is_ok_and(|kept| kept == bytes) {
+    if is_kept(&path, bytes) {
         return Ok(path);
     }
     let partial = directory.join(format!("{digest}.{}.partial", uuid::Uuid::new_v4()));
@@ -149,6 +139,12 @@ fn keep(directory: &Path, digest: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let _ = fs::remove_file(&partial);
     }
     written.map(|()| path)
+}
+
+/// Whether a regular file holds these bytes already.
+fn is_kept(path: &Path, bytes: &[u8]) -> bool {
+    let same = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
+    fs::symlink_metadata(path).is_ok_and(same) && fs::read(path).is_ok_and(|kept| kept == bytes)
 }
 
 fn create_private(directory: &Path) -> io::Result<()> {
@@ -182,6 +178,7 @@ mod tests {
     use super::{MAX_BYTES, Offer, store};
     use crate::app::ports::Attachment;
     use crate::protocol::{ErrorCode, WireError};
+    use crate::workspace::root::Roots;
 
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -194,6 +191,10 @@ mod tests {
         Offer { name: "n".to_owned(), mime: None, uri: Some(uri), base64: None }
     }
 
+    fn kept(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
+        store(&Roots::default(), state_dir, offer)
+    }
+
     fn code(outcome: Result<Attachment, WireError>) -> Option<ErrorCode> {
         outcome.err().map(|error| error.code)
     }
@@ -202,7 +203,7 @@ mod tests {
     fn bytes_are_kept_once_by_their_hash_for_the_user_alone() {
         let state = tempfile::tempdir().unwrap();
         let offer = Offer { name: "../x/a b.txt".to_owned(), ..base64("YWJj") };
-        let stored = store(Some(state.path()), offer.clone()).unwrap();
+        let stored = kept(Some(state.path()), offer.clone()).unwrap();
         let path = state.path().join("attachments").join(ABC);
         assert_eq!(
             stored,
@@ -215,7 +216,7 @@ mod tests {
             }
         );
         assert_eq!(std::fs::read(&path).unwrap(), b"abc");
-        assert_eq!(store(Some(state.path()), offer), Ok(stored));
+        assert_eq!(kept(Some(state.path()), offer), Ok(stored));
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         #[cfg(unix)]
         {
@@ -228,9 +229,9 @@ mod tests {
     #[test]
     fn a_damaged_copy_is_replaced() {
         let state = tempfile::tempdir().unwrap();
-        let path = store(Some(state.path()), base64("YWJj")).unwrap().path;
+        let path = kept(Some(state.path()), base64("YWJj")).unwrap().path;
         std::fs::write(&path, "").unwrap();
-        store(Some(state.path()), base64("YWJj")).unwrap();
+        kept(Some(state.path()), base64("YWJj")).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"abc");
     }
 
@@ -240,23 +241,23 @@ mod tests {
         let chosen = state.path().join("chosen");
         let sparse = std::fs::File::create(&chosen).unwrap();
         sparse.set_len(MAX_BYTES).unwrap();
-        assert_eq!(store(Some(state.path()), file(&chosen)).unwrap().bytes, MAX_BYTES);
+        assert_eq!(kept(Some(state.path()), file(&chosen)).unwrap().bytes, MAX_BYTES);
         sparse.set_len(MAX_BYTES + 1).unwrap();
-        assert_eq!(code(store(Some(state.path()), file(&chosen))), Some(ErrorCode::TooLarge));
+        assert_eq!(code(kept(Some(state.path()), file(&chosen))), Some(ErrorCode::TooLarge));
         // 10,485,760 bytes are 13,981,016 digits, the last one of which is padding… two bytes are in the last group.
         let mut exact = "A".repeat(13_981_012);
         exact.push_str("AA==");
-        assert_eq!(store(Some(state.path()), base64(&exact)).unwrap().bytes, MAX_BYTES);
+        assert_eq!(kept(Some(state.path()), base64(&exact)).unwrap().bytes, MAX_BYTES);
         let mut over = "A".repeat(13_981_012);
         over.push_str("AAA=");
-        assert_eq!(code(store(Some(state.path()), base64(&over))), Some(ErrorCode::TooLarge));
+        assert_eq!(code(kept(Some(state.path()), base64(&over))), Some(ErrorCode::TooLarge));
     }
 
     #[test]
     fn what_is_no_regular_file_or_not_local_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let uri = |uri: &str| Offer { uri: Some(uri.to_owned()), base64: None, ..base64("") };
-        let outcome = |offer| code(store(Some(state.path()), offer));
+        let outcome = |offer| code(kept(Some(state.path()), offer));
         assert_eq!(outcome(file(state.path())), Some(ErrorCode::NotFound));
         assert_eq!(outcome(file(&state.path().join("missing"))), Some(ErrorCode::NotFound));
         assert_eq!(outcome(uri("https://example.com/x")), Some(ErrorCode::InvalidParams));
@@ -267,7 +268,7 @@ mod tests {
             outcome(Offer { base64: Some(String::new()), ..uri("file:///x") }),
             Some(ErrorCode::InvalidParams)
         );
-        assert_eq!(code(store(None, base64("YWJj"))), Some(ErrorCode::Unsupported));
+        assert_eq!(code(kept(None, base64("YWJj"))), Some(ErrorCode::Unsupported));
         #[cfg(unix)]
         {
             let pipe = state.path().join("pipe");
@@ -281,6 +282,18 @@ mod tests {
             .unwrap();
             assert_eq!(outcome(file(&pipe)), Some(ErrorCode::NotFound));
             assert_eq!(outcome(uri("file:///dev/zero")), Some(ErrorCode::NotFound));
+        }
+        #[cfg(target_os = "linux")]
+        for made_up in [
+            "file:///proc/self/environ",
+            "file:///proc/self/cmdline",
+            "file:///proc/self/root/etc/../proc/self/environ",
+            "file:///proc/self/fd/0",
+            "file:///dev/stdin",
+            "file:///sys/kernel/uevent_seqnum",
+            "file:///sys/kernel/notes",
+        ] {
+            assert_eq!(outcome(uri(made_up)), Some(ErrorCode::NotFound), "{made_up}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::attachment::{Offer, refuse_link_out, store};
+use super::attachment::{Offer, store};
 use super::diff::{diff, drop_artifacts};
 use super::list::list;
 use super::read::read;
@@ -165,8 +165,7 @@ impl Files for WorkspaceFiles {
                 let done = Arc::clone(&self.done);
                 self.work(waiting, move || {
                     let offer = Offer { name, mime, uri, base64 };
-                    let outcome =
-                        refuse_link_out(&roots, &offer).and_then(|()| store(state_dir.as_deref(), offer));
+                    let outcome = store(&roots, state_dir.as_deref(), offer);
                     done(FileJobDone::Stored { session_id, outcome, reply });
                 });
             }

@@ -1,6 +1,6 @@
 //! One file of a commit, read by the `git` program from a repository that nobody vouches for.
 //!
-//! Owns what git may do there: look up a commit, a tree entry and a blob. No filter, no hook, no program of the
+//! Owns what git may do there, once `git_layout` has let it in: look up a commit, a tree entry and a blob. No filter, no hook, no program of the
 //! repository's settings and no network take part; time and output are bounded. Never writes and never takes a lock.
 
 use std::ffi::{OsStr, OsString};
@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::runtime::Handle;
 
+use super::git_layout::{Refused, own, top_of};
 use super::root::{cause, short};
 use super::run::streams;
 use crate::domain::policy::environment::may_inherit;
@@ -91,8 +92,19 @@ impl Repository {
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
     ) -> Result<Entry, WireError> {
+        if is_abandoned() {
+            return Err(nobody_waits());
+        }
+        let top = match &self.git_dir {
+            Some(git_dir) => {
+                own(git_dir).map_err(refused)?;
+                None
+            }
+            None => Some(top_of(&self.directory).map_err(refused)?),
+        };
         let look = |words: &[&str], most| {
-            Handle::current().block_on(self.look(words, std::env::vars_os(), most, is_abandoned))
+            let work = self.look(words, top.as_deref(), std::env::vars_os(), most, is_abandoned);
+            Handle::current().block_on(work)
         };
         let commit = format!("{revision}^{{commit}}");
         let found = look(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], SHORT_ANSWER)?;
@@ -139,9 +151,7 @@ impl Repository {
         if found.complaint.contains("not a git repository")
             || found.complaint.contains("cannot use bare repository")
         {
-            return refuse(
-                "The file lies in no git repository; compare it with `disk` or `buffer`.".to_owned(),
-            );
+            return without_repository();
         }
         refuse(format!(
             "The git repository has no commit `{}`; name a branch, a tag or a commit that it has.",
@@ -152,11 +162,12 @@ impl Repository {
     async fn look(
         &self,
         words: &[&str],
+        top: Option<&Path>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
     ) -> Result<Found, WireError> {
-        let (mut process, stdout, stderr) = self.start(words, environment).await.map_err(|why| {
+        let (mut process, stdout, stderr) = self.start(words, top, environment).await.map_err(|why| {
             let cause = match &why {
                 NotStarted::Failed(error) => cause(error),
                 NotStarted::NoDirectory(_) | NotStarted::DirectoryReplaced(_) => "no such folder".to_owned(),
@@ -183,7 +194,7 @@ impl Repository {
         let (mut stdout, complaint, cut, code) = tokio::select! {
             // First: what nobody waits for ends also when git is quick.
             biased;
-            () = abandoned => return Err(WireError::new(ErrorCode::Cancelled, "Nobody waits for this any more.")),
+            () = abandoned => return Err(nobody_waits()),
             done = work => done,
             () = tokio::time::sleep(TIME) => return Err(WireError::new(
                 ErrorCode::Overloaded,
@@ -199,6 +210,7 @@ impl Repository {
     async fn start(
         &self,
         words: &[&str],
+        top: Option<&Path>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<(Contained, ChildStdout, ChildStderr), NotStarted> {
         let set = |(name, value): (&str, &str)| (OsString::from(name), OsString::from(value));
@@ -206,6 +218,10 @@ impl Repository {
         if let Some(git_dir) = &self.git_dir {
             env.push(("GIT_DIR".into(), git_dir.into()));
             env.push(("GIT_WORK_TREE".into(), self.directory.as_path().into()));
+        }
+        // git must not find another repository than the one that was looked at.
+        if let Some(above) = top.and_then(Path::parent) {
+            env.push(("GIT_CEILING_DIRECTORIES".into(), above.into()));
         }
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         let args = std::iter::once("--no-pager").chain(settings).chain(words.iter().copied());
@@ -263,6 +279,37 @@ fn tree_entry(line: &[u8]) -> Option<(&str, &str, &str)> {
     let head = line.split(|byte| *byte == b'\t').next()?;
     let mut words = std::str::from_utf8(head).ok()?.split(' ');
     Some((words.next()?, words.next()?, words.next()?))
+}
+
+fn nobody_waits() -> WireError {
+    WireError::new(ErrorCode::Cancelled, "Nobody waits for this any more.")
+}
+
+fn refused(why: Refused) -> WireError {
+    match why {
+        Refused::None => without_repository(),
+        Refused::Elsewhere(what) => WireError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!(
+                "The git repository keeps files elsewhere ({what}), and nothing there says that they are this folder's; \
+                 compare the file with `disk` or `buffer`, or open the folder of the other repository."
+            ),
+        ),
+        Refused::Unreadable(what) => WireError::new(
+            ErrorCode::NotFound,
+            format!(
+                "The git repository cannot be read ({what}): it has a file that is not regular, or far too many; run `git fsck` \
+                 and `git gc` in it."
+            ),
+        ),
+    }
+}
+
+fn without_repository() -> WireError {
+    WireError::new(
+        ErrorCode::NotFound,
+        "The file lies in no git repository; compare it with `disk` or `buffer`.",
+    )
 }
 
 fn unreadable(path: &str) -> WireError {

@@ -3,12 +3,11 @@
 //! Never follows a link of the listed directory, and never descends.
 
 use std::collections::BinaryHeap;
-use std::path::Path;
 
 use cap_std::fs::DirEntry;
 
-use super::ignored::Ignored;
 use super::root::{Roots, parse, refusal, short};
+use crate::confined::IgnoreRules;
 use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -42,7 +41,15 @@ pub fn list(
             format!("`{}` is not a directory; name the directory it lies in.", short(path.as_str())),
         ));
     }
-    let ignored = params.gitignore.unwrap_or(false).then(|| Ignored::read(&dir, &place));
+    let below = place.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    let rules = match params.gitignore {
+        Some(true) => {
+            let mut rules = IgnoreRules::of_folder(&dir, root.path()?, &is_abandoned);
+            rules.enter(&below);
+            Some(rules)
+        }
+        Some(false) | None => None,
+    };
     let opened = dir.open_dir(&place).map_err(|error| refusal(&error, &path))?;
     // The heap keeps the first `MAX_ENTRIES` in order and drops the rest, however many there are.
     let mut first = BinaryHeap::new();
@@ -53,9 +60,8 @@ pub fn list(
         }
         // An entry that went away meanwhile is not there.
         let Ok(found) = entry.and_then(|entry| look(&entry)) else { continue };
-        let full =
-            if place == Path::new(".") { Path::new(&found.shown).into() } else { place.join(&found.shown) };
-        if ignored.as_ref().is_some_and(|rules| rules.names(&full, found.kind == FileKind::Directory)) {
+        let full = if below == "." { found.shown.clone() } else { format!("{below}/{}", found.shown) };
+        if rules.as_ref().is_some_and(|rules| rules.leaves_out(&full, found.kind == FileKind::Directory)) {
             continue;
         }
         first.push(found);

@@ -12,7 +12,7 @@ mod chosen;
 mod diff;
 mod files;
 mod git;
-mod ignored;
+mod git_layout;
 mod list;
 mod media;
 mod read;

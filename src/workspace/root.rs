@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, OpenOptions};
+use cap_std::fs::{Dir, Metadata};
 
 use crate::app::inbox::Folder;
+use crate::confined::{self, Links, NotOpened};
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::policy::uri::push_encoded;
 use crate::protocol::{ErrorCode, WireError};
@@ -52,11 +53,6 @@ impl Roots {
             root
         };
         Self(folders.iter().map(root).collect())
-    }
-
-    /// Where the local ones are.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().filter_map(|root| root.path.as_deref())
     }
 
     /// The root that is this directory, whatever links lead to it.
@@ -155,15 +151,19 @@ impl Root {
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.
     pub fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, WireError> {
         let dir = self.dir()?;
-        let found = match dir.canonicalize(path.for_handle()) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if is_escape(&error) => {
-                self.absolute_link(path).ok_or_else(|| refusal(&error, path))?
-            }
-            Err(error) => return Err(refusal(&error, path)),
+        match self.place_of(&dir, Path::new(path.for_handle())) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(refusal(&error, path)),
+        }
+    }
+
+    fn place_of(&self, dir: &Dir, path: &Path) -> io::Result<PathBuf> {
+        let found = match dir.canonicalize(path) {
+            Err(error) if is_escape(&error) => self.absolute_link(path).ok_or(error)?,
+            found => found?,
         };
-        Ok(Some(if found.as_os_str().is_empty() { PathBuf::from(".") } else { found }))
+        Ok(if found.as_os_str().is_empty() { PathBuf::from(".") } else { found })
     }
 
     /// The same, with a refusal when there is nothing.
@@ -173,9 +173,9 @@ impl Root {
 
     /// A link may lead back into the root by an absolute target, which no handle follows. The place it names is opened
     /// through the handle again, so a link that changes meanwhile leads nowhere.
-    fn absolute_link(&self, path: &WorkspacePath) -> Option<PathBuf> {
+    fn absolute_link(&self, path: &Path) -> Option<PathBuf> {
         let root = self.path.as_ref()?.canonicalize().ok()?;
-        let target = root.join(path.as_str()).canonicalize().ok()?;
+        let target = root.join(path).canonicalize().ok()?;
         target.strip_prefix(&root).ok().map(Path::to_path_buf)
     }
 }
@@ -192,45 +192,27 @@ fn is_alive(_: &Dir) -> bool {
     true
 }
 
-/// Opens a regular file at a place that `locate` gave. Pipes, sockets and devices are neither opened nor read.
+/// Opens a regular file at a place that `locate` gave. Pipes, sockets, devices and files of the kernel are not read.
 pub fn open_regular(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<(File, Metadata), WireError> {
-    let refuse = |error: io::Error| refusal(&error, path);
-    regular(&dir.metadata(place).map_err(refuse)?, path)?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    without_waiting(&mut options);
-    let file = dir.open_with(place, &options).map_err(refuse)?;
-    let metadata = file.metadata().map_err(refuse)?;
-    // It may have been replaced between the look and the opening.
-    regular(&metadata, path)?;
-    Ok((file.into_std(), metadata))
-}
-
-fn regular(metadata: &Metadata, path: &WorkspacePath) -> Result<(), WireError> {
-    if metadata.is_dir() {
-        return Err(WireError::new(
-            ErrorCode::NotFound,
-            format!("`{}` is a directory; name a file in it.", short(path.as_str())),
-        ));
+    // Looked at before it is opened, because opening a device can already do something.
+    let found = dir.metadata(place).map_err(|error| refusal(&error, path))?;
+    if !found.is_dir() && !found.is_file() {
+        return Err(not_regular(NotOpened::NotRegular, path));
     }
-    if !metadata.is_file() {
-        return Err(WireError::new(
-            ErrorCode::NotFound,
-            format!("`{}` is a pipe, a socket or a device; name a regular file.", short(path.as_str())),
-        ));
-    }
-    Ok(())
+    confined::open_regular(dir, place, Links::Followed).map_err(|why| not_regular(why, path))
 }
 
-/// Opening a pipe without a writer would wait for ever.
-#[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) {
-    use cap_std::fs::OpenOptionsExt;
-    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+fn not_regular(why: NotOpened, path: &WorkspacePath) -> WireError {
+    let message = match why {
+        NotOpened::Failed(error) => return refusal(&error, path),
+        NotOpened::Directory => format!("`{}` is a directory; name a file in it.", short(path.as_str())),
+        NotOpened::NotRegular => format!(
+            "`{}` is a pipe, a socket, a device or a file of the system's own; name a regular file.",
+            short(path.as_str())
+        ),
+    };
+    WireError::new(ErrorCode::NotFound, message)
 }
-
-#[cfg(not(unix))]
-fn without_waiting(_: &mut OpenOptions) {}
 
 /// Reads a path of a client.
 pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
@@ -243,7 +225,7 @@ pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 }
 
 /// Whether the handle refused to be left. The system's own refusals carry its number, this one does not.
-fn is_escape(error: &io::Error) -> bool {
+pub fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
@@ -275,6 +257,46 @@ impl Roots {
             rest.to_string_lossy().into_owned()
         };
         Ok((root, parse(&rest)?))
+    }
+}
+
+/// A file that was named by an absolute path through a folder of the workspace, by whatever links it came there.
+pub struct Named<'a> {
+    root: &'a Root,
+    /// Relative to the root; links and `..` may be in it.
+    rest: PathBuf,
+}
+
+impl Roots {
+    /// The folder through which an absolute path goes; `None` when it goes through none.
+    pub fn crossed(&self, path: &Path) -> Option<Named<'_>> {
+        let bases: Vec<(&Root, PathBuf)> = self
+            .0
+            .iter()
+            .filter_map(|root| Some((root, root.path.as_deref()?.canonicalize().ok()?)))
+            .collect();
+        let mut prefixes: Vec<&Path> = path.ancestors().collect();
+        prefixes.reverse();
+        prefixes.into_iter().find_map(|prefix| {
+            let real = prefix.canonicalize().ok()?;
+            let (root, inner) = bases
+                .iter()
+                .filter_map(|(root, base)| Some((*root, real.strip_prefix(base).ok()?)))
+                .min_by_key(|(_, inner)| inner.components().count())?;
+            Some(Named { root, rest: inner.join(path.strip_prefix(prefix).ok()?) })
+        })
+    }
+}
+
+impl Named<'_> {
+    /// Opens it beneath the folder's handle.
+    ///
+    /// # Errors
+    /// `NotOpened::Failed` with an error for which `is_escape` holds when it leads out of the folder.
+    pub fn open(&self) -> Result<(File, Metadata), NotOpened> {
+        let dir = self.root.dir().map_err(|_| NotOpened::Failed(io::ErrorKind::NotFound.into()))?;
+        let place = self.root.place_of(&dir, &self.rest).map_err(NotOpened::Failed)?;
+        confined::open_regular(&dir, &place, Links::Followed)
     }
 }
 

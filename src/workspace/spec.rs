@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use super::attachment::{Offer, refuse_link_out, store};
+use super::attachment::{Offer, store};
 use super::base64;
 use super::charset::guess;
-use super::chosen::{Unchosen, leads_out, name_of, read_chosen};
+use super::chosen::{Unchosen, name_of, read_chosen};
 use super::media::mime_of;
 use super::root::Roots;
 use super::thumbnail::thumbnail;
@@ -23,10 +23,8 @@ pub fn markdown(roots: &Roots, uri: &str) -> Result<Imported, MarkdownFault> {
     if !is_markdown(&name) {
         return Err(MarkdownFault::NotMarkdown);
     }
-    if leads_out(roots, uri) {
-        return Err(MarkdownFault::LeadsOut);
-    }
-    let bytes = read_chosen(uri, MARKDOWN_BYTES).map_err(|why| match why {
+    let bytes = read_chosen(roots, uri, MARKDOWN_BYTES).map_err(|why| match why {
+        Unchosen::LeadsOut => MarkdownFault::LeadsOut,
         Unchosen::TooLarge(_) => MarkdownFault::TooLarge,
         Unchosen::NotLocal | Unchosen::Unreadable(_) | Unchosen::NotRegular => MarkdownFault::Unreadable,
     })?;
@@ -57,10 +55,8 @@ fn data_url(mime: &str, bytes: &[u8]) -> String {
 
 /// The bytes of an image and their type, by content.
 fn image(roots: &Roots, uri: &str) -> Result<(Vec<u8>, String), ImageFault> {
-    if leads_out(roots, uri) {
-        return Err(ImageFault::LeadsOut);
-    }
-    let bytes = read_chosen(uri, IMAGE_BYTES).map_err(|why| match why {
+    let bytes = read_chosen(roots, uri, IMAGE_BYTES).map_err(|why| match why {
+        Unchosen::LeadsOut => ImageFault::LeadsOut,
         Unchosen::TooLarge(_) => ImageFault::TooLarge,
         Unchosen::NotLocal | Unchosen::Unreadable(_) | Unchosen::NotRegular => ImageFault::Unreadable,
     })?;
@@ -77,8 +73,7 @@ pub fn keep_images(
     let keep = |uri: &String| {
         let name = name_of(uri).unwrap_or_default();
         let offer = Offer { name, mime: None, uri: Some(uri.clone()), base64: None };
-        refuse_link_out(roots, &offer)?;
-        let kept = store(state_dir, offer)?;
+        let kept = store(roots, state_dir, offer)?;
         if is_taken(&kept.mime) {
             return Ok(kept);
         }

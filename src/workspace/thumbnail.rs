@@ -16,9 +16,9 @@ use crate::domain::spec::images::{ImageFault, THUMBNAIL_PIXELS};
 /// Pixels of a side: what the formats that we read can have at most, short of nonsense.
 const SIDE: u32 = 32_768;
 
-/// Bytes of a decoded image: some sixty million pixels, more than a camera makes in 10 MiB. One is decoded at a time, so this
-/// is what thumbnails cost at most.
-const DECODED: u64 = 256 << 20;
+/// Bytes of a decoded image: some thirty million pixels. One is decoded at a time, so this is what thumbnails cost at most, and
+/// about half of what the whole server may take.
+const DECODED: u64 = 96 << 20;
 
 /// Quality of a thumbnail without transparency, of 100: artefacts are not seen at this size.
 const QUALITY: u8 = 80;

@@ -6,6 +6,7 @@
 pub mod command;
 pub mod engine_prompt;
 pub mod environment;
+pub mod ignore_line;
 pub mod path;
 pub mod provider;
 pub mod rearranging;

@@ -22,8 +22,8 @@ pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
     let view = voice.port().workspace();
     let trusted = view.trusted;
     let path = wish.path.clone();
-    let base = blocking(move || {
-        let base = read_base(&view, &path)?;
+    let base = blocking(move |cancel| {
+        let base = read_base(&view, &path, cancel)?;
         match &base.text {
             Some(_) => Ok(base),
             None => Err(RetrievalError::NotFound(path).into()),

@@ -2,6 +2,8 @@
 //!
 //! Owns what counts as the doc lines of a definition. Says only what the code says.
 
+use std::sync::atomic::AtomicBool;
+
 use serde_json::json;
 
 use super::{counted, list, places, refused};
@@ -31,13 +33,14 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
     }
     let view = voice.port().workspace();
     let name = what.to_owned();
-    let file =
-        search(move |cancel| match retrieval::read_lines(&view, &name, 1, Some(DOC_LINES), READ_LIMIT) {
+    let file = search(move |cancel| {
+        match retrieval::read_lines(&view, &name, 1, Some(DOC_LINES), READ_LIMIT, cancel) {
             Ok(head) => retrieval::outline(&view, &name, cancel).map(|symbols| Some((head, symbols))),
             Err(RetrievalError::NotFound(_) | RetrievalError::NotText(_)) => Ok(None),
             Err(other) => Err(other),
-        })
-        .await;
+        }
+    })
+    .await;
     match file {
         Ok(Some((head, symbols))) => {
             let call = voice.tool_started("outline", args(&[("path", json!(head.path))])).await;
@@ -110,7 +113,7 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
         let mut shown_ones = Vec::new();
         for (root, path, symbol) in found {
             let place = shown(root.as_deref(), &path);
-            let text = definition(&view, &place, &symbol)?;
+            let text = definition(&view, &place, &symbol, cancel)?;
             shown_ones.push((place, symbol, text));
         }
         Ok((count, shown_ones))
@@ -167,7 +170,7 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
 
 async fn is_folder(voice: &Voice<'_>, what: &str) -> bool {
     let (view, path) = (voice.port().workspace(), what.to_owned());
-    search(move |_| Ok(retrieval::list_dir(&view, &path, 1).is_ok())).await.unwrap_or(false)
+    search(move |cancel| Ok(retrieval::list_dir(&view, &path, 1, cancel).is_ok())).await.unwrap_or(false)
 }
 
 /// A module that lies in a file of its own.
@@ -191,7 +194,7 @@ async fn module_file(voice: &Voice<'_>, place: &str, name: &str) -> Option<(Read
         (voice.port().workspace(), [format!("{folder}{name}.rs"), format!("{folder}{name}/mod.rs")]);
     let found = search(move |cancel| {
         for file in files {
-            if let Ok(head) = retrieval::read_lines(&view, &file, 1, Some(DOC_LINES), READ_LIMIT) {
+            if let Ok(head) = retrieval::read_lines(&view, &file, 1, Some(DOC_LINES), READ_LIMIT, cancel) {
                 return Ok(Some((head, retrieval::outline(&view, &file, cancel)?)));
             }
         }
@@ -205,14 +208,16 @@ fn definition(
     view: &crate::host::ports::WorkspaceView,
     place: &str,
     symbol: &Symbol,
+    cancel: &AtomicBool,
 ) -> Result<String, RetrievalError> {
     let last = symbol.end_line.min(symbol.start_line + BODY_LINES - 1);
-    let body = retrieval::read_lines(view, place, symbol.start_line, Some(last), READ_LIMIT)?.text;
+    let body = retrieval::read_lines(view, place, symbol.start_line, Some(last), READ_LIMIT, cancel)?.text;
     if symbol.start_line <= 1 {
         return Ok(body);
     }
     let from = symbol.start_line.saturating_sub(DOC_LINES).max(1);
-    let above = retrieval::read_lines(view, place, from, Some(symbol.start_line - 1), READ_LIMIT)?.text;
+    let above =
+        retrieval::read_lines(view, place, from, Some(symbol.start_line - 1), READ_LIMIT, cancel)?.text;
     let doc: Vec<&str> = above.lines().rev().take_while(|line| is_comment(line)).collect();
     let doc: String = doc.into_iter().rev().map(|line| format!("{line}\n")).collect();
     Ok(doc + &body)

@@ -66,7 +66,7 @@ async fn list(voice: &mut Voice<'_>, path: &str) -> bool {
     let call = voice.tool_started("list_files", args(&[("path", json!(path))])).await;
     let view = voice.port().workspace();
     let wanted = path.to_owned();
-    match tools::search(move |_| retrieval::list_dir(&view, &wanted, NAMES + 1)).await {
+    match tools::search(move |cancel| retrieval::list_dir(&view, &wanted, NAMES + 1, cancel)).await {
         Ok(mut names) => {
             let more = names.len() > NAMES;
             names.truncate(NAMES);

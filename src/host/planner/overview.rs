@@ -25,13 +25,15 @@ const LISTED: usize = 2_000;
 /// Shows the beginning of the read-me and the names at the top; without a read-me it searches.
 pub(super) async fn overview(voice: &mut Voice<'_>, question: &str) -> bool {
     let view = voice.port().workspace();
-    let found = search(move |_| {
-        let names = retrieval::list_dir(&view, "", LISTED)?;
+    let found = search(move |cancel| {
+        let names = retrieval::list_dir(&view, "", LISTED, cancel)?;
         let named = NAMES.iter().find_map(|wanted| {
             names.iter().find(|(name, folder)| !folder && name.to_lowercase() == **wanted)
         });
         match named {
-            Some((name, _)) => retrieval::read_lines(&view, name, 1, Some(LINES), READ_LIMIT).map(Some),
+            Some((name, _)) => {
+                retrieval::read_lines(&view, name, 1, Some(LINES), READ_LIMIT, cancel).map(Some)
+            }
             None => Ok(None),
         }
     })

@@ -3,12 +3,14 @@
 //! Never opens a path in any other way than beneath the root's directory handle, so a link out of the root gives
 //! nothing, even when it appears between the walk and the read.
 
-use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::Dir;
 use encoding_rs::Encoding;
 
 use super::RetrievalError;
+use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
 
 /// Largest file that a search reads; larger ones are data, not code.
 pub(super) const SEARCH_LIMIT: u64 = 1 << 20;
@@ -16,28 +18,34 @@ pub(super) const SEARCH_LIMIT: u64 = 1 << 20;
 /// Largest file that can be read by name.
 pub(super) const READ_LIMIT: u64 = 16 << 20;
 
-/// The text of a file beneath `dir`, or why there is none. `path` is how the caller named it.
-pub(super) fn load(dir: &Dir, rel: &str, limit: u64, path: &str) -> Result<String, RetrievalError> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // A named pipe in a hostile tree must not hold the thread for ever.
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+/// The text of a file beneath `dir`, or why there is none. `path` is how the caller named it. When `cancel` is set, no further
+/// byte is read.
+pub(super) fn load(
+    dir: &Dir,
+    rel: &str,
+    limit: u64,
+    path: &str,
+    cancel: &AtomicBool,
+) -> Result<String, RetrievalError> {
+    let is_stopped = || cancel.load(Ordering::Relaxed);
+    if is_stopped() {
+        return Err(RetrievalError::Cancelled);
     }
-    let file = dir.open_with(rel, &options).map_err(|error| refusal(&error, path))?;
-    let meta = file.metadata().map_err(|error| refusal(&error, path))?;
-    if !meta.is_file() || meta.len() > limit {
-        return Err(RetrievalError::NotText(path.to_owned()));
+    let not_text = || RetrievalError::NotText(path.to_owned());
+    let (file, meta) =
+        open_regular(dir, Path::new(rel), Links::Followed).map_err(|refused| match refused {
+            NotOpened::Failed(error) => refusal(&error, path),
+            NotOpened::Directory | NotOpened::NotRegular => not_text(),
+        })?;
+    if meta.len() > limit {
+        return Err(not_text());
     }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
-    // One byte more than allowed tells a file that grew since.
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| refusal(&error, path))?;
-    if bytes.len() as u64 > limit {
-        return Err(RetrievalError::NotText(path.to_owned()));
-    }
-    decode(bytes).ok_or_else(|| RetrievalError::NotText(path.to_owned()))
+    let bytes = read_bounded(file, limit, &is_stopped).map_err(|why| match why {
+        NotRead::Stopped => RetrievalError::Cancelled,
+        NotRead::TooLarge => not_text(),
+        NotRead::Failed(error) => refusal(&error, path),
+    })?;
+    decode(bytes).ok_or_else(not_text)
 }
 
 /// What an I/O error means for the caller. cap-std answers an attempt to leave the directory with `PermissionDenied`

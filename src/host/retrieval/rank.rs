@@ -4,13 +4,12 @@
 //! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
 //! the same question give the same answer.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::kinds::{kind_of_file, names_path, path_terms};
 use super::paths::label;
 use super::question::Question;
-use super::scan::{Scan, fade_repeated, most_hits, scan};
+use super::scan::{Repeated, Scan, fade_repeated, most_hits, scan};
 use super::symbols::symbols_of;
 use super::walk::Tree;
 use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
@@ -54,7 +53,7 @@ pub fn find_places(
     let mut scans = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
-        match scan(&tree.text(file)?, &question, most_hits(tree.files.len())) {
+        match scan(&tree.text(file, cancel)?, &question, most_hits(tree.files.len())) {
             Some(scan) => Some(scan),
             None if named => {
                 let sums = vec![0.0; question.terms.len() + question.pairs.len()];
@@ -66,11 +65,8 @@ pub fn find_places(
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
 
-    let mut seen: HashMap<u64, u32> = HashMap::new();
-    for (_, text) in scans.iter().flat_map(|(_, scan)| &scan.texts) {
-        *seen.entry(*text).or_default() += 1;
-    }
-    scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &seen));
+    let repeated = Repeated::of(scans.iter().map(|(_, scan)| scan));
+    scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
 
     let scorer = scorer(&scans, &question, tree.files.len());
     let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
@@ -86,7 +82,7 @@ pub fn find_places(
     let looked = spread(files.len(), cancel, |at| {
         let candidate = &files[at];
         let file = &tree.files[candidate.at];
-        let text = tree.text(file)?;
+        let text = tree.text(file, cancel)?;
         let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
         let lines: Vec<&str> = text.lines().collect();
         let mut stretches = candidate.windows.clone();

@@ -4,6 +4,7 @@
 //! through a link that leaves the root.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::RetrievalError;
 use super::content::{READ_LIMIT, load, refusal};
@@ -32,7 +33,11 @@ pub struct ReadText {
 }
 
 /// The text of a file by name: the open buffer, else the disk. Gives the shown path with it.
-pub(super) fn whole_text(view: &WorkspaceView, path: &str) -> Result<(String, String), RetrievalError> {
+pub(super) fn whole_text(
+    view: &WorkspaceView,
+    path: &str,
+    cancel: &AtomicBool,
+) -> Result<(String, String), RetrievalError> {
     let (root, rel) = resolve_index(view, path)?;
     let shown = shown_path(view, root, &rel);
     if let Some(document) = OpenBuffers::of(view).get(root, &rel) {
@@ -40,7 +45,7 @@ pub(super) fn whole_text(view: &WorkspaceView, path: &str) -> Result<(String, St
     }
     let dir = open_root(&view.roots[root]).ok_or_else(|| RetrievalError::NotFound(path.to_owned()))?;
     let rel = if rel.is_empty() { "." } else { &rel };
-    Ok((shown, load(&dir, rel, READ_LIMIT, path)?))
+    Ok((shown, load(&dir, rel, READ_LIMIT, path, cancel)?))
 }
 
 /// Lines `start..=end` of a file, `end` to the last when not given, at most `max_bytes` of text. Lines past the end
@@ -51,8 +56,9 @@ pub fn read_lines(
     start: u64,
     end: Option<u64>,
     max_bytes: usize,
+    cancel: &AtomicBool,
 ) -> Result<ReadText, RetrievalError> {
-    let (path, text) = whole_text(view, path)?;
+    let (path, text) = whole_text(view, path, cancel)?;
     let start = start.max(1);
     let mut read =
         ReadText { path, text: String::new(), start_line: 0, end_line: 0, total_lines: 0, truncated: false };
@@ -87,6 +93,7 @@ pub fn list_dir(
     view: &WorkspaceView,
     path: &str,
     limit: usize,
+    cancel: &AtomicBool,
 ) -> Result<Vec<(String, bool)>, RetrievalError> {
     if view.roots.len() > 1 && matches!(path, "" | "." | "./") {
         return Ok(view.roots.iter().take(limit).map(|root| (root.name.clone(), true)).collect());
@@ -99,6 +106,9 @@ pub fn list_dir(
     // `false` sorts first, so the key says "is no directory".
     let mut names: BTreeMap<(bool, String), ()> = BTreeMap::new();
     for entry in entries.flatten().take(MOST_ENTRIES) {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(RetrievalError::Cancelled);
+        }
         let Ok(kind) = entry.file_type() else { continue };
         let Ok(name) = entry.file_name().into_string() else { continue };
         if name == ".git" || name.chars().any(misleading) || !(kind.is_dir() || kind.is_file()) {
@@ -130,13 +140,13 @@ fn shown_path(view: &WorkspaceView, root: usize, rel: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::retrieval::walk::tests::{Fixture, view_of};
+    use crate::host::retrieval::walk::tests::{Fixture, GO_ON, view_of};
 
     #[test]
     fn lines_are_exact_and_bounded() {
         let fixture = Fixture::new(&[("a.txt", "one\r\ntwö\nthree")]);
         let view = fixture.view();
-        let read = |start, end, max| read_lines(&view, "a.txt", start, end, max).unwrap();
+        let read = |start, end, max| read_lines(&view, "a.txt", start, end, max, &GO_ON).unwrap();
         let whole = |text: &str, start_line, end_line, truncated| ReadText {
             path: "a.txt".into(),
             text: text.into(),
@@ -157,10 +167,16 @@ mod tests {
         let fixture = Fixture::new(&[("a.rs", "disk\n")]);
         fixture.write("b.bin", b"\0\x01\x02");
         let view = fixture.view_with(&[("a.rs", "buffer\n")]);
-        assert_eq!(read_lines(&view, "a.rs", 1, None, 99).unwrap().text, "buffer\n");
-        assert_eq!(read_lines(&view, "b.bin", 1, None, 99), Err(RetrievalError::NotText("b.bin".into())));
-        assert_eq!(read_lines(&view, "no.rs", 1, None, 99), Err(RetrievalError::NotFound("no.rs".into())));
-        assert_eq!(read_lines(&view, "", 1, None, 99), Err(RetrievalError::NotText(String::new())));
+        assert_eq!(read_lines(&view, "a.rs", 1, None, 99, &GO_ON).unwrap().text, "buffer\n");
+        assert_eq!(
+            read_lines(&view, "b.bin", 1, None, 99, &GO_ON),
+            Err(RetrievalError::NotText("b.bin".into()))
+        );
+        assert_eq!(
+            read_lines(&view, "no.rs", 1, None, 99, &GO_ON),
+            Err(RetrievalError::NotFound("no.rs".into()))
+        );
+        assert_eq!(read_lines(&view, "", 1, None, 99, &GO_ON), Err(RetrievalError::NotText(String::new())));
     }
 
     #[cfg(unix)]
@@ -174,13 +190,13 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(fixture.path("pipe")).status().unwrap();
         assert!(made.success());
         let view = fixture.view();
-        let read = |path: &str| read_lines(&view, path, 1, None, 99).map(|read| read.text);
+        let read = |path: &str| read_lines(&view, path, 1, None, 99, &GO_ON).map(|read| read.text);
         assert_eq!(read("out"), Err(RetrievalError::OutsideWorkspace("out".into())));
         assert_eq!(read("dir/secret"), Err(RetrievalError::OutsideWorkspace("dir/secret".into())));
         assert_eq!(read("ok"), Ok("inside\n".into()));
         assert_eq!(read("pipe"), Err(RetrievalError::NotText("pipe".into())));
-        assert_eq!(list_dir(&view, "dir", 9), Err(RetrievalError::OutsideWorkspace("dir".into())));
-        assert_eq!(list_dir(&view, "", 9), Ok(vec![("in.txt".into(), false)]));
+        assert_eq!(list_dir(&view, "dir", 9, &GO_ON), Err(RetrievalError::OutsideWorkspace("dir".into())));
+        assert_eq!(list_dir(&view, "", 9, &GO_ON), Ok(vec![("in.txt".into(), false)]));
     }
 
     #[test]
@@ -189,10 +205,10 @@ mod tests {
         let view = fixture.view_with(&[("s/new.rs", "")]);
         let names =
             [("s/z", true), ("s/a.rs", false), ("s/new.rs", false)].map(|(name, dir)| (name.to_owned(), dir));
-        assert_eq!(list_dir(&view, "s", 9).unwrap(), names);
-        assert_eq!(list_dir(&view, "s/", 2).unwrap(), names[..2]);
+        assert_eq!(list_dir(&view, "s", 9, &GO_ON).unwrap(), names);
+        assert_eq!(list_dir(&view, "s/", 2, &GO_ON).unwrap(), names[..2]);
         let both = view_of(&[&fixture.path("s"), &fixture.path("s/z")]);
-        assert_eq!(list_dir(&both, "", 9).unwrap(), [("s".to_owned(), true), ("z".to_owned(), true)]);
-        assert_eq!(list_dir(&both, "z", 9).unwrap(), [("z/a.rs".to_owned(), false)]);
+        assert_eq!(list_dir(&both, "", 9, &GO_ON).unwrap(), [("s".to_owned(), true), ("z".to_owned(), true)]);
+        assert_eq!(list_dir(&both, "z", 9, &GO_ON).unwrap(), [("z/a.rs".to_owned(), false)]);
     }
 }

@@ -2,16 +2,15 @@
 //!
 //! Owns what a line is (definition, import, test); never compares files.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::question::Question;
 use super::terms::{stem_into, words};
 
-/// Most hits kept of one file, and of all files together: far more than a ranking can tell apart, and a hostile tree
-/// that repeats a word cannot fill the memory. Beyond it the rest of a file is not looked at.
+/// Most hits kept of one file, and of all files together: far more than a ranking can tell apart. With its line a hit takes 20
+/// bytes, so a hostile tree that repeats a word takes some 80 MiB. Beyond it the rest of a file is not looked at.
 const MOST_HITS: usize = 4_000;
-const MOST_HITS_TOGETHER: usize = 8_000_000;
+const MOST_HITS_TOGETHER: usize = 4_000_000;
 
 /// How many hits of one file are kept when so many files are searched.
 pub(super) fn most_hits(files: usize) -> usize {
@@ -45,7 +44,7 @@ pub(super) struct Scan {
     /// First line of the tests at the end of a file, from 0.
     pub tests_from: Option<u32>,
     /// Per line with hits: a hash of its text, to know what many files repeat.
-    pub texts: Vec<(u32, u64)>,
+    pub texts: Vec<(u32, u32)>,
     /// Whether the start says that a program wrote the file.
     pub generated: bool,
 }
@@ -126,7 +125,7 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
         if scan.hits.len() > hits_before && trimmed.len() > 24 {
             let mut hasher = DefaultHasher::new();
             trimmed.trim_end().hash(&mut hasher);
-            scan.texts.push((row, hasher.finish()));
+            scan.texts.push((row, hasher.finish() as u32));
         }
     }
     if !question.phrases.is_empty() {
@@ -135,6 +134,8 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
     if scan.hits.is_empty() {
         return None;
     }
+    scan.hits.shrink_to_fit();
+    scan.texts.shrink_to_fit();
     let head = text[..text.floor_char_boundary(600)].to_ascii_lowercase();
     scan.generated = head.contains("@generated")
         || head.contains("do not edit")
@@ -142,18 +143,37 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
     Some(scan)
 }
 
+/// How often a line stands in the workspace, of those that stand there more than once.
+pub(super) struct Repeated(Vec<(u32, u32)>);
+
+impl Repeated {
+    /// Counts the lines of all scans.
+    pub(super) fn of<'a>(scans: impl Iterator<Item = &'a Scan> + Clone) -> Self {
+        let mut all = Vec::with_capacity(scans.clone().map(|scan| scan.texts.len()).sum());
+        all.extend(scans.flat_map(|scan| scan.texts.iter().map(|(_, text)| *text)));
+        all.sort_unstable();
+        let runs = all.chunk_by(|a, b| a == b).filter(|run| run.len() > 1);
+        Self(runs.map(|run| (run[0], run.len() as u32)).collect())
+    }
+
+    fn count(&self, text: u32) -> Option<u32> {
+        let at = self.0.binary_search_by_key(&text, |(text, _)| *text).ok()?;
+        self.0.get(at).map(|(_, count)| *count)
+    }
+}
+
 /// Lets lines that many files repeat (a sentence in every doc comment, a licence) count less: what is said everywhere
-/// answers nothing. `seen` tells how often a line's text stands in the workspace.
-pub(super) fn fade_repeated(scan: &mut Scan, seen: &HashMap<u64, u32>) {
+/// answers nothing.
+pub(super) fn fade_repeated(scan: &mut Scan, repeated: &Repeated) {
     let mut texts = scan.texts.iter().peekable();
     for hit in &mut scan.hits {
         while texts.next_if(|(row, _)| *row < hit.line).is_some() {}
         if let Some((row, text)) = texts.peek()
             && *row == hit.line
-            && let Some(count) = seen.get(text).filter(|count| **count > 1)
+            && let Some(count) = repeated.count(*text)
         {
             let before = hit.weight;
-            hit.weight /= (*count as f32).sqrt();
+            hit.weight /= (count as f32).sqrt();
             scan.sums[hit.term as usize] -= before - hit.weight;
         }
     }
@@ -312,7 +332,7 @@ mod tests {
         assert_eq!((found.tests_from, found.hits[0].weight), (None, 1.0));
         let bounded = scan(&"guard\n".repeat(50), &question, 10).unwrap();
         assert_eq!((bounded.hits.len(), bounded.lines), (10, 50));
-        assert_eq!((most_hits(10), most_hits(40_000)), (MOST_HITS, 200));
+        assert_eq!((most_hits(10), most_hits(40_000)), (MOST_HITS, 100));
     }
 
     #[test]
@@ -320,8 +340,9 @@ mod tests {
         let question = Question::read("guard");
         let text = "start();\n// This sentence is about every guard there is.\nfn guard() {}\n";
         let mut found = scan(text, &question, 99).unwrap();
-        let (row, repeated) = found.texts[0];
-        fade_repeated(&mut found, &HashMap::from([(repeated, 4)]));
+        let row = found.texts[0].0;
+        let repeated = Repeated::of([&found, &found, &found, &found].into_iter());
+        fade_repeated(&mut found, &repeated);
         assert_eq!((row, found.hits[0].weight, found.hits[1].weight, found.sums[0]), (1, 0.5, 1.0, 1.5));
     }
 

@@ -40,7 +40,7 @@ pub fn search_symbols(
     let tree = Tree::walk(view, cancel)?;
     let parsed = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
-        let text = tree.text(file)?;
+        let text = tree.text(file, cancel)?;
         let lower = text.to_ascii_lowercase();
         if !wanted.words.iter().all(|word| lower.contains(word.as_str())) {
             return None;

@@ -51,7 +51,7 @@ pub fn search_text(
         if globs.as_ref().is_some_and(|globs| !chosen(globs, &file.rel)) {
             continue;
         }
-        let Some(text) = tree.text(file) else { continue };
+        let Some(text) = tree.text(file, cancel) else { continue };
         for (line, text) in matching_lines(&mut searcher, &matcher, &text, limit - hits.len()) {
             hits.push(TextHit { root: label(view, file.root), path: file.rel.clone(), line, text });
         }

@@ -1,27 +1,33 @@
 //! The files of the workspace: what a search looks at.
 //!
 //! Owns which files count: no ignored, hidden (but `.github`), linked or oversized ones, open buffers instead of the
-//! disk. Never reads a file before it is asked for its text.
+//! disk. Never reads a file before it is asked for its text, but ignore files.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cap_std::fs::Dir;
-use ignore::WalkBuilder;
+use cap_std::fs::{Dir, DirEntry};
 
 use super::RetrievalError;
 use super::content::{SEARCH_LIMIT, load};
 use super::lines::misleading;
 use super::paths::{OpenBuffers, open_root};
+use crate::confined::IgnoreRules;
 use crate::domain::edits::overlay::OpenDocument;
 use crate::host::ports::WorkspaceView;
 
-/// Most files of one search. A tree beyond that (a home directory opened as a workspace) is searched in part, in path
-/// order, and the answer says so.
+/// Most files of one search. A tree beyond that (a home directory opened as a workspace) is searched in part, the files of a
+/// directory before those below it, and the answer says so.
 const MOST_FILES: usize = 60_000;
+
+/// Most directories that wait to be looked at, for the same trees.
+const MOST_DIRECTORIES: usize = 60_000;
+
+/// Bytes of all paths that are held: enough for both in a tree that people work in.
+const MOST_PATH_BYTES: usize = 16 << 20;
 
 /// One file that a search looks at.
 pub(super) struct SourceFile {
@@ -46,58 +52,19 @@ impl Tree {
     pub(super) fn walk(view: &WorkspaceView, cancel: &AtomicBool) -> Result<Self, RetrievalError> {
         let buffers = OpenBuffers::of(view);
         let dirs: Vec<Option<Dir>> = view.roots.iter().map(open_root).collect();
-        let mut found: BTreeMap<(usize, String), Option<Arc<OpenDocument>>> = BTreeMap::new();
-        let mut truncated = false;
+        let mut walk = Walk { found: BTreeMap::new(), path_bytes: 0, truncated: false, cancel };
         for (at, root) in view.roots.iter().enumerate() {
+            let Some(dir) = &dirs[at] else { continue };
             // A root inside this one lists its own files.
-            let others: Vec<PathBuf> = view
-                .roots
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != at)
-                .map(|(_, root)| root.path.clone())
-                .collect();
-            let walk = WalkBuilder::new(&root.path)
-                .hidden(false)
-                .follow_links(false)
-                .require_git(false)
-                .sort_by_file_name(Ord::cmp)
-                .filter_entry(move |entry| {
-                    entry.depth() == 0
-                        || entry.file_name().to_str().is_some_and(|name| {
-                            (!name.starts_with('.') || name == ".github") && !name.chars().any(misleading)
-                        }) && !others.iter().any(|other| other == entry.path())
-                })
-                .build();
-            for entry in walk {
-                if cancel.load(Ordering::Relaxed) {
-                    return Err(RetrievalError::Cancelled);
-                }
-                // What cannot be listed is not searched; the rest is.
-                let Ok(entry) = entry else { continue };
-                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                    continue;
-                }
-                let Some(rel) = entry.path().strip_prefix(&root.path).ok().and_then(|rel| rel.to_str())
-                else {
-                    continue;
-                };
-                let rel = if cfg!(windows) { rel.replace('\\', "/") } else { rel.to_owned() };
-                let open = buffers.get(at, &rel).cloned();
-                if open.is_none() && entry.metadata().is_ok_and(|meta| meta.len() > SEARCH_LIMIT) {
-                    continue;
-                }
-                if found.len() >= MOST_FILES {
-                    truncated = true;
-                    break;
-                }
-                found.insert((at, rel), open);
-            }
+            let others: Vec<&Path> =
+                view.roots.iter().filter_map(|other| other.path.strip_prefix(&root.path).ok()).collect();
+            walk.root(at, dir, &root.path, &others, &buffers)?;
         }
+        let Walk { mut found, truncated, .. } = walk;
         // A buffer that is not on the disk yet is part of the workspace. One that is there but was not listed is
         // ignored, hidden or a link, and stays out.
         for (root, rel, document) in buffers.iter() {
-            let hidden = rel.split('/').any(|part| part.starts_with('.') && part != ".github");
+            let hidden = rel.split('/').any(is_hidden);
             let on_disk = dirs[root].as_ref().is_some_and(|dir| dir.symlink_metadata(rel).is_ok());
             if !hidden && !on_disk && !rel.is_empty() && !rel.chars().any(misleading) {
                 found.insert((root, rel.to_owned()), Some(Arc::clone(document)));
@@ -107,19 +74,134 @@ impl Tree {
         Ok(Self { files, truncated, dirs })
     }
 
-    /// The text of a file: the open buffer, else the disk; `None` when it is not text or gone.
-    pub(super) fn text(&self, file: &SourceFile) -> Option<String> {
+    /// The text of a file: the open buffer, else the disk; `None` when it is not text, gone, or the search was cancelled.
+    pub(super) fn text(&self, file: &SourceFile, cancel: &AtomicBool) -> Option<String> {
         match &file.open {
             Some(document) => (document.text.len_bytes() as u64 <= SEARCH_LIMIT)
                 .then(|| Cow::from(&document.text).into_owned()),
-            None => load(self.dirs[file.root].as_ref()?, &file.rel, SEARCH_LIMIT, &file.rel).ok(),
+            None => load(self.dirs[file.root].as_ref()?, &file.rel, SEARCH_LIMIT, &file.rel, cancel).ok(),
         }
     }
 }
 
+/// A walk over the roots, one after the other.
+struct Walk<'a> {
+    found: BTreeMap<(usize, String), Option<Arc<OpenDocument>>>,
+    path_bytes: usize,
+    truncated: bool,
+    cancel: &'a AtomicBool,
+}
+
+/// What is taken of one directory, in order of name.
+#[derive(Default)]
+struct Names {
+    files: BTreeSet<String>,
+    directories: BTreeSet<String>,
+    truncated: bool,
+}
+
+impl Walk<'_> {
+    /// Walks one root through its handle, so that no link and no renaming leads out of it. Every directory is read under the
+    /// handle by its whole path: a tree that is deeper than a path can be long ends there.
+    fn root(
+        &mut self,
+        at: usize,
+        dir: &Dir,
+        path: &Path,
+        others: &[&Path],
+        buffers: &OpenBuffers,
+    ) -> Result<(), RetrievalError> {
+        let is_stopped = || self.cancel.load(Ordering::Relaxed);
+        let mut rules = IgnoreRules::of_folder(dir, path, &is_stopped);
+        // The next one last.
+        let mut waiting: Vec<String> = vec![String::new()];
+        while let Some(directory) = waiting.pop() {
+            if is_stopped() {
+                return Err(RetrievalError::Cancelled);
+            }
+            self.path_bytes -= directory.len();
+            rules.enter(&directory);
+            let place = if directory.is_empty() { "." } else { directory.as_str() };
+            // What cannot be listed is not searched; the rest is.
+            let Ok(entries) = dir.read_dir(place) else { continue };
+            let mut names = Names::default();
+            for entry in entries.flatten() {
+                if is_stopped() {
+                    return Err(RetrievalError::Cancelled);
+                }
+                names.take(at, &directory, &entry, others, &rules, buffers);
+            }
+            self.truncated |= names.truncated;
+            for name in names.files {
+                let rel = beneath(&directory, &name);
+                if self.found.len() >= MOST_FILES || self.path_bytes + rel.len() > MOST_PATH_BYTES {
+                    self.truncated = true;
+                    return Ok(());
+                }
+                self.path_bytes += rel.len();
+                let open = buffers.get(at, &rel).cloned();
+                self.found.insert((at, rel), open);
+            }
+            for name in names.directories.into_iter().rev() {
+                let rel = beneath(&directory, &name);
+                if waiting.len() >= MOST_DIRECTORIES || self.path_bytes + rel.len() > MOST_PATH_BYTES {
+                    self.truncated = true;
+                    break;
+                }
+                self.path_bytes += rel.len();
+                waiting.push(rel);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Names {
+    fn take(
+        &mut self,
+        at: usize,
+        directory: &str,
+        entry: &DirEntry,
+        others: &[&Path],
+        rules: &IgnoreRules<'_>,
+        buffers: &OpenBuffers,
+    ) {
+        let Ok(name) = entry.file_name().into_string() else { return };
+        let Ok(kind) = entry.file_type() else { return };
+        if is_hidden(&name) || name.chars().any(misleading) || !(kind.is_dir() || kind.is_file()) {
+            return;
+        }
+        let rel = beneath(directory, &name);
+        if kind.is_dir() {
+            if !others.contains(&Path::new(&rel)) && !rules.leaves_out(&rel, true) {
+                self.truncated |= put(&mut self.directories, name, MOST_DIRECTORIES);
+            }
+            return;
+        }
+        let too_large = || entry.metadata().is_ok_and(|meta| meta.len() > SEARCH_LIMIT);
+        if !rules.leaves_out(&rel, false) && (buffers.get(at, &rel).is_some() || !too_large()) {
+            self.truncated |= put(&mut self.files, name, MOST_FILES);
+        }
+    }
+}
+
+/// Keeps the first `most` names; gives whether one was left out.
+fn put(names: &mut BTreeSet<String>, name: String, most: usize) -> bool {
+    names.insert(name);
+    names.len() > most && names.pop_last().is_some()
+}
+
+fn beneath(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('.') && name != ".github"
+}
+
 #[cfg(test)]
 pub(in crate::host::retrieval) mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use crate::domain::edits::overlay::Overlay;
@@ -208,7 +290,7 @@ pub(in crate::host::retrieval) mod tests {
         let tree = Tree::walk(&fixture.view(), &GO_ON).unwrap();
         std::fs::remove_file(fixture.path("a.rs")).unwrap();
         std::os::unix::fs::symlink(outside.path("secret.rs"), fixture.path("a.rs")).unwrap();
-        assert_eq!(tree.text(&tree.files[0]), None);
+        assert_eq!(tree.text(&tree.files[0], &GO_ON), None);
     }
 
     #[test]
@@ -218,7 +300,7 @@ pub(in crate::host::retrieval) mod tests {
             fixture.view_with(&[("a.rs", "new"), ("n.rs", "fresh"), ("b.log", "open"), (".env", "S=1")]);
         let tree = Tree::walk(&view, &GO_ON).unwrap();
         let texts: Vec<_> =
-            tree.files.iter().map(|file| (file.rel.as_str(), tree.text(file).unwrap())).collect();
+            tree.files.iter().map(|file| (file.rel.as_str(), tree.text(file, &GO_ON).unwrap())).collect();
         assert_eq!(texts, [("a.rs", "new".to_owned()), ("n.rs", "fresh".to_owned())]);
     }
 

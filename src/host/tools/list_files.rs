@@ -35,7 +35,7 @@ pub(super) fn spec() -> ToolSpec {
 pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
     let Args { path } = arguments(args)?;
     let view = voice.port().workspace();
-    let mut names = search(move |_| retrieval::list_dir(&view, &path, LIMIT + 1)).await?;
+    let mut names = search(move |cancel| retrieval::list_dir(&view, &path, LIMIT + 1, cancel)).await?;
     let more = names.len() > LIMIT;
     names.truncate(LIMIT);
     let text =

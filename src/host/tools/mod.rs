@@ -11,8 +11,7 @@ mod run_command;
 mod search_symbols;
 mod search_text;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -96,15 +95,7 @@ fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, Refusal
 pub async fn search<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> Result<T, RetrievalError> + Send + 'static,
 ) -> Result<T, Refusal> {
-    struct CancelOnDrop(Arc<AtomicBool>);
-    impl Drop for CancelOnDrop {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let cancel = Arc::new(AtomicBool::new(false));
-    let _guard = CancelOnDrop(Arc::clone(&cancel));
-    blocking(move || work(&cancel).map_err(Refusal::from)).await
+    blocking(move |cancel| work(cancel).map_err(Refusal::from)).await
 }
 
 /// A path as it is shown, with the root's name where several roots are open.

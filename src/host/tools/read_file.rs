@@ -41,7 +41,9 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let Args { path, start_line, end_line } = arguments(args)?;
     let view = voice.port().workspace();
     let start = start_line.unwrap_or(1);
-    let read = search(move |_| retrieval::read_lines(&view, &path, start, end_line, RESULT_LIMIT)).await?;
+    let read =
+        search(move |cancel| retrieval::read_lines(&view, &path, start, end_line, RESULT_LIMIT, cancel))
+            .await?;
     let summary = format!(
         "{}: lines {}-{} of {}{}",
         read.path,

@@ -1211,7 +1211,7 @@ export type ListFilesParams = ({
   path: string;
   /** Name of the workspace folder, where several are open. */
   root?: string | null;
-  /** Leave out what `.gitignore` names. Default false. */
+  /** Leave out what git ignores and what `.ignore` files name. Default false. */
   gitignore?: boolean | null;
 }) & ({
   sessionId: NonNullable<unknown>;
