@@ -8,25 +8,26 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::domain::edits::text::hex;
+use crate::domain::shown::{Kind, show};
 
 /// What an engine asks, in the engine's terms, before the loop gave it an id of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionAsk {
     /// The engine's own id; engines repeat theirs, so it never leaves the server as identity.
     pub engine_request_id: String,
-    /// One line that names exactly what would happen.
+    /// One line that names exactly what would happen, safe to show.
     pub title: String,
-    /// What can be answered, narrowest first.
+    /// What can be answered, narrowest first. Labels are safe to show.
     pub options: Vec<PermissionOption>,
-    /// The rule that "allow_rule" would save, shown before it is saved.
+    /// The rule that "allow_rule" would save, in the engine's own characters.
     pub rule: Option<PermissionRule>,
-    /// What the user is asked to fill in.
+    /// What the user is asked to fill in, in the engine's own characters.
     pub input: Option<InputForm>,
     /// Everything the answer covers (command, patch, directory …); its digest is what was shown.
     pub subject: Value,
 }
 
-/// An ask as clients see it (`Permission` of wire.md section 3).
+/// An ask as clients see it (`Permission` of wire.md section 3). All text in it is safe to show; see `domain::shown`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
@@ -116,10 +117,48 @@ impl Decision {
 /// What an "allow_rule" answer would allow from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PermissionRule {
-    /// The exact title prefix or path that the rule covers, in the engine's notation.
+    /// The exact title prefix or path that the rule covers, in the engine's notation. As it is sent to clients, what would
+    /// not be seen in it is written out; an answer may give it back as it was sent.
     pub pattern: String,
     /// How long and where it holds.
     pub scope: RuleScope,
+}
+
+impl PermissionRule {
+    /// The rule as clients see it.
+    pub fn shown(&self) -> Self {
+        Self { pattern: show(&self.pattern, Kind::Code).into_owned(), scope: self.scope }
+    }
+}
+
+impl InputForm {
+    /// The form as clients see it. Names of fields and values stay: they are given back.
+    pub fn shown(mut self) -> Self {
+        self.message = show(&self.message, Kind::Lines).into_owned();
+        self.url = self.url.map(|url| show(&url, Kind::Code).into_owned());
+        if let Some(schema) = &mut self.schema {
+            show_descriptions(schema);
+        }
+        self
+    }
+}
+
+/// Titles and descriptions of a JSON Schema.
+fn show_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value {
+                    Value::String(text) if matches!(name.as_str(), "title" | "description") => {
+                        *text = show(text, Kind::Lines).into_owned();
+                    }
+                    value => show_descriptions(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_descriptions),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Where a rule holds.
