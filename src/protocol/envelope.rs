@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::domain::shown::{Kind, show};
 use super::error::{ErrorCode, WireError};
 use super::method::{REQUESTS, unknown_method};
 use super::version::WIRE_VERSION;
@@ -185,7 +186,7 @@ pub fn failed(id: String, error: &WireError) -> RpcRes {
         result: None,
         error: Some(RpcError {
             code: error.code.as_str().to_owned(),
-            message: error.message.clone(),
+            message: show(&error.message, Kind::Lines).into_owned(),
             details: error.details.clone(),
         }),
     }

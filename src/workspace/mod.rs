@@ -12,6 +12,7 @@ mod chosen;
 mod diff;
 mod files;
 mod git;
+mod identity;
 mod ignored;
 mod list;
 mod media;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::root::AskRoot;
 use crate::domain::edits::text::hex;
 use crate::domain::shown::{Kind, show};
 
@@ -202,12 +203,19 @@ impl PermissionAsk {
     }
 }
 
-/// `sha256:<hex>` over the canonical text of what is asked. Object keys are sorted first, so that the digest does not
-/// depend on the order in which an engine wrote them.
-pub fn digest_of(title: &str, subject: &Value) -> String {
+/// `sha256:<hex>` over the canonical text of what is asked and the folder that it is asked for. Object keys are sorted
+/// first, so that the digest does not depend on the order in which an engine wrote them.
+pub fn digest_of(title: &str, subject: &Value, root: &AskRoot) -> String {
     let mut hash = Sha256::new();
-    hash.update(title.as_bytes());
-    hash.update([0]);
+    let (path, mark) = match root {
+        AskRoot::Folder(folder) => (folder.path.as_str(), folder.mark.as_str()),
+        AskRoot::AtEngine => ("at the engine", ""),
+        AskRoot::Closed => ("", ""),
+    };
+    for part in [title, path, mark] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
     feed(&mut hash, subject);
     format!("sha256:{}", hex(&hash.finalize()))
 }
@@ -243,14 +251,20 @@ fn feed(hash: &mut Sha256, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::approval::FolderIdentity;
     use serde_json::json;
 
     #[test]
     fn digest_ignores_key_order_and_sees_every_other_change() {
-        let one = digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}));
-        assert_eq!(one, digest_of("Run", &json!({"b": [1, {"c": null}], "a": 1})));
-        assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": false}]})));
-        assert_ne!(one, digest_of("Ran", &json!({"a": 1, "b": [1, {"c": null}]})));
+        let here = AskRoot::Folder(FolderIdentity { path: "/w".to_owned(), mark: "1".to_owned() });
+        let other = AskRoot::Folder(FolderIdentity { path: "/w".to_owned(), mark: "2".to_owned() });
+        let one = digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}), &here);
+        assert_eq!(one, digest_of("Run", &json!({"b": [1, {"c": null}], "a": 1}), &here));
+        assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": false}]}), &here));
+        assert_ne!(one, digest_of("Ran", &json!({"a": 1, "b": [1, {"c": null}]}), &here));
+        for root in [other, AskRoot::AtEngine, AskRoot::Closed] {
+            assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}), &root));
+        }
         assert_eq!(one.len(), 71);
     }
 

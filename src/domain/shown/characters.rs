@@ -110,7 +110,7 @@ fn hides(c: char) -> bool {
 /// letters of a script that needs it.
 fn is_joined(c: char, before: Option<char>, after: Option<char>) -> bool {
     let picture = |c: Option<char>| c.is_some_and(is_picture);
-    let letter = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{600}'..='\u{dff}') && c.is_alphabetic());
+    let letter = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{600}'..='\u{dff}'));
     match c {
         '\u{fe0f}' => picture(before),
         '\u{200d}' => {

@@ -264,7 +264,7 @@ mod tests {
         for c in "аеоսＡ𝐚∕⁄․：’–١".chars() {
             assert!(imitates_ascii(c), "{c}");
         }
-        for c in "abc/.:'-1жшλ漢あéß".chars() {
+        for c in "abc/.:'-1жλ漢あéß".chars() {
             assert!(!imitates_ascii(c), "{c}");
         }
     }
