@@ -2,6 +2,8 @@
 //!
 //! Owns the comparison of the two. The folder is looked at each time: its path may lead elsewhere by now.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::inbox::Folder;
@@ -28,23 +30,15 @@ impl App {
             return identity.map_or(AskRoot::Closed, AskRoot::Folder);
         };
         let Some(workspace) = &held.workspace else { return AskRoot::AtEngine };
-        let is_open = |folder: &Folder| {
-            let path = folder.path.as_deref();
-            let real = path.and_then(|path| self.files.identity(path));
-            let inside = |root: &str| {
-                self.files.identity(workspace).is_some_and(|own| {
-                    std::path::Path::new(&own.path).starts_with(root)
-                })
-            };
-            real.is_some_and(|root| inside(&root.path))
-        };
-        match self.files.identity(workspace) {
-            Some(own) if self.folders.iter().any(is_open) => AskRoot::Folder(own),
-            Some(_) => AskRoot::Closed,
+        let Some(own) = self.files.identity(workspace) else {
             // The engine may be on another machine; an agent never is.
-            None if self.ways_of(session_id).streams => AskRoot::AtEngine,
-            None => AskRoot::Closed,
-        }
+            return if self.ways_of(session_id).streams { AskRoot::AtEngine } else { AskRoot::Closed };
+        };
+        let holds = |folder: &Folder| {
+            let root = folder.path.as_deref().and_then(|path| self.files.identity(path));
+            root.is_some_and(|root| Path::new(&own.path).starts_with(&root.path))
+        };
+        if self.folders.iter().any(holds) { AskRoot::Folder(own) } else { AskRoot::Closed }
     }
 
     /// Refuses what would happen in another folder than the one that it was asked for.

@@ -54,7 +54,10 @@ impl App {
         if progress.begun {
             let name = tool.get("tool_name").and_then(Value::as_str).unwrap_or("a tool");
             let message: String = name.chars().take(MESSAGE_CHARS).collect();
-            self.progress(&progress.token, &json!({ "kind": "report", "message": show(&message, Kind::Code) }));
+            self.progress(
+                &progress.token,
+                &json!({ "kind": "report", "message": show(&message, Kind::Code) }),
+            );
         }
     }
 

@@ -177,7 +177,10 @@ mod tests {
     #[test]
     fn a_diff_is_coloured_line_by_line_and_plain_without_colours() {
         let given = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n\x1b[31mew\n same";
-        assert_eq!(diff(Look::PLAIN, given), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n⟨U+001B⟩[31mew\n same\n");
+        assert_eq!(
+            diff(Look::PLAIN, given),
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n⟨U+001B⟩[31mew\n same\n"
+        );
         assert_eq!(
             diff(Look { colour: true }, given),
             "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[2m@@ -1 +1 @@\x1b[0m\n\x1b[31m-old\x1b[0m\n\

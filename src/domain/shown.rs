@@ -66,7 +66,9 @@ pub fn cut_marked(shown: String, most: usize) -> String {
     }
     let start = shown.get(..shown.floor_char_boundary(most)).unwrap_or_default();
     let start = match (start.rfind('⟨'), start.rfind('⟩')) {
-        (Some(open), close) if close.is_none_or(|close| close < open) => start.get(..open).unwrap_or_default(),
+        (Some(open), close) if close.is_none_or(|close| close < open) => {
+            start.get(..open).unwrap_or_default()
+        }
         _ => start,
     };
     format!("{start}{}", missing(&shown, start.len()))
@@ -186,7 +188,11 @@ fn written(text: &str, kind: Kind, marks: Marks) -> String {
                 let count = run(&|_| true);
                 let at_an_end = kind != Kind::Lines && (at == 0 || at + count == chars.len());
                 let most = if kind == Kind::Lines { BLANKS_IN_LINES } else { BLANKS };
-                if at_an_end || count > most { out.spaces(count) } else { out.plain(c, count) }
+                if at_an_end || count > most {
+                    out.spaces(count)
+                } else {
+                    out.plain(c, count)
+                }
                 count
             }
             '\n' | '\t' | '\r' => {

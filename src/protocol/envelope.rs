@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::shown::{Kind, show};
 use super::error::{ErrorCode, WireError};
 use super::method::{REQUESTS, unknown_method};
 use super::version::WIRE_VERSION;
+use crate::domain::shown::{Kind, show};
 
 /// A request in an envelope (R000-09).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -260,7 +260,7 @@ mod tests {
     use super::{WAITING, WorkspaceFiles};
     use crate::app::Reply;
     use crate::app::ports::{FileJob, FileJobDone, Files};
-use crate::domain::edits::overlay::Overlay;
+    use crate::domain::edits::overlay::Overlay;
     use crate::domain::edits::text::content_hash;
     use crate::protocol::request::ListFilesParams;
     use crate::protocol::{ErrorCode, WireError};

@@ -101,9 +101,16 @@ fn a_wrong_answer_runs_nothing() {
         params["optionId"] = json!(option);
         bench.refused(params, "invalid_params");
     }
-    for pattern in
-        ["*", "run: *", "run: echo", "run: echo x >> ran", "", "run: echo x >> ran (in .) ", "run: echo x >> ran (in *)", "⟨1 space⟩"]
-    {
+    for pattern in [
+        "*",
+        "run: *",
+        "run: echo",
+        "run: echo x >> ran",
+        "",
+        "run: echo x >> ran (in .) ",
+        "run: echo x >> ran (in *)",
+        "⟨1 space⟩",
+    ] {
         let mut params = bench.params(&ask, "allow_rule");
         params["ruleUpdate"] = json!({ "pattern": pattern });
         bench.refused(params, "invalid_params");
@@ -119,7 +126,10 @@ fn a_wrong_answer_runs_nothing() {
     let mut window = Server::start_in(place, state, bench.model.chosen(true));
     window.shake_hands();
     let error = window.refused("bb/approvePermission", bench.params(&ask, "allow_once"));
-    assert!(matches!(error["data"]["code"].as_str(), Some("unknown_session" | "unknown_request" | "conflict")), "{error}");
+    assert!(
+        matches!(error["data"]["code"].as_str(), Some("unknown_session" | "unknown_request" | "conflict")),
+        "{error}"
+    );
     bench.tries += 1;
     drop(window);
     // Trust is taken back while it is asked.
@@ -132,7 +142,10 @@ fn a_wrong_answer_runs_nothing() {
     for decision in ["allow_once", "allow_rule", "deny"] {
         let params = bench.params(&ask, decision);
         let answer = bench.server.ask("bb/approvePermission", params);
-        assert_eq!((&answer["outcome"], &answer["resolution"]), (&json!("already_resolved"), &json!("denied")));
+        assert_eq!(
+            (&answer["outcome"], &answer["resolution"]),
+            (&json!("already_resolved"), &json!("denied"))
+        );
         bench.tries += 1;
     }
     assert_eq!(bench.ran(&workspace), 0);
@@ -165,8 +178,17 @@ fn a_rule_covers_no_command_that_is_nearly_the_same() {
     bench.allow(&ask, "allow_rule");
     assert_eq!(bench.ran(&workspace), 1);
     for command in [
-        "echo x >> ran ", " echo x >> ran", "echo  x >> ran", "echo x >> ran;", "echo x >> ran # ", "echo x >>ran",
-        "echo x >> ra\u{200b}n", "Echo x >> ran", "echo x >> ran\n", "echo x >> ran (in .)", "еcho x >> ran",
+        "echo x >> ran ",
+        " echo x >> ran",
+        "echo  x >> ran",
+        "echo x >> ran;",
+        "echo x >> ran # ",
+        "echo x >>ran",
+        "echo x >> ra\u{200b}n",
+        "Echo x >> ran",
+        "echo x >> ran\n",
+        "echo x >> ran (in .)",
+        "еcho x >> ran",
         "echo x >> ran && touch more",
     ] {
         let ask = bench.asked(command);

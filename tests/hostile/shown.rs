@@ -28,7 +28,10 @@ fn shown(server: &Server, ask: &Value) -> Vec<String> {
     let card = server.wait_until("the card of a permission", |received| {
         received.iter().filter(|message| message["method"] == "bb/view").find_map(|message| {
             let changes = message["params"]["changes"].as_array()?;
-            changes.iter().find(|change| change["id"] == id).map(|change| change["block"]["permission"].clone())
+            changes
+                .iter()
+                .find(|change| change["id"] == id)
+                .map(|change| change["block"]["permission"].clone())
         })
     });
     assert_eq!(&card, permission, "the card says what the event says");
@@ -93,7 +96,8 @@ fn what_was_shown_is_what_runs_and_a_rule_can_be_given_back_as_it_was_shown() {
 
 #[test]
 fn titles_of_sessions_and_tools_hide_nothing() {
-    let model = Model::start(vec![calls("read_file", json!({ "path": "no\u{202e}tes\u{200b}.txt" })), says("done")]);
+    let model =
+        Model::start(vec![calls("read_file", json!({ "path": "no\u{202e}tes\u{200b}.txt" })), says("done")]);
     let mut server = Server::ready(model.chosen(false));
     let session = server.session();
     server.turn(&session, "look at \u{202e}this\u{200b}");
@@ -112,8 +116,30 @@ fn titles_of_sessions_and_tools_hide_nothing() {
 fn near_equal(random: &mut Random) -> String {
     const BASES: [&str; 4] = ["./build.sh", "cargo test", "rm -r target", "git push origin main"];
     const BITS: [&str; 24] = [
-        "\u{1}", "\u{7f}", "\u{9b}", "\r", "\t", "\n", " ", "  ", "\u{200b}", "\u{200d}", "\u{202e}", "\u{ad}", "\u{a0}",
-        "\u{e0041}", "\u{fe0f}", "\u{2800}", "\u{301}", "\u{2215}", "а", "е", "⟨", "⟨U+200B⟩", "⏎", "⟨2 spaces⟩",
+        "\u{1}",
+        "\u{7f}",
+        "\u{9b}",
+        "\r",
+        "\t",
+        "\n",
+        " ",
+        "  ",
+        "\u{200b}",
+        "\u{200d}",
+        "\u{202e}",
+        "\u{ad}",
+        "\u{a0}",
+        "\u{e0041}",
+        "\u{fe0f}",
+        "\u{2800}",
+        "\u{301}",
+        "\u{2215}",
+        "а",
+        "е",
+        "⟨",
+        "⟨U+200B⟩",
+        "⏎",
+        "⟨2 spaces⟩",
     ];
     let mut command = BASES[random.below(BASES.len())].to_owned();
     for _ in 0..random.below(3) {
@@ -143,7 +169,9 @@ fn two_different_commands_are_never_shown_as_the_same() {
         for shown in [text("/permission/title"), text("/permission/rule/pattern")] {
             let before = seen.insert(vec![shown.clone()], command.clone());
             assert!(before.is_none_or(|before| before == command), "{command:?} is shown as {shown:?}");
-            let unseen = |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{202e}' | '\u{a0}' | '\u{2800}');
+            let unseen = |c: char| {
+                c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{202e}' | '\u{a0}' | '\u{2800}')
+            };
             assert!(!shown.contains(unseen), "{shown:?}");
         }
         deny(&mut server, &session, &ask);
@@ -180,7 +208,9 @@ mod terminal {
 
     #[test]
     fn a_person_at_a_terminal_sees_which_file_would_run() {
-        for (name, written) in [("bu\u{1}ild.sh", "bu⟨U+0001⟩ild.sh"), ("bu\u{200b}ild.sh", "bu⟨U+200B⟩ild.sh")] {
+        for (name, written) in
+            [("bu\u{1}ild.sh", "bu⟨U+0001⟩ild.sh"), ("bu\u{200b}ild.sh", "bu⟨U+200B⟩ild.sh")]
+        {
             let command = format!("sh ./{name}");
             let model = Model::start(vec![
                 calls("run_command", json!({ "command": command, "reason": "to \u{1b}[8mbuild" })),
@@ -191,18 +221,25 @@ mod terminal {
             let state = tempfile::tempdir().expect("a state directory");
             std::fs::write(workspace.path().join("build.sh"), "touch good").expect("a file");
             std::fs::write(workspace.path().join(name), "touch bad").expect("a file");
-            let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+            let ours =
+                rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
             rustix::pty::grantpt(&ours).expect("it is ours");
             rustix::pty::unlockpt(&ours).expect("it is open");
             let path = rustix::pty::ptsname(&ours, Vec::new()).expect("it has a name");
             let path = Path::new(path.to_str().expect("a name in UTF-8")).to_owned();
-            let theirs = OwnedFd::from(File::options().read(true).write(true).open(path).expect("the other end"));
+            let theirs =
+                OwnedFd::from(File::options().read(true).write(true).open(path).expect("the other end"));
             let end = || Stdio::from(theirs.try_clone().expect("a copy of the other end"));
             let mut started = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
             started.args(["ask", "build it", "--trust", "--model", "story", "--model-provider", "openai"]);
             started.args(["--model-url", &url, "--workspace"]).arg(workspace.path());
             started.arg("--state-dir").arg(state.path().join("state"));
-            started.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm").env("NO_PROXY", "127.0.0.1");
+            started
+                .stdin(end())
+                .stdout(end())
+                .stderr(end())
+                .env("TERM", "xterm")
+                .env("NO_PROXY", "127.0.0.1");
             for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN", "NO_COLOR"] {
                 started.env_remove(name);
             }

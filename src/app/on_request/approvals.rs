@@ -100,11 +100,7 @@ impl App {
         }
         let rule = match option.kind {
             // An agent keeps its own rules: what "always" covers is its word, shown as it wrote it.
-            PermissionOptionKind::AllowRule
-                if ask.rule.is_none() && self.keeps_rules(&session_id) =>
-            {
-                None
-            }
+            PermissionOptionKind::AllowRule if ask.rule.is_none() && self.keeps_rules(&session_id) => None,
             PermissionOptionKind::AllowRule => {
                 let update = params.rule_update.unwrap_or_default();
                 let globs = self.ways_of(&session_id).streams;

@@ -140,7 +140,11 @@ impl App {
             return Ok(done);
         }
         let of = |(session_id, session): (&String, &crate::app::state::Session)| {
-            let at = session.record.rooted_rules.iter().position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
+            let at = session
+                .record
+                .rooted_rules
+                .iter()
+                .position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
             Some((session_id.clone(), at))
         };
         let Some((session_id, at)) = self.sessions.iter().find_map(of) else {

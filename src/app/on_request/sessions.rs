@@ -304,7 +304,11 @@ impl App {
                 };
                 SessionSummary {
                     session_id: session.record.session_id.clone(),
-                    title: session.record.title.as_deref().map(|title| show(title, Kind::Sentence).into_owned()),
+                    title: session
+                        .record
+                        .title
+                        .as_deref()
+                        .map(|title| show(title, Kind::Sentence).into_owned()),
                     status: Some(status.to_owned()),
                     updated_at: Some(session.record.updated_at),
                     seq: session.live.as_ref().map(|live| live.head),

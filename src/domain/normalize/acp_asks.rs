@@ -143,9 +143,7 @@ fn call_title(call: &Map<String, Value>) -> String {
             .get("rawInput")
             .filter(|input| !input.is_null() && **input != Value::Object(Map::new()))
         {
-            Some(input) => {
-                cut_marked(format!("{what} {}", code(&input.to_string(), ARGUMENTS)), 2 * TITLE)
-            }
+            Some(input) => cut_marked(format!("{what} {}", code(&input.to_string(), ARGUMENTS)), 2 * TITLE),
             None => what.into_owned(),
         };
     }

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use super::acp_asks::quoted;
 use crate::domain::approval::{
     ALLOW_IN_WORKSPACE, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
 };
-use super::acp_asks::quoted;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 use crate::domain::shown::{Kind, show};
 

@@ -114,7 +114,8 @@ fn is_joined(c: char, before: Option<char>, after: Option<char>) -> bool {
     match c {
         '\u{fe0f}' => picture(before),
         '\u{200d}' => {
-            (before == Some('\u{fe0f}') || picture(before)) && picture(after) || letter(before) && letter(after)
+            (before == Some('\u{fe0f}') || picture(before)) && picture(after)
+                || letter(before) && letter(after)
         }
         '\u{200c}' => letter(before) && letter(after),
         _ => false,
@@ -185,10 +186,39 @@ fn is_wide_ascii(c: char) -> bool {
 fn separates(c: char) -> bool {
     matches!(
         c,
-        '\u{2d0}' | '\u{2f8}' | '\u{37e}' | '\u{589}' | '\u{5c3}' | '\u{2024}' | '\u{2041}' | '\u{2044}' | '\u{205a}'
-            | '\u{2215}' | '\u{2216}' | '\u{2236}' | '\u{2571}' | '\u{2572}' | '\u{27cb}' | '\u{27cd}' | '\u{29f5}'
-            | '\u{29f8}' | '\u{29f9}' | '\u{2f03}' | '\u{a4f8}' | '\u{a789}' | '\u{fe30}' | '\u{fe52}' | '\u{fe54}'
-            | '\u{fe55}' | '\u{fe68}' | '\u{ff06}' | '\u{ff0e}' | '\u{ff0f}' | '\u{ff1a}' | '\u{ff1b}' | '\u{ff3c}'
+        '\u{2d0}'
+            | '\u{2f8}'
+            | '\u{37e}'
+            | '\u{589}'
+            | '\u{5c3}'
+            | '\u{2024}'
+            | '\u{2041}'
+            | '\u{2044}'
+            | '\u{205a}'
+            | '\u{2215}'
+            | '\u{2216}'
+            | '\u{2236}'
+            | '\u{2571}'
+            | '\u{2572}'
+            | '\u{27cb}'
+            | '\u{27cd}'
+            | '\u{29f5}'
+            | '\u{29f8}'
+            | '\u{29f9}'
+            | '\u{2f03}'
+            | '\u{a4f8}'
+            | '\u{a789}'
+            | '\u{fe30}'
+            | '\u{fe52}'
+            | '\u{fe54}'
+            | '\u{fe55}'
+            | '\u{fe68}'
+            | '\u{ff06}'
+            | '\u{ff0e}'
+            | '\u{ff0f}'
+            | '\u{ff1a}'
+            | '\u{ff1b}'
+            | '\u{ff3c}'
             | '\u{ff5c}'
     )
 }

@@ -8,8 +8,32 @@ const KINDS: [Kind; 3] = [Kind::Code, Kind::Sentence, Kind::Lines];
 
 /// Pieces that attacks are made of, beside any character at all.
 const PIECES: [&str; 26] = [
-    "./build.sh", "bu\u{1}ild", "a", "а", "p", "\u{200b}", "\u{202e}", "\u{1b}[2K", "\r", "\n", "\t", " ", "         ",
-    "\u{ad}", "\u{e0041}", "❤\u{fe0f}", "\u{2215}", "⟨", "⟩", "⏎", "⟨U+200B⟩", "⟨9 spaces⟩", "e\u{301}", "é", "…", "\u{a0}",
+    "./build.sh",
+    "bu\u{1}ild",
+    "a",
+    "а",
+    "p",
+    "\u{200b}",
+    "\u{202e}",
+    "\u{1b}[2K",
+    "\r",
+    "\n",
+    "\t",
+    " ",
+    "         ",
+    "\u{ad}",
+    "\u{e0041}",
+    "❤\u{fe0f}",
+    "\u{2215}",
+    "⟨",
+    "⟩",
+    "⏎",
+    "⟨U+200B⟩",
+    "⟨9 spaces⟩",
+    "e\u{301}",
+    "é",
+    "…",
+    "\u{a0}",
 ];
 
 fn texts() -> impl Strategy<Value = String> {
@@ -119,7 +143,10 @@ fn our_own_marks_in_a_text_are_written_out_too() {
 fn what_imitates_ascii_is_marked_in_code() {
     for (text, shown) in [
         ("usr\u{2215}bin", "usr⟨U+2215⟩bin"),
-        ("a\u{2044}b\u{29f8}c\u{ff0f}d\u{2024}e\u{a789}f\u{ff1b}", "a⟨U+2044⟩b⟨U+29F8⟩c⟨U+FF0F⟩d⟨U+2024⟩e⟨U+A789⟩f⟨U+FF1B⟩"),
+        (
+            "a\u{2044}b\u{29f8}c\u{ff0f}d\u{2024}e\u{a789}f\u{ff1b}",
+            "a⟨U+2044⟩b⟨U+29F8⟩c⟨U+FF0F⟩d⟨U+2024⟩e⟨U+A789⟩f⟨U+FF1B⟩",
+        ),
         ("pаypal", "p⟨U+0430⟩ypal"),
         // "copy", all of it Cyrillic.
         ("сору x", "⟨U+0441 U+043E U+0440 U+0443⟩ x"),
@@ -128,7 +155,10 @@ fn what_imitates_ascii_is_marked_in_code() {
         ("don’t –x", "don⟨U+2019⟩t ⟨U+2013⟩x"),
         ("cafe\u{301}", "cafe⟨U+0301⟩"),
         ("ca\u{212a}e \u{37e}", "ca⟨U+212A⟩e ⟨U+037E⟩"),
-        ("café /home/иван/проект ls/über 東京/ノート λ.txt læs", "café /home/иван/проект ls/über 東京/ノート λ.txt læs"),
+        (
+            "café /home/иван/проект ls/über 東京/ノート λ.txt læs",
+            "café /home/иван/проект ls/über 東京/ノート λ.txt læs",
+        ),
     ] {
         assert_eq!(code(text), shown);
     }
@@ -155,7 +185,10 @@ fn people_read_their_own_language() {
     // A word of two scripts is nobody's language.
     assert_eq!(show("Войти в pаypal", Kind::Sentence), "Войти в p⟨U+0430⟩ypal");
     assert_eq!(show("run usr\u{2215}bin", Kind::Sentence), "run usr⟨U+2215⟩bin");
-    assert_eq!(show("a\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", Kind::Sentence), "a\u{301}\u{301}\u{301}\u{301}⟨2×U+0301⟩");
+    assert_eq!(
+        show("a\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", Kind::Sentence),
+        "a\u{301}\u{301}\u{301}\u{301}⟨2×U+0301⟩"
+    );
 }
 
 #[test]
@@ -169,7 +202,15 @@ fn lines_keep_their_ends_and_columns() {
 
 #[test]
 fn marks_that_nobody_wrote_are_not_read() {
-    for text in ["⟨U+⟩", "⟨200B⟩", "⟨", "⟨U+D800⟩", "⟨U+110000⟩", "⟨… 3 more characters, sha256 0⟩", "⟨99999999 spaces⟩"] {
+    for text in [
+        "⟨U+⟩",
+        "⟨200B⟩",
+        "⟨",
+        "⟨U+D800⟩",
+        "⟨U+110000⟩",
+        "⟨… 3 more characters, sha256 0⟩",
+        "⟨99999999 spaces⟩",
+    ] {
         assert_eq!(reveal(text), None, "{text}");
     }
     assert_eq!(reveal(&show_start("abcdef", Kind::Code, 3)), None);

@@ -19,7 +19,15 @@ impl Block {
             | BlockBody::Reasoning { .. }
             | BlockBody::Permission { .. } => {}
             BlockBody::Tool {
-                name, title, input, preview, status: _, truncated: _, bytes: _, result_seq: _, artifact: _
+                name,
+                title,
+                input,
+                preview,
+                status: _,
+                truncated: _,
+                bytes: _,
+                result_seq: _,
+                artifact: _,
             } => {
                 make_safe(name, Kind::Code);
                 title.iter_mut().for_each(|title| make_safe(title, Kind::Code));
