@@ -63,13 +63,29 @@ impl App {
                 reply.refuse(untrusted())
             }
             Want::ApplyText { root, path, base_hash, text, reply } => {
+                if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
+                    return reply.refuse(error);
+                }
                 self.apply_text(root, path, base_hash, text, reply);
             }
-            Want::RunCommand { command, cwd, reply } => self.run_command(command, cwd, reply),
+            Want::RunCommand { command, cwd, reply } => {
+                if let Err(error) = self.still_allowed(session_id, None) {
+                    return reply.refuse(error);
+                }
+                self.run_command(command, cwd, reply);
+            }
             Want::ReadText { path, line, limit, reply } => {
                 self.files.submit(FileJob::ReadText { path, line, limit, reply }, self.overlay.clone());
             }
         }
+    }
+
+    /// Whether the folder is still the one that the answer was given for; it may have changed behind the answer.
+    fn still_allowed(&mut self, session_id: &str, root: Option<&str>) -> Result<(), WireError> {
+        let allowed = self.live_mut(session_id).and_then(|live| live.allowed_root.clone());
+        // A file that an agent has us write is named by its absolute path, which was shown.
+        let named = root.filter(|_| !self.ways_of(session_id).holds_sessions);
+        allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 
     fn run_command(&mut self, command: String, cwd: String, reply: Reply) {

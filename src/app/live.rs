@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::inbox::Reply;
 use super::ports::{EngineCursor, LedgerRow, ResumedLink, TabRow};
 use super::record::Ask;
+use crate::domain::approval::AskRoot;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
@@ -52,6 +53,8 @@ pub struct Live {
     pub record_changed: bool,
     /// Asks that wait.
     pub asks: BTreeMap<String, Ask>,
+    /// The folder of what was allowed last: what is done now is done there or not at all.
+    pub allowed_root: Option<AskRoot>,
     /// When asks expire, in microseconds of the loop's clock, each with its id.
     pub expiries: Vec<(u64, String)>,
     /// Whether the open turn has had its `run.finished`.

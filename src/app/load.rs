@@ -30,6 +30,7 @@ impl App {
         self.delivery = self.settings.delivery;
         self.trusted = self.settings.workspace_trusted;
         self.folders = start.folders;
+        super::on_editor::tell_apart(&mut self.folders);
         self.workspace = workspace_key(&self.folders);
         self.encoding = start.encoding;
         self.abilities = start.editor;
@@ -215,6 +216,7 @@ impl App {
                 .filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok())
                 .map(|ask| (ask.permission.request_id.clone(), ask))
                 .collect(),
+            allowed_root: None,
             turn_finished: false,
             held: Vec::new(),
             cursor,

@@ -4,6 +4,7 @@
 //! socket or a database itself, and never knows LSP: it speaks through `ports`, which the edges implement.
 
 mod agents;
+mod ask_root;
 mod deliver;
 mod diffs;
 mod editor_asks;

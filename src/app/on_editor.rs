@@ -11,6 +11,21 @@ use super::state::App;
 use crate::domain::edits::overlay::Overlay;
 use crate::protocol::settings::WorkspaceConfiguration;
 
+/// Gives folders of one name different ones: an ask names its folder by the name alone.
+pub(super) fn tell_apart(folders: &mut [Folder]) {
+    for at in 1..folders.len() {
+        let (before, rest) = folders.split_at_mut(at);
+        let Some(folder) = rest.first_mut() else { return };
+        let taken = |name: &str| before.iter().any(|other| other.name == name);
+        let given = folder.name.clone();
+        let mut number = 2_usize;
+        while taken(&folder.name) {
+            folder.name = format!("{given}-{number}");
+            number += 1;
+        }
+    }
+}
+
 impl App {
     pub(super) fn on_editor(&mut self, event: EditorEvent) {
         match event {
@@ -66,6 +81,7 @@ impl App {
                 self.folders.push(folder);
             }
         }
+        tell_apart(&mut self.folders);
         // Sessions stay with the workspace they were begun in; only where files are looked for changes.
         self.files.set_folders(&self.folders);
         for engine in self.engines() {

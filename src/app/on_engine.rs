@@ -6,7 +6,8 @@ use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
 use crate::domain::approval::{
-    Permission, PermissionAsk, PermissionOptionKind, PermissionStatus, digest_of, rule_allows,
+    InputForm, Permission, PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, digest_of,
+    rule_allows,
 };
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
 use crate::domain::normalize::normalize;
@@ -140,19 +141,24 @@ impl App {
             return;
         }
         let asked_at = self.ambient.now_ms();
+        let root_name = self.root_name_in(&ask.subject);
+        let root = self.ask_root(session_id, root_name.as_deref());
         let permission = Permission {
             request_id: self.ambient.fresh_id(),
-            digest: digest_of(&ask.title, &ask.subject),
+            digest: digest_of(&ask.title, &ask.subject, &root),
             title: ask.title,
             options: ask.options,
-            rule: ask.rule,
-            input: ask.input,
+            rule: ask.rule.as_ref().map(PermissionRule::shown),
+            input: ask.input.map(InputForm::shown),
             expires_at: self.settings.ask_expiry_ms.map(|ms| asked_at.saturating_add(ms)),
         };
         event.permission = Some(permission.clone());
         let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
             permission,
+            rule: ask.rule,
+            root,
+            root_name,
             source,
             generation,
             asked_at,
@@ -180,11 +186,11 @@ impl App {
     /// An ask: into the ledger with its event, then settled at once when a saved rule covers it.
     fn ask(&mut self, session_id: &str, ask: Ask, event: NormalizedEvent) {
         let (request_id, asked_at) = (ask.permission.request_id.clone(), ask.asked_at);
-        let asked = ask.permission.rule.as_ref();
-        let of_session = |session: &Session| rule_allows(&session.record.rules, asked);
+        let asked = ask.rule.as_ref();
+        let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
         let covered = self.trusted
             && !self.ways_of(session_id).holds_sessions
-            && (rule_allows(&self.rules, asked) || self.known(session_id).is_ok_and(of_session));
+            && (rule_allows(&self.rules, asked, &ask.root) || self.known(session_id).is_ok_and(of_session));
         let by_rule = PermissionAsk::choose(
             &ask.permission.options,
             None,

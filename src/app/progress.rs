@@ -8,6 +8,7 @@ use super::editor_asks::PendingAsk;
 use super::live::Progress;
 use super::state::App;
 use super::wire_out;
+use crate::domain::shown::{Kind, show};
 
 /// Characters of a message in a status line.
 const MESSAGE_CHARS: usize = 60;
@@ -39,7 +40,8 @@ impl App {
             return;
         }
         progress.begun = true;
-        let value = json!({ "kind": "begin", "title": "BreadBoard", "message": progress.message, "cancellable": true });
+        let value = json!({ "kind": "begin", "title": "BreadBoard", "message": show(&progress.message, Kind::Sentence),
+            "cancellable": true });
         self.progress(token, &value);
     }
 
@@ -52,7 +54,10 @@ impl App {
         if progress.begun {
             let name = tool.get("tool_name").and_then(Value::as_str).unwrap_or("a tool");
             let message: String = name.chars().take(MESSAGE_CHARS).collect();
-            self.progress(&progress.token, &json!({ "kind": "report", "message": message }));
+            self.progress(
+                &progress.token,
+                &json!({ "kind": "report", "message": show(&message, Kind::Code) }),
+            );
         }
     }
 

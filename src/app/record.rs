@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::ports::{Attachment, SessionRow};
-use crate::domain::approval::{Permission, PermissionRule, PermissionStatus};
+use crate::domain::approval::{AskRoot, Permission, PermissionRule, PermissionStatus, RootedRule};
 use crate::domain::delivery::queue::PromptQueue;
 use crate::protocol::settings::EngineKind;
 
@@ -28,8 +28,9 @@ pub struct Record {
     pub open_turn: Option<u64>,
     /// Prompts that wait.
     pub queue: PromptQueue,
-    /// Rules the user saved for this session.
-    pub rules: Vec<PermissionRule>,
+    /// Rules the user saved for this session. Those of records before rules belonged to a folder are not read.
+    #[serde(default)]
+    pub rooted_rules: Vec<RootedRule>,
     /// Model asked for by `bb/createSession`.
     pub model: Option<String>,
     /// Attachments stored for later prompts.
@@ -84,7 +85,7 @@ impl Record {
             turn: 0,
             open_turn: None,
             queue: PromptQueue::default(),
-            rules: Vec::new(),
+            rooted_rules: Vec::new(),
             model,
             attachments: Vec::new(),
             engine,
@@ -109,6 +110,15 @@ impl Record {
 pub struct Ask {
     /// What clients were shown.
     pub permission: Permission,
+    /// The rule that it offers, in the engine's own characters; clients were shown `permission.rule`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<PermissionRule>,
+    /// The folder that it is about.
+    #[serde(default)]
+    pub root: AskRoot,
+    /// Name of that folder, where it is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_name: Option<String>,
     /// The engine's own id; engines repeat theirs.
     pub engine_request_id: String,
     /// The engine's own number of it: with the id it tells one ask from a later one.

@@ -17,7 +17,7 @@ use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox,
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
-use crate::domain::approval::PermissionRule;
+use crate::domain::approval::RootedRule;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
 use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::Spec;
@@ -120,7 +120,7 @@ pub struct App {
     pub(super) started: Instant,
     pub(super) closing: bool,
     /// Rules that hold in this workspace.
-    pub(super) rules: Vec<PermissionRule>,
+    pub(super) rules: Vec<RootedRule>,
     /// The spec that is written in this workspace.
     pub(super) spec: Spec,
     /// Images whose files are read for it, by pick; what is held elsewhere is still on its way.

@@ -9,6 +9,7 @@ use super::live::Flow;
 use super::ports::BatchRow;
 use super::state::App;
 use super::wire_out;
+use crate::domain::shown::{Kind, show};
 use crate::domain::view::coalesce;
 use crate::protocol::notification::{ConnectionParams, StateParams, ViewParams};
 use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
@@ -159,7 +160,11 @@ impl App {
     }
 
     /// `bb/connection`, in order, kept when it does not fit.
-    pub(super) fn connection(&mut self, news: ConnectionParams) {
+    pub(super) fn connection(&mut self, mut news: ConnectionParams) {
+        let reason = news.resume.as_mut().and_then(|resume| resume.reason.as_mut());
+        for text in news.last_error.iter_mut().chain(reason) {
+            *text = show(text, Kind::Lines).into_owned();
+        }
         let is_gap = |news: &ConnectionParams| news.gap_detected == Some(true);
         let of_session = |old: &ConnectionParams| old.session_id == news.session_id;
         if is_gap(&news) {
@@ -198,7 +203,7 @@ impl App {
             "warning" => 2,
             _ => 3,
         };
-        let params = serde_json::json!({ "type": kind, "message": text });
+        let params = serde_json::json!({ "type": kind, "message": show(text, Kind::Lines) });
         if !self.outbox.push(wire_out::notification("window/showMessage", &params)) {
             tracing::warn!("{text}");
         }

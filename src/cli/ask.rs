@@ -22,7 +22,7 @@ use super::exit::{Exit, TurnOutcome};
 use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
 use super::render::{Renderer, Seen};
-use super::terminal::{Terminal, Tone, clean, clean_line};
+use super::terminal::{Terminal, Tone, marked, visible, visible_code, visible_line};
 use crate::domain::approval::Decision;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::protocol::notification::{ConnectionParams, EventsParams};
@@ -84,7 +84,7 @@ pub fn ask(args: &AskArgs) -> Exit {
             exit
         }
         Err(Ended::Refused(refusal)) => {
-            turn.say(Tone::Bad, &clean(&refusal.message));
+            turn.say(Tone::Bad, &marked(&refusal.message));
             turn.client.finish(END);
             Exit::Failed
         }
@@ -114,7 +114,7 @@ fn folder(path: &Path) -> Result<PathBuf, String> {
 }
 
 fn refuse(sentence: &str, exit: Exit) -> Exit {
-    let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", clean(sentence));
+    let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", marked(sentence));
     exit
 }
 
@@ -133,7 +133,7 @@ fn give_up(client: Client, error: &ClientError) -> Exit {
             let last = client.abandon(END);
             let exit = refuse(&error.to_string(), Exit::Server);
             for line in last {
-                let _ = writeln!(std::io::stderr(), "  server: {}", clean(&line));
+                let _ = writeln!(std::io::stderr(), "  server: {}", visible(&line));
             }
             exit
         }
@@ -170,13 +170,13 @@ fn open(
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.
 fn trust_for_session(workspace: &Path, refusal: &Refusal, interactive: bool) -> bool {
-    let said = clean(&refusal.message);
+    let said = marked(&refusal.message);
     let mut err = std::io::stderr();
     if !interactive {
         let _ = writeln!(err, "breadboard-ls: {said} Nobody can be asked here: pass --trust.");
         return false;
     }
-    let shown = clean_line(&workspace.to_string_lossy(), 500);
+    let shown = visible_code(&workspace.to_string_lossy()).into_owned();
     let _ = write!(err, "{said}\nTrust this folder ({shown})? [y/N] ");
     let mut line = String::new();
     let read = std::io::stdin().lock().take(64).read_line(&mut line);
@@ -273,11 +273,11 @@ impl Turn {
                 if !self.interactive {
                     self.say(
                         Tone::Bad,
-                        &format!("{} Nobody can be asked here: pass --trust.", clean(&refusal.message)),
+                        &format!("{} Nobody can be asked here: pass --trust.", marked(&refusal.message)),
                     );
                     return Err(Ended::NobodyTrusts);
                 }
-                self.say(Tone::Warn, &clean(&refusal.message));
+                self.say(Tone::Warn, &marked(&refusal.message));
                 self.open = Some(Open::TrustForPrompt);
                 self.put_question();
                 Ok(Next::Listen)
@@ -308,7 +308,7 @@ impl Turn {
                 if connection.status == ConnectionStatus::Error {
                     let why =
                         connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
-                    self.say(Tone::Warn, &clean_line(&why, 1_000));
+                    self.say(Tone::Warn, &visible_line(&why, 1_000));
                 }
                 Ok(Next::Listen)
             }
@@ -384,7 +384,7 @@ impl Turn {
         }
         let Some((pending, decision)) = self.answers.remove(&id) else { return Ok(Next::Listen) };
         if let Err(refusal) = outcome {
-            self.say(Tone::Bad, &format!("the answer was not taken: {}", clean(&refusal.message)));
+            self.say(Tone::Bad, &format!("the answer was not taken: {}", marked(&refusal.message)));
             // The engine still waits. A denial needs nothing that could be missing; if even that is refused, it was
             // settled already.
             if decision != Decision::Deny {
@@ -406,8 +406,8 @@ impl Turn {
         Ok(())
     }
 
-    fn say(&mut self, tone: Tone, clean_text: &str) {
-        let pieces = self.renderer.remark(tone, clean_text);
+    fn say(&mut self, tone: Tone, text: &str) {
+        let pieces = self.renderer.remark(tone, text);
         // A remark goes to stderr; at most a newline of it goes to stdout, whose end the next answer will notice.
         let _ = self.show(&pieces);
     }

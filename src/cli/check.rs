@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::terminal::{Look, Tone, clean};
+use super::terminal::{Look, Tone, marked};
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -53,10 +53,10 @@ impl Check {
             Mark::Warn => (Tone::Warn, "warn"),
             Mark::Fail => (Tone::Bad, "FAIL"),
         };
-        let found = clean(&self.found).replace('\n', " ");
+        let found = marked(&self.found).replace('\n', " ");
         let mut text = format!("{}  {:<10} {found}\n", look.paint(tone, word), self.id);
         if let Some(advice) = &self.advice {
-            text.push_str(&format!("{:17}→ {}\n", "", clean(advice).replace('\n', " ")));
+            text.push_str(&format!("{:17}→ {}\n", "", marked(advice).replace('\n', " ")));
         }
         text
     }

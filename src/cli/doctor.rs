@@ -17,7 +17,7 @@ use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::state_check::{look, state};
-use super::terminal::{Terminal, clean};
+use super::terminal::{Terminal, visible};
 use crate::protocol::request::{ConnectionStatus, InitResult};
 use crate::protocol::settings::ModelSetting;
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
@@ -166,7 +166,7 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>) -> Visit {
 
 fn no_server(error: &ClientError, last: &[String]) -> Check {
     let advice = match last.last() {
-        Some(line) => format!("its last words: {}", clean(line)),
+        Some(line) => format!("its last words: {}", visible(line)),
         None => "reinstall breadboard-ls, or report this with the output of `doctor --json`".to_owned(),
     };
     Check::fail("server", error.to_string(), advice)

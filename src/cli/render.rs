@@ -1,11 +1,11 @@
 //! Events of a session as text for a person.
 //!
-//! Owns what is shown and how; every foreign text passes `terminal::clean` here. Never writes and never decides: it turns
+//! Owns what is shown and how; every foreign text passes `terminal::visible` here, and what the server made safe `terminal::marked`. Never writes and never decides: it turns
 //! an event into pieces, the console puts them where they belong.
 
 use serde_json::{Map, Value};
 
-use super::terminal::{Look, Tone, clean, clean_line, diff};
+use super::terminal::{Look, Tone, diff, marked, visible, visible_code, visible_line};
 use crate::domain::approval::{Permission, PermissionOptionKind};
 use crate::domain::event::{EventClass, SessionEvent};
 
@@ -89,7 +89,7 @@ impl Renderer {
             EventClass::PlanUpdate => self.plan(&mut pieces, payload),
             EventClass::PatchProposed => self.patch(&mut pieces, payload),
             EventClass::Notice => {
-                let line = clean_line(text(payload, "text").unwrap_or_default(), 1_000);
+                let line = visible_line(text(payload, "text").unwrap_or_default(), 1_000);
                 match text(payload, "level") {
                     Some("error") => self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &line)),
                     Some("warning") => self.note(&mut pieces, self.seen.err.paint(Tone::Warn, &line)),
@@ -97,7 +97,7 @@ impl Renderer {
                 }
             }
             EventClass::RunErrorOrGap => {
-                let line = clean_line(trouble(event), 1_000);
+                let line = visible_line(trouble(event), 1_000);
                 self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &format!("error: {line}")));
             }
             EventClass::RunFinished => self.finish(&mut pieces, event),
@@ -105,7 +105,7 @@ impl Renderer {
                 if let (Some(status), Some(by)) = (text(payload, "status"), text(payload, "resolvedBy"))
                     && by != "user"
                 {
-                    let line = format!("· {} by {}", clean_line(status, LINE), clean_line(by, LINE));
+                    let line = format!("· {} by {}", visible_line(status, LINE), visible_line(by, LINE));
                     self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
                 }
             }
@@ -136,11 +136,11 @@ impl Renderer {
     /// cut, since an allowing answer covers all of it; only raw details that merely repeat the ask may be.
     pub fn permission(&mut self, permission: &Permission, payload: &Map<String, Value>) -> Vec<Piece> {
         let err = self.seen.err;
-        let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", clean(&permission.title)));
+        let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
         let args = payload.get("args").and_then(Value::as_object);
         let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
         if let Some(reason) = field("reason") {
-            lines.push_str(&indented("why: ", reason));
+            lines.push_str(&indented("why: ", &visible(reason)));
         }
         if let Some(patch) = field("diff") {
             if !self.seen.one_screen || self.shown_diff.as_deref() != Some(patch) {
@@ -148,28 +148,28 @@ impl Renderer {
                 lines.push_str(diff(err, patch).trim_end_matches('\n'));
             }
         } else if let Some(command) = field("command") {
-            lines.push_str(&indented("command: ", command));
+            lines.push_str(&indented("command: ", &visible_code(command)));
             if let Some(directory) = field("working_directory") {
-                lines.push_str(&indented("in: ", directory));
+                lines.push_str(&indented("in: ", &visible_code(directory)));
             }
             if let Some(environment) =
                 payload.get("environment").filter(|env| env.as_object().is_some_and(|env| !env.is_empty()))
             {
-                lines.push_str(&indented("environment: ", &environment.to_string()));
+                lines.push_str(&indented("environment: ", &visible_code(&environment.to_string())));
             }
         } else {
             let details = Value::Object(payload.clone()).to_string();
-            lines.push_str(&indented("details: ", &clean_line(&details, DETAILS)));
+            lines.push_str(&indented("details: ", &visible_line(&details, DETAILS)));
         }
         if let Some(rule) = permission.rule.as_ref().filter(|_| offers_rule(permission)) {
-            lines.push_str(&indented("a rule would cover: ", &rule.pattern));
+            lines.push_str(&indented("a rule would cover: ", &marked(&rule.pattern)));
         }
         let mut pieces = Vec::new();
         self.note(&mut pieces, lines);
         pieces
     }
 
-    /// A sentence of our own between the pieces; `line` must be clean.
+    /// A sentence of our own between the pieces; `line` must be safe to show.
     pub fn remark(&mut self, tone: Tone, line: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.note(&mut pieces, self.seen.err.paint(tone, line));
@@ -195,7 +195,7 @@ impl Renderer {
     }
 
     fn say(&mut self, pieces: &mut Vec<Piece>, text: &str) {
-        let text = clean(text);
+        let text = visible(text).into_owned();
         if text.is_empty() {
             return;
         }
@@ -224,12 +224,12 @@ impl Renderer {
             let why = result
                 .get("error")
                 .and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
-            let why = why.map(|why| format!(": {}", clean_line(why, 200))).unwrap_or_default();
+            let why = why.map(|why| format!(": {}", visible_line(why, 200))).unwrap_or_default();
             self.note(pieces, err.paint(Tone::Bad, &format!("✗ {call} failed{why}")));
             return;
         }
         let count = match (text_in(result, "summary"), results(result)) {
-            (Some(summary), _) => format!(" → {}", clean_line(summary, 200)),
+            (Some(summary), _) => format!(" → {}", visible_line(summary, 200)),
             (None, Some(1)) => " → 1 result".to_owned(),
             (None, Some(count)) => format!(" → {count} results"),
             (None, None) => String::new(),
@@ -238,7 +238,7 @@ impl Renderer {
         if name == "read_file"
             && let Some(path) = payload.get("args").and_then(Value::as_object).and_then(path_of)
         {
-            let path = clean_line(path, 200);
+            let path = visible_line(path, 200);
             if !self.read.contains(&path) {
                 if self.read.len() < FILES { self.read.push(path) } else { self.read_more += 1 }
             }
@@ -251,7 +251,7 @@ impl Renderer {
             .iter()
             .filter_map(|step| step.get("description")?.as_str())
             .enumerate()
-            .map(|(index, step)| format!("  {}. {}", index + 1, clean_line(step, 200)))
+            .map(|(index, step)| format!("  {}. {}", index + 1, visible_line(step, 200)))
             .collect();
         if !lines.is_empty() {
             self.note(pieces, self.seen.err.paint(Tone::Dim, &format!("plan:\n{}", lines.join("\n"))));
@@ -260,9 +260,9 @@ impl Renderer {
 
     fn patch(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
         let Some(patch) = text(payload, "diff") else { return };
-        let path = clean_line(text(payload, "file_path").unwrap_or_default(), 500);
+        let path = visible_line(text(payload, "file_path").unwrap_or_default(), 500);
         let why = match text(payload, "rationale").filter(|why| !why.trim().is_empty()) {
-            Some(why) => format!(": {}", clean_line(why, 500)),
+            Some(why) => format!(": {}", visible_line(why, 500)),
             None => String::new(),
         };
         self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
@@ -284,7 +284,7 @@ impl Renderer {
         }
         if event.kind == "local.turn_end" {
             let message = text(&event.payload, "message").or_else(|| text(&event.payload, "reason"));
-            let line = clean_line(message.unwrap_or_default(), 1_000);
+            let line = visible_line(message.unwrap_or_default(), 1_000);
             if !line.is_empty() {
                 self.note(pieces, self.seen.err.paint(Tone::Warn, &line));
             }
@@ -320,7 +320,7 @@ fn trouble(event: &SessionEvent) -> &str {
 }
 
 fn progress(pieces: &mut Vec<Piece>, text: &str) {
-    let line = clean_line(text, LINE);
+    let line = visible_line(text, LINE);
     if !line.is_empty() {
         pieces.push(Piece::Progress(line));
     }
@@ -337,7 +337,7 @@ fn tool(payload: &Map<String, Value>) -> (String, String) {
             .or_else(|| path_of(args))
             .or_else(|| args.values().find_map(Value::as_str))
     });
-    (clean_line(name, LINE), argument.map(|argument| clean_line(argument, LINE)).unwrap_or_default())
+    (visible_line(name, LINE), argument.map(|argument| visible_line(argument, LINE)).unwrap_or_default())
 }
 
 fn path_of(args: &Map<String, Value>) -> Option<&str> {
@@ -359,9 +359,9 @@ fn results(result: &Value) -> Option<usize> {
     }
 }
 
-/// `text` after a label, its further lines under its first, so that no line of it can pass for one of ours.
+/// `text`, safe to show, after a label, its further lines under its first, so that no line of it can pass for one of ours.
 fn indented(label: &str, text: &str) -> String {
-    format!("\n  {label}{}", clean(text).trim_end().replace('\n', "\n  | "))
+    format!("\n  {label}{}", text.trim_end().replace('\n', "\n  | "))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! What may reach a terminal, and how it looks there.
 //!
-//! Owns the cleaning of foreign text: a model, a file name or a tool's output comes from a repository that may be
-//! hostile, and an escape sequence can rewrite what the user believes to approve. Never writes anything itself.
+//! Owns which foreign text is shown how: a model, a file name or a tool's output comes from a repository that may be hostile,
+//! and an escape sequence can rewrite what the user believes to approve. What hides is written out by `domain::shown`,
+//! never dropped. Never writes anything itself.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 
-use crate::domain::policy::rearranging::rearranges;
+use crate::domain::shown::{Kind, show, show_marked};
 
 /// How one output looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Look {
     #[cfg(test)]
     pub const PLAIN: Self = Self { colour: false };
 
-    /// `text` in this tone; `text` must be clean already.
+    /// `text` in this tone; `text` must be safe to show already.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
@@ -91,45 +93,35 @@ impl Terminal {
     }
 }
 
-/// Foreign text without anything that a terminal obeys: no C0 but newline and tab, no DEL, no C1. Marks that reverse the
-/// direction of writing become U+FFFD, because they can make a command look like another one.
-pub fn clean(text: &str) -> String {
-    text.chars().filter_map(shown).collect()
+/// Foreign text of several lines, safe to show: what a terminal would obey, or nobody would see, is written out.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    show(text, Kind::Lines)
 }
 
-/// The same on one line: a newline becomes `⏎`, a tab a space; past `limit` characters it ends in `…`.
-pub fn clean_line(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    for (index, ch) in text.trim().chars().filter_map(shown).enumerate() {
-        if index == limit {
-            line.push('…');
-            break;
-        }
-        line.push(match ch {
-            '\n' => '⏎',
-            '\t' => ' ',
-            other => other,
-        });
-    }
-    line
+/// The same for a text that the server made safe already, such as a title, a rule or an error: its marks stay.
+pub fn marked(text: &str) -> Cow<'_, str> {
+    show_marked(text)
 }
 
-fn shown(ch: char) -> Option<char> {
-    match ch {
-        '\n' | '\t' => Some(ch),
-        // C0, DEL and C1.
-        _ if ch.is_control() => None,
-        // Marks of direction are harmless in a name, but a terminal may obey them.
-        '\u{200e}' | '\u{200f}' | '\u{061c}' => Some('\u{fffd}'),
-        _ if rearranges(ch) => Some('\u{fffd}'),
-        _ => Some(ch),
+/// A command, a path or a name on one line, whole.
+pub fn visible_code(text: &str) -> Cow<'_, str> {
+    show(text, Kind::Code)
+}
+
+/// Foreign text on one line; past `limit` characters of it the rest is named as missing.
+pub fn visible_line(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let most = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
+    match text.get(..most) {
+        Some(start) if start.len() < text.len() => format!("{}…", show(start, Kind::Sentence)),
+        Some(_) | None => show(text, Kind::Sentence).into_owned(),
     }
 }
 
-/// A unified diff with its lines coloured. `diff` may be foreign; it is cleaned here, and ends in a newline.
+/// A unified diff with its lines coloured. `diff` may be foreign; it is made safe here, and ends in a newline.
 pub fn diff(look: Look, diff: &str) -> String {
     let mut text = String::with_capacity(diff.len() + 16);
-    for line in clean(diff).lines() {
+    for line in visible(diff).lines() {
         let tone = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Some(Tone::Strong),
             [b'@', b'@', ..] => Some(Tone::Dim),
@@ -161,34 +153,38 @@ mod tests {
         fn nothing_that_a_terminal_obeys_passes(text in any::<Vec<char>>(), limit in 0_usize..40) {
             let text: String = text.into_iter().collect();
             let laced = format!("\x1b]0;{text}\x07\x1b[2J\u{9b}1m{text}\r\u{202e}\x7f");
-            prop_assert!(!clean(&laced).chars().any(obeyed));
+            prop_assert!(!visible(&laced).chars().any(obeyed));
+            prop_assert!(!marked(&laced).chars().any(obeyed));
             prop_assert!(!diff(Look::PLAIN, &laced).chars().any(obeyed));
-            let line = clean_line(&laced, limit);
-            prop_assert!(!line.chars().any(|ch| obeyed(ch) || ch == '\n' || ch == '\t'));
-            prop_assert!(line.chars().count() <= limit + 1);
+            for line in [visible_line(&laced, limit), visible_code(&laced).into_owned()] {
+                prop_assert!(!line.chars().any(|ch| obeyed(ch) || ch == '\n' || ch == '\t'));
+            }
         }
 
         #[test]
         fn harmless_text_passes_whole(text in "[ -~\n\täöü€→𝄞]{0,80}") {
-            prop_assert_eq!(clean(&text), text);
+            prop_assert_eq!(visible(&text), text.as_str());
         }
     }
 
     #[test]
     fn one_line_shows_where_lines_broke_and_where_it_was_cut() {
-        assert_eq!(clean_line(" rm a\nrm\tb ", 40), "rm a⏎rm b");
-        assert_eq!(clean_line("abcdef", 3), "abc…");
-        assert_eq!(clean_line("abc", 3), "abc");
+        assert_eq!(visible_line(" rm a\nrm\tb ", 40), "rm a⏎rm⇥b");
+        assert_eq!(visible_line("abcdef", 3), "abc…");
+        assert_eq!(visible_line("abc", 3), "abc");
     }
 
     #[test]
     fn a_diff_is_coloured_line_by_line_and_plain_without_colours() {
         let given = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n\x1b[31mew\n same";
-        assert_eq!(diff(Look::PLAIN, given), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n[31mew\n same\n");
+        assert_eq!(
+            diff(Look::PLAIN, given),
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n⟨U+001B⟩[31mew\n same\n"
+        );
         assert_eq!(
             diff(Look { colour: true }, given),
             "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[2m@@ -1 +1 @@\x1b[0m\n\x1b[31m-old\x1b[0m\n\
-             \x1b[32m+n[31mew\x1b[0m\n same\n"
+             \x1b[32m+n⟨U+001B⟩[31mew\x1b[0m\n same\n"
         );
     }
 

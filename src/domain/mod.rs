@@ -14,6 +14,7 @@ pub mod normalize;
 pub mod payload;
 pub mod policy;
 pub mod session;
+pub mod shown;
 pub mod spec;
 pub mod tabs;
 pub mod view;

@@ -23,6 +23,7 @@ use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
 use super::{capabilities, courier::Courier, documents, options};
 use crate::app::inbox::{EditorEvent, Event, Reply};
+use crate::domain::shown::{Kind, show};
 use crate::protocol::envelope::{self, Opened};
 use crate::protocol::method::{REQUESTS, RPC, TEXT_DOCUMENT_CONTENT, WORKSPACE_TRUST};
 use crate::protocol::settings::{Overrides, WorkspaceConfiguration};
@@ -282,7 +283,7 @@ impl Backend {
 pub fn to_rpc(error: &WireError) -> Error {
     Error {
         code: Number::from(error.code.number()),
-        message: error.message.clone().into(),
+        message: show(&error.message, Kind::Lines).into_owned().into(),
         data: Some(error.data()),
     }
 }

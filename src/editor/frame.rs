@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::shown::{Kind, show};
 use crate::protocol::WireError;
 
 /// Numbers of JSON-RPC and LSP that no `ErrorCode` stands for.
@@ -177,7 +178,7 @@ pub fn notification_message(method: &str, params: &Value) -> Vec<u8> {
 
 /// `window/showMessage` with a warning.
 pub fn warning_message(text: &str) -> Vec<u8> {
-    notification_message("window/showMessage", &json!({ "type": 2, "message": text }))
+    notification_message("window/showMessage", &json!({ "type": 2, "message": show(text, Kind::Lines) }))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tracing_subscriber::layer::Context;
 use super::frame::notification_message;
 use super::outbox::FrameOutbox;
 use crate::app::inbox::TraceLevel;
+use crate::domain::shown::{Kind, show};
 
 /// Target of the events that become `$/logTrace`.
 pub const WIRE: &str = "breadboard_ls::wire";
@@ -95,15 +96,15 @@ impl<S: Subscriber> Layer<S> for LogLayer {
         } else {
             cut(text.message + &text.fields)
         };
-        let params = json!({ "type": kind, "message": message });
+        let params = json!({ "type": kind, "message": show(&message, Kind::Lines) });
         self.outbox.log(notification_message("window/logMessage", &params));
     }
 }
 
 fn trace_message(text: Text, verbose: bool) -> Vec<u8> {
-    let mut params = json!({ "message": cut(text.message) });
+    let mut params = json!({ "message": show(&cut(text.message), Kind::Lines) });
     if verbose && !text.fields.is_empty() {
-        params["verbose"] = json!(cut(text.fields.trim_start().to_owned()));
+        params["verbose"] = json!(show(&cut(text.fields.trim_start().to_owned()), Kind::Lines));
     }
     notification_message("$/logTrace", &params)
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::error::{ErrorCode, WireError};
 use super::method::{REQUESTS, unknown_method};
 use super::version::WIRE_VERSION;
+use crate::domain::shown::{Kind, show};
 
 /// A request in an envelope (R000-09).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -185,7 +186,7 @@ pub fn failed(id: String, error: &WireError) -> RpcRes {
         result: None,
         error: Some(RpcError {
             code: error.code.as_str().to_owned(),
-            message: error.message.clone(),
+            message: show(&error.message, Kind::Lines).into_owned(),
             details: error.details.clone(),
         }),
     }

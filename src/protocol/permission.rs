@@ -53,6 +53,9 @@ pub struct SavedRule {
     pub pattern: String,
     /// Where it holds.
     pub scope: RuleScope,
+    /// Path of the folder that it was given for; it holds in no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The session, for a rule of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

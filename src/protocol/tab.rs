@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{ErrorCode, WireError};
 use super::request::{Disposition, QueueItem};
 use crate::domain::approval::{Permission, PermissionStatus};
+use crate::domain::shown::{Kind, show};
 use crate::domain::tabs::is_uuid_v4;
 use crate::domain::view::{Block, View};
 
@@ -320,6 +321,13 @@ pub struct TabError {
     pub code: ErrorCode,
     /// What happened and what to do next.
     pub message: String,
+}
+
+impl TabError {
+    /// The refusal, safe to show.
+    pub fn of(error: &WireError) -> Self {
+        Self { code: error.code, message: show(&error.message, Kind::Lines).into_owned() }
+    }
 }
 
 /// No tab has this id.

@@ -13,6 +13,7 @@ use crate::domain::edits::diff_uri::DiffDocument;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::reference::Reference;
 use crate::domain::policy::path::WorkspacePath;
+use crate::domain::shown::{Kind, show};
 use crate::protocol::request::{DiffSideUri, OpenDiffResult, TextDocumentResult};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -117,7 +118,12 @@ impl Work<'_> {
             MOST_UNIFIED_BYTES,
         );
         Ok(OpenDiffResult {
-            title: format!("{} ({} ↔ {})", self.path, left.reference, right.reference),
+            title: format!(
+                "{} ({} ↔ {})",
+                show(self.path.as_str(), Kind::Code),
+                show(&left.reference.to_string(), Kind::Code),
+                show(&right.reference.to_string(), Kind::Code)
+            ),
             left: DiffSideUri { uri: self.uri(left) },
             right: DiffSideUri { uri: self.uri(right) },
             unified: found.unified,

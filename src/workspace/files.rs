@@ -1,6 +1,6 @@
 //! `WorkspaceFiles`: the port's jobs, bounded, each on a thread that may wait for a disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, store};
 use super::diff::{diff, drop_artifacts};
+use super::identity::identity;
 use super::list::list;
 use super::read::read;
 use super::read_text::read_text;
@@ -19,6 +20,7 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
 use crate::app::ports::{FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
+use crate::domain::approval::FolderIdentity;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
@@ -126,6 +128,10 @@ impl Files for WorkspaceFiles {
     fn set_folders(&self, folders: &[Folder]) {
         let roots = Arc::new(Roots::open(folders));
         self.places().roots = roots;
+    }
+
+    fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
+        identity(folder)
     }
 
     fn set_state_dir(&self, state_dir: PathBuf) {

@@ -9,6 +9,7 @@ use cap_std::fs::DirEntry;
 use super::root::{Roots, parse, refusal, short};
 use crate::confined::IgnoreRules;
 use crate::domain::policy::path::WorkspacePath;
+use crate::domain::shown::{Kind, show};
 use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesResult};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -97,7 +98,7 @@ fn look(entry: &DirEntry) -> std::io::Result<Found> {
 
 fn entry(directory: &WorkspacePath, found: Found) -> FileEntry {
     let path = if directory.is_root() { found.shown.clone() } else { format!("{directory}/{}", found.shown) };
-    FileEntry { path, name: found.shown, kind: found.kind, size: found.size }
+    FileEntry { path, name: show(&found.shown, Kind::Code).into_owned(), kind: found.kind, size: found.size }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod diff;
 mod files;
 mod git;
 mod git_layout;
+mod identity;
 mod list;
 mod media;
 mod read;

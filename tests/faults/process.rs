@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use breadboard_ls::app::inbox::{ENGINE_BOUND, Folder, Inbox, Reply, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, EditorEvent, Event, Ports};
+use breadboard_ls::domain::approval::FolderIdentity;
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::engine::breadboard::client::Patience;
@@ -56,6 +57,11 @@ struct NoFiles;
 
 impl Files for NoFiles {
     fn set_folders(&self, _: &[Folder]) {}
+    fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
+        // Every folder is there, and stays the same one.
+        Some(FolderIdentity { path: folder.to_string_lossy().into_owned(), mark: String::new() })
+    }
+
     fn set_state_dir(&self, _: PathBuf) {}
     fn submit(&self, _: FileJob, _: Arc<Overlay>) {}
 }

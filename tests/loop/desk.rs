@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use breadboard_ls::app::inbox::{EditorAbilities, Folder, Inbox, Reply, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, EditorEvent, Event, Ports};
+use breadboard_ls::domain::approval::FolderIdentity;
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::wire::desktop::{FinalMetadata, ServerMessage};
@@ -106,6 +107,11 @@ struct DeskFiles(Arc<Jobs>);
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
+
+    fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
+        // Every folder is there, and stays the same one.
+        Some(FolderIdentity { path: folder.to_string_lossy().into_owned(), mark: String::new() })
+    }
 
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 

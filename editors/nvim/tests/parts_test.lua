@@ -7,6 +7,7 @@ local files = require('breadboard.files')
 local lines = require('breadboard.lines')
 local notices = require('breadboard.notices')
 local render = require('breadboard.render')
+local visible = require('breadboard.visible')
 
 local check, same, test = harness.check, harness.same, harness.test
 
@@ -24,6 +25,14 @@ local function applied(old, hunks)
   end
   return text
 end
+
+test('what would not be seen in an ask is written out, and usual text stays', function()
+  same(visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'), './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩')
+  same(visible.of('ls' .. (' '):rep(4000) .. '; touch x'), 'ls⟨4000 spaces⟩; touch x')
+  same(visible.of('cargo test\tλ 東京 ünï'), 'cargo test\tλ 東京 ünï')
+  local shown = require('breadboard.body').of_ask('./bu⟨U+200B⟩ild', { command = './bu\u{200b}ild' })
+  same(shown, { './bu⟨U+200B⟩ild', '', 'command: ./bu⟨U+200B⟩ild' })
+end)
 
 test('replacements turn any text into any other, and equal texts need none', function()
   math.randomseed(7)

@@ -8,9 +8,10 @@ use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
     ALLOW_IN_WORKSPACE, Decision, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
-    PermissionStatus, RuleScope, narrowed,
+    PermissionStatus, RootedRule, RuleScope, narrowed,
 };
 use crate::domain::event::{LocalKind, NormalizedEvent};
+use crate::domain::shown::reveal;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -27,7 +28,7 @@ impl App {
             Answer::Given(result) => return reply.answer(&result),
         };
         if self.ways_of(&session_id).streams {
-            return self.decide(&session_id, &request_id, &option, rule, reply);
+            return self.decide(&session_id, &request_id, &option, rule.map(|rooted| rooted.rule), reply);
         }
         // First: an answer that promises a rule which is not there would be a lie.
         if let Some(Err(error)) = rule.map(|rule| self.save_rule(&session_id, rule)) {
@@ -81,6 +82,9 @@ impl App {
                 "What is asked is not what was shown; look at the request again and answer that.",
             ));
         }
+        if option.kind != PermissionOptionKind::Deny {
+            self.same_root(&session_id, &ask.root, ask.root_name.as_deref())?;
+        }
         if ask.answered.is_some() && ask.sent {
             // It is on its way; the engine confirms it by an event.
             let given = ApprovePermissionResult {
@@ -96,19 +100,18 @@ impl App {
         }
         let rule = match option.kind {
             // An agent keeps its own rules: what "always" covers is its word, shown as it wrote it.
-            PermissionOptionKind::AllowRule
-                if ask.permission.rule.is_none() && self.keeps_rules(&session_id) =>
-            {
-                None
-            }
+            PermissionOptionKind::AllowRule if ask.rule.is_none() && self.keeps_rules(&session_id) => None,
             PermissionOptionKind::AllowRule => {
                 let update = params.rule_update.unwrap_or_default();
                 let globs = self.ways_of(&session_id).streams;
-                let shown = ask.permission.rule.clone().map(|rule| match option.option_id.as_str() {
+                let offered = ask.rule.clone().map(|rule| match option.option_id.as_str() {
                     ALLOW_IN_WORKSPACE => PermissionRule { scope: RuleScope::Workspace, ..rule },
                     _ => rule,
                 });
-                Some(narrowed(shown.as_ref(), update.pattern, update.scope, globs)?)
+                // Given back as it was shown.
+                let pattern = update.pattern.map(|pattern| reveal(&pattern).unwrap_or(pattern));
+                let rule = narrowed(offered.as_ref(), pattern, update.scope, globs)?;
+                Some(RootedRule { rule, root: ask.root.clone() })
             }
             PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => None,
         };
@@ -185,6 +188,9 @@ impl App {
         let Some(mut ask) = live.asks.remove(request_id) else { return };
         // Its time does not count any more, and must not be kept for a day.
         live.expiries.retain(|(_, id)| id != request_id);
+        if status == PermissionStatus::Allowed {
+            live.allowed_root = Some(ask.root.clone());
+        }
         ask.status = status;
         ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
@@ -233,7 +239,7 @@ struct Chosen {
 
 enum Answer {
     /// This option, and the rule to save with it.
-    New(PermissionOption, Option<PermissionRule>, Option<Value>),
+    New(PermissionOption, Option<RootedRule>, Option<Value>),
     /// It was answered before.
     Given(ApprovePermissionResult),
 }

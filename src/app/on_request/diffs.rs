@@ -13,6 +13,7 @@ use crate::app::state::App;
 use crate::domain::edits::diff_uri::DiffDocument;
 use crate::domain::edits::reference::Reference;
 use crate::domain::policy::path::WorkspacePath;
+use crate::domain::shown::reveal;
 use crate::domain::view::{Block, Lane, patch_block_id};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -25,12 +26,17 @@ impl App {
             Ok(sides) => sides,
             Err(error) => return reply.refuse(error),
         };
-        if let Err(error) = self.known(params.session()) {
+        let session_id = params.session().to_owned();
+        if let Err(error) = self.known(&session_id) {
             return reply.refuse(error);
         }
-        match WorkspacePath::parse(&params.file_path) {
+        // A path of a patch is given back as it was shown.
+        let file_path = match params.file_path.contains('⟨') {
+            true => reveal(&params.file_path).unwrap_or(params.file_path),
+            false => params.file_path,
+        };
+        match WorkspacePath::parse(&file_path) {
             Ok(path) if !path.is_root() => {
-                let session_id = params.session().to_owned();
                 self.diff(session_id, params.root, path, before, Some(after), reply);
             }
             Ok(_) => reply.refuse(WireError::new(
@@ -41,7 +47,7 @@ impl App {
                 ErrorCode::PathOutsideWorkspace,
                 format!(
                     "The path `{}` {refused}; give one relative to the workspace folder.",
-                    short(&params.file_path)
+                    short(&file_path)
                 ),
             )),
         }

@@ -7,8 +7,11 @@ use sha2::{Digest, Sha256};
 use crate::app::ports::EngineDecision;
 use crate::app::record::Settler;
 use crate::app::state::App;
-use crate::domain::approval::{Decision, PermissionAsk, PermissionRule, PermissionStatus, RuleScope};
+use crate::domain::approval::{
+    AskRoot, Decision, FolderIdentity, PermissionAsk, PermissionRule, PermissionStatus, RootedRule, RuleScope,
+};
 use crate::domain::edits::text::hex;
+use crate::domain::shown::{Kind, show};
 use crate::protocol::permission::*;
 use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
@@ -118,7 +121,7 @@ impl App {
         }
         let mut rules: Vec<SavedRule> = self.rules.iter().map(|rule| saved(rule, None)).collect();
         for (session_id, session) in self.sessions.iter().filter(|(id, _)| wanted(id)) {
-            rules.extend(session.record.rules.iter().map(|rule| saved(rule, Some(session_id))));
+            rules.extend(session.record.rooted_rules.iter().map(|rule| saved(rule, Some(session_id))));
         }
         Ok(PermissionListResult { pending, rules })
     }
@@ -137,7 +140,11 @@ impl App {
             return Ok(done);
         }
         let of = |(session_id, session): (&String, &crate::app::state::Session)| {
-            let at = session.record.rules.iter().position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
+            let at = session
+                .record
+                .rooted_rules
+                .iter()
+                .position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
             Some((session_id.clone(), at))
         };
         let Some((session_id, at)) = self.sessions.iter().find_map(of) else {
@@ -147,23 +154,23 @@ impl App {
             ));
         };
         self.load(&session_id)?;
-        self.record_mut(&session_id)?.rules.remove(at);
+        self.record_mut(&session_id)?.rooted_rules.remove(at);
         self.flush(&session_id);
         Ok(done)
     }
 
     /// Saves a rule where it is to hold; the same one is not saved twice.
-    pub(super) fn save_rule(&mut self, session_id: &str, rule: PermissionRule) -> Result<(), WireError> {
-        match rule.scope {
+    pub(super) fn save_rule(&mut self, session_id: &str, rule: RootedRule) -> Result<(), WireError> {
+        match rule.rule.scope {
             RuleScope::Session => {
-                let rules = &mut self.record_mut(session_id)?.rules;
+                let rules = &mut self.record_mut(session_id)?.rooted_rules;
                 if !rules.contains(&rule) {
                     rules.push(rule);
                 }
             }
             RuleScope::Workspace if self.rules.contains(&rule) => {}
             RuleScope::Workspace => {
-                // A rule holds two words, which always serialise.
+                // A rule holds words, which always serialise.
                 let record = serde_json::to_vec(&rule).unwrap_or_default();
                 let (workspace, id) = (self.workspace.clone(), id_of(&rule, None));
                 self.journal()?
@@ -180,24 +187,35 @@ impl App {
         let workspace = self.workspace.clone();
         let rows =
             self.journal.as_mut().and_then(|journal| journal.rules(&workspace).ok()).unwrap_or_default();
-        // One that cannot be read allows nothing.
+        // One that cannot be read, or is of no folder, allows nothing.
         self.rules = rows.iter().filter_map(|row| serde_json::from_slice(row).ok()).collect();
     }
 }
 
-fn saved(rule: &PermissionRule, session_id: Option<&String>) -> SavedRule {
+fn saved(rooted: &RootedRule, session_id: Option<&String>) -> SavedRule {
+    let PermissionRule { pattern, scope } = rooted.rule.shown();
     SavedRule {
-        rule_id: id_of(rule, session_id),
-        pattern: rule.pattern.clone(),
-        scope: rule.scope,
+        rule_id: id_of(rooted, session_id),
+        pattern,
+        scope,
+        folder: folder_of(rooted).map(|folder| show(&folder.path, Kind::Code).into_owned()),
         session_id: session_id.cloned(),
     }
 }
 
+fn folder_of(rooted: &RootedRule) -> Option<&FolderIdentity> {
+    match &rooted.root {
+        AskRoot::Folder(folder) => Some(folder),
+        AskRoot::AtEngine | AskRoot::Closed => None,
+    }
+}
+
 /// A rule is named by what it says and where, so that the same rule always has the same name.
-fn id_of(rule: &PermissionRule, session_id: Option<&String>) -> String {
+fn id_of(rooted: &RootedRule, session_id: Option<&String>) -> String {
     let mut hash = Sha256::new();
-    for part in [session_id.map_or("", String::as_str), rule.pattern.as_str()] {
+    let (path, mark) =
+        folder_of(rooted).map_or(("", ""), |folder| (folder.path.as_str(), folder.mark.as_str()));
+    for part in [session_id.map_or("", String::as_str), rooted.rule.pattern.as_str(), path, mark] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

@@ -8,6 +8,7 @@ use crate::app::ports::{EngineCall, Reach, SessionWish};
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::shown::{Kind, show};
 use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
@@ -303,7 +304,11 @@ impl App {
                 };
                 SessionSummary {
                     session_id: session.record.session_id.clone(),
-                    title: session.record.title.clone(),
+                    title: session
+                        .record
+                        .title
+                        .as_deref()
+                        .map(|title| show(title, Kind::Sentence).into_owned()),
                     status: Some(status.to_owned()),
                     updated_at: Some(session.record.updated_at),
                     seq: session.live.as_ref().map(|live| live.head),

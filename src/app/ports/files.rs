@@ -1,12 +1,13 @@
 //! The port of the workspace edge.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Attachment, DiffJob, EditBase, SpecFilesDone, SpecJob};
 use crate::app::inbox::{Folder, Reply};
+use crate::domain::approval::FolderIdentity;
 use crate::domain::edits::overlay::Overlay;
 use crate::protocol::WireError;
 use crate::protocol::request::{ListFilesParams, ReadFileSnippetParams};
@@ -146,6 +147,9 @@ pub struct TextPart {
 pub trait Files: Send {
     /// Roots, in order; sent at start and when they change.
     fn set_folders(&self, folders: &[Folder]);
+    /// What this folder is at this moment; `None`: there is none. A look at the folder itself, so it may be asked for on
+    /// the loop.
+    fn identity(&self, folder: &Path) -> Option<FolderIdentity>;
     /// The state directory's place for attachments.
     fn set_state_dir(&self, state_dir: PathBuf);
     /// Takes a job; never blocks.

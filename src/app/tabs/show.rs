@@ -279,7 +279,7 @@ impl App {
                 if let Err(error) = self.make_session_of(tab_id)
                     && let Ok(tab) = self.tabs.get_mut(tab_id)
                 {
-                    tab.error = Some(TabError { code: error.code, message: error.message });
+                    tab.error = Some(TabError::of(&error));
                 }
             }
         }

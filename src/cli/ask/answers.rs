@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::client::Incoming;
 use super::super::render::offers_rule;
-use super::super::terminal::{Tone, clean_line};
+use super::super::terminal::{Tone, visible_code};
 use super::{Ended, Turn};
 use crate::domain::approval::{Decision, Permission};
 
@@ -88,7 +88,7 @@ impl Turn {
             }
             Some(Open::Decision(_)) => "[y]es once / [n]o?".to_owned(),
             Some(Open::Trust(..) | Open::TrustForPrompt) => {
-                let shown = clean_line(&self.workspace.to_string_lossy(), 500);
+                let shown = visible_code(&self.workspace.to_string_lossy()).into_owned();
                 format!("Trust this folder ({shown})? [y/N]")
             }
             None => return,

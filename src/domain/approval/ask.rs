@@ -7,26 +7,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::root::AskRoot;
 use crate::domain::edits::text::hex;
+use crate::domain::shown::{Kind, show};
 
 /// What an engine asks, in the engine's terms, before the loop gave it an id of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionAsk {
     /// The engine's own id; engines repeat theirs, so it never leaves the server as identity.
     pub engine_request_id: String,
-    /// One line that names exactly what would happen.
+    /// One line that names exactly what would happen, safe to show.
     pub title: String,
-    /// What can be answered, narrowest first.
+    /// What can be answered, narrowest first. Labels are safe to show.
     pub options: Vec<PermissionOption>,
-    /// The rule that "allow_rule" would save, shown before it is saved.
+    /// The rule that "allow_rule" would save, in the engine's own characters.
     pub rule: Option<PermissionRule>,
-    /// What the user is asked to fill in.
+    /// What the user is asked to fill in, in the engine's own characters.
     pub input: Option<InputForm>,
     /// Everything the answer covers (command, patch, directory …); its digest is what was shown.
     pub subject: Value,
 }
 
-/// An ask as clients see it (`Permission` of wire.md section 3).
+/// An ask as clients see it (`Permission` of wire.md section 3). All text in it is safe to show; see `domain::shown`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
@@ -116,10 +118,48 @@ impl Decision {
 /// What an "allow_rule" answer would allow from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PermissionRule {
-    /// The exact title prefix or path that the rule covers, in the engine's notation.
+    /// The exact title prefix or path that the rule covers, in the engine's notation. As it is sent to clients, what would
+    /// not be seen in it is written out; an answer may give it back as it was sent.
     pub pattern: String,
     /// How long and where it holds.
     pub scope: RuleScope,
+}
+
+impl PermissionRule {
+    /// The rule as clients see it.
+    pub fn shown(&self) -> Self {
+        Self { pattern: show(&self.pattern, Kind::Code).into_owned(), scope: self.scope }
+    }
+}
+
+impl InputForm {
+    /// The form as clients see it. Names of fields and values stay: they are given back.
+    pub fn shown(mut self) -> Self {
+        self.message = show(&self.message, Kind::Lines).into_owned();
+        self.url = self.url.map(|url| show(&url, Kind::Code).into_owned());
+        if let Some(schema) = &mut self.schema {
+            show_descriptions(schema);
+        }
+        self
+    }
+}
+
+/// Titles and descriptions of a JSON Schema.
+fn show_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value {
+                    Value::String(text) if matches!(name.as_str(), "title" | "description") => {
+                        *text = show(text, Kind::Lines).into_owned();
+                    }
+                    value => show_descriptions(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_descriptions),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Where a rule holds.
@@ -163,12 +203,19 @@ impl PermissionAsk {
     }
 }
 
-/// `sha256:<hex>` over the canonical text of what is asked. Object keys are sorted first, so that the digest does not
-/// depend on the order in which an engine wrote them.
-pub fn digest_of(title: &str, subject: &Value) -> String {
+/// `sha256:<hex>` over the canonical text of what is asked and the folder that it is asked for. Object keys are sorted
+/// first, so that the digest does not depend on the order in which an engine wrote them.
+pub fn digest_of(title: &str, subject: &Value, root: &AskRoot) -> String {
     let mut hash = Sha256::new();
-    hash.update(title.as_bytes());
-    hash.update([0]);
+    let (path, mark) = match root {
+        AskRoot::Folder(folder) => (folder.path.as_str(), folder.mark.as_str()),
+        AskRoot::AtEngine => ("at the engine", ""),
+        AskRoot::Closed => ("", ""),
+    };
+    for part in [title, path, mark] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
     feed(&mut hash, subject);
     format!("sha256:{}", hex(&hash.finalize()))
 }
@@ -204,14 +251,20 @@ fn feed(hash: &mut Sha256, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::approval::FolderIdentity;
     use serde_json::json;
 
     #[test]
     fn digest_ignores_key_order_and_sees_every_other_change() {
-        let one = digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}));
-        assert_eq!(one, digest_of("Run", &json!({"b": [1, {"c": null}], "a": 1})));
-        assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": false}]})));
-        assert_ne!(one, digest_of("Ran", &json!({"a": 1, "b": [1, {"c": null}]})));
+        let here = AskRoot::Folder(FolderIdentity { path: "/w".to_owned(), mark: "1".to_owned() });
+        let other = AskRoot::Folder(FolderIdentity { path: "/w".to_owned(), mark: "2".to_owned() });
+        let one = digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}), &here);
+        assert_eq!(one, digest_of("Run", &json!({"b": [1, {"c": null}], "a": 1}), &here));
+        assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": false}]}), &here));
+        assert_ne!(one, digest_of("Ran", &json!({"a": 1, "b": [1, {"c": null}]}), &here));
+        for root in [other, AskRoot::AtEngine, AskRoot::Closed] {
+            assert_ne!(one, digest_of("Run", &json!({"a": 1, "b": [1, {"c": null}]}), &root));
+        }
         assert_eq!(one.len(), 71);
     }
 

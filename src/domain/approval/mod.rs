@@ -5,6 +5,7 @@
 
 mod ask;
 mod narrow;
+mod root;
 mod rule;
 
 pub use ask::{
@@ -12,4 +13,5 @@ pub use ask::{
     PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope, digest_of,
 };
 pub use narrow::{RuleRefusal, narrowed};
+pub use root::{AskRoot, FolderIdentity, RootedRule};
 pub use rule::rule_allows;

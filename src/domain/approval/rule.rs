@@ -1,29 +1,44 @@
 //! Whether a saved rule covers a new ask.
 //!
-//! A rule is never wider than what was shown: the pattern of the new ask must be the saved pattern itself.
+//! A rule is never wider than what was shown: the pattern of the new ask must be the saved pattern itself, and the folder the
+//! one that the rule was given for.
 
 use super::ask::PermissionRule;
+use super::root::{AskRoot, RootedRule};
 
-/// True when one of the saved rules covers an ask whose own rule would be `asked`. Patterns are compared whole: a
-/// saved `cargo test` does not cover `cargo test && rm -r x`, because that ask's pattern is the longer text.
+/// True when one of the saved rules covers an ask whose own rule would be `asked`, in this folder. Patterns are compared
+/// whole: a saved `cargo test` does not cover `cargo test && rm -r x`, because that ask's pattern is the longer text.
 ///
 /// Only for engines whose patterns begin with the tool's name. An engine that holds its sessions has categories beside the
 /// patterns, which a rule of ours does not keep; it applies its own rules, and the loop does not come here for it.
-pub fn rule_allows(saved: &[PermissionRule], asked: Option<&PermissionRule>) -> bool {
-    asked.is_some_and(|asked| saved.iter().any(|rule| rule.pattern == asked.pattern))
+pub fn rule_allows(saved: &[RootedRule], asked: Option<&PermissionRule>, root: &AskRoot) -> bool {
+    match root {
+        AskRoot::Closed => false,
+        AskRoot::Folder(_) | AskRoot::AtEngine => asked.is_some_and(|asked| {
+            saved.iter().any(|saved| saved.rule.pattern == asked.pattern && saved.root == *root)
+        }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::approval::RuleScope;
+    use crate::domain::approval::{FolderIdentity, RuleScope};
 
     #[test]
-    fn a_rule_covers_exactly_its_own_pattern() {
+    fn a_rule_covers_exactly_its_own_pattern_in_its_own_folder() {
         let rule = |pattern: &str| PermissionRule { pattern: pattern.into(), scope: RuleScope::Session };
-        let saved = [rule("run: cargo test")];
-        assert!(rule_allows(&saved, Some(&rule("run: cargo test"))));
-        assert!(!rule_allows(&saved, Some(&rule("run: cargo test && rm -r x"))));
-        assert!(!rule_allows(&saved, None));
+        let folder =
+            |path: &str, mark: &str| AskRoot::Folder(FolderIdentity { path: path.into(), mark: mark.into() });
+        let here = folder("/w", "1");
+        let saved = [RootedRule { rule: rule("run: cargo test"), root: here.clone() }];
+        assert!(rule_allows(&saved, Some(&rule("run: cargo test")), &here));
+        assert!(!rule_allows(&saved, Some(&rule("run: cargo test && rm -r x")), &here));
+        assert!(!rule_allows(&saved, None, &here));
+        for other in [folder("/v", "1"), folder("/w", "2"), AskRoot::AtEngine, AskRoot::Closed] {
+            assert!(!rule_allows(&saved, Some(&rule("run: cargo test")), &other), "{other:?}");
+        }
+        let nowhere = [RootedRule { rule: rule("run: ls"), root: AskRoot::Closed }];
+        assert!(!rule_allows(&nowhere, Some(&rule("run: ls")), &AskRoot::Closed));
     }
 }

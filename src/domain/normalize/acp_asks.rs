@@ -2,13 +2,16 @@
 //! `fs/write_text_file` to a `PermissionAsk`.
 //!
 //! Owns the title: it says what would happen by what the agent will do (the command line, the paths), and by the agent's own
-//! words only where it says nothing else; one line, without anything that could pass for another text. The options of a
-//! permission are the agent's, word for word. Never makes a rule: what "always" covers, the agent alone knows and keeps.
+//! words only where it says nothing else. Title and labels are made safe to show here, part by part; everything else of the
+//! ask is as the agent wrote it. The options of a permission are the agent's. Never makes a rule: what "always" covers, the agent alone knows and keeps.
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use crate::domain::approval::{InputForm, PermissionAsk, PermissionOption, PermissionOptionKind};
 use crate::domain::event::EngineEvent;
+use crate::domain::shown::{Kind, cut_marked, show_start};
 
 /// A title may show a long command whole; past that the end is named as missing, and the details have it.
 const TITLE: usize = 4 * 1024;
@@ -74,7 +77,7 @@ fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
                 rank,
                 PermissionOption {
                     option_id: id.to_owned(),
-                    label: one_line(name.unwrap_or(id), LABEL),
+                    label: show_start(name.unwrap_or(id), Kind::Sentence, LABEL).into_owned(),
                     kind,
                 },
             ))
@@ -105,8 +108,8 @@ fn call_title(call: &Map<String, Value>) -> String {
         let place = input
             .and_then(|input| ["cwd", "workdir", "directory"].into_iter().find_map(|name| text(input, name)));
         parts.push(match place {
-            Some(place) => format!("Run {} in {}", one_line(&command, TITLE), one_line(place, PART)),
-            None => format!("Run {}", one_line(&command, TITLE)),
+            Some(place) => format!("{} in {}", run(&command), code(&quoted(place), PART)),
+            None => run(&command),
         });
     }
     let verb = match kind {
@@ -127,7 +130,7 @@ fn call_title(call: &Map<String, Value>) -> String {
         if kind == "fetch"
             && let Some(url) = input.and_then(|input| text(input, "url"))
         {
-            targets = vec![one_line(url, PART)];
+            targets = vec![code(url, PART).into_owned()];
         }
         if !targets.is_empty() {
             parts.push(format!("{verb} {}", listed(&targets)));
@@ -135,16 +138,24 @@ fn call_title(call: &Map<String, Value>) -> String {
     }
     let said = text(call, "title").or_else(|| text(call, "name"));
     if parts.is_empty() {
-        let what = one_line(said.unwrap_or("A tool without a name"), PART);
+        let what = code(said.unwrap_or("A tool without a name"), PART);
         return match call
             .get("rawInput")
             .filter(|input| !input.is_null() && **input != Value::Object(Map::new()))
         {
-            Some(input) => bounded(format!("{what} {}", one_line(&input.to_string(), ARGUMENTS))),
-            None => what,
+            Some(input) => cut_marked(format!("{what} {}", code(&input.to_string(), ARGUMENTS)), 2 * TITLE),
+            None => what.into_owned(),
         };
     }
-    bounded(parts.join("; "))
+    cut_marked(parts.join("; "), 2 * TITLE)
+}
+
+/// What is said of a command. One that has words in it which the rest of a title begins with is quoted, so that no command
+/// reads like a shorter one in another folder or with another environment.
+fn run(command: &str) -> String {
+    let ambiguous = [" in ", " with ", "; Edit ", "; Create "].iter().any(|words| command.contains(words));
+    let command = if ambiguous { Cow::Owned(quoted(command)) } else { Cow::Borrowed(command) };
+    format!("Run {}", code(&command, TITLE))
 }
 
 /// The command line of arguments: text, or words, or a program and its arguments.
@@ -173,7 +184,7 @@ fn diffs(call: &Map<String, Value>) -> Vec<String> {
         let old = piece.get("oldText").and_then(Value::as_str);
         let verb = if old.is_none_or(str::is_empty) { "Create" } else { "Edit" };
         let path = piece.get("path").and_then(Value::as_str).unwrap_or("a file without a name");
-        let said = format!("{verb} {}", one_line(path, PART));
+        let said = format!("{verb} {}", code(path, PART));
         if !seen.contains(&said) {
             seen.push(said);
         }
@@ -212,7 +223,7 @@ fn targets(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
     );
     let mut shown: Vec<String> = Vec::new();
     for path in paths {
-        let path = one_line(&path, PART);
+        let path = code(&path, PART).into_owned();
         if !shown.contains(&path) {
             shown.push(path);
         }
@@ -230,20 +241,22 @@ fn listed(items: &[String]) -> String {
 
 fn elicitation(params: &Map<String, Value>) -> (String, InputForm) {
     let message = text(params, "message").unwrap_or("The agent asks for something without saying what.");
-    let url = text(params, "url").map(|url| one_line(url, TITLE));
-    let title = match &url {
-        Some(url) => bounded(format!("Visit {url}: {}", one_line(message, PART))),
-        None => one_line(message, TITLE),
+    let url = text(params, "url");
+    let title = match url {
+        Some(url) => {
+            format!("Visit {}: {}", code(url, TITLE), show_start(message, Kind::Sentence, PART))
+        }
+        None => show_start(message, Kind::Sentence, TITLE).into_owned(),
     };
     let schema = params.get("requestedSchema").filter(|schema| schema.is_object()).cloned();
-    (title, InputForm { message: message.to_owned(), schema, url })
+    (title, InputForm { message: message.to_owned(), schema, url: url.map(str::to_owned) })
 }
 
 fn terminal_title(params: &Map<String, Value>) -> String {
     let line = command_line(params).unwrap_or_else(|| "a command without a name".to_owned());
-    let mut title = format!("Run {}", one_line(&line, TITLE));
+    let mut title = run(&line);
     if let Some(cwd) = text(params, "cwd") {
-        title.push_str(&format!(" in {}", one_line(cwd, PART)));
+        title.push_str(&format!(" in {}", code(&quoted(cwd), PART)));
     }
     let env = params.get("env").and_then(Value::as_array);
     let set: Vec<String> = env
@@ -252,23 +265,23 @@ fn terminal_title(params: &Map<String, Value>) -> String {
         .filter_map(|variable| {
             let name = variable.get("name").and_then(Value::as_str)?;
             let value = variable.get("value").and_then(Value::as_str).unwrap_or_default();
-            Some(one_line(&format!("{name}={}", quoted(value)), PART))
+            Some(code(&format!("{name}={}", quoted(value)), PART).into_owned())
         })
         .collect();
     if !set.is_empty() {
         title.push_str(&format!(" with {}", listed(&set)));
     }
-    bounded(title)
+    cut_marked(title, 2 * TITLE)
 }
 
 fn write_title(params: &Map<String, Value>) -> String {
     let path = text(params, "path").unwrap_or("a file without a name");
     let bytes = params.get("content").and_then(Value::as_str).map_or(0, str::len);
-    format!("Write {} ({bytes} bytes)", one_line(path, TITLE))
+    format!("Write {} ({bytes} bytes)", code(path, TITLE))
 }
 
 /// A word as a shell would need it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
         return word.to_owned();
@@ -276,34 +289,9 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Text on one line: what breaks lines, moves or hides text is written out, since an agent's words may be made to mislead.
-pub(super) fn one_line(text: &str, most: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(most) + 8);
-    for (at, c) in text.trim().char_indices() {
-        if line.len() >= most {
-            let left = text.trim().get(at..).map_or(0, |rest| rest.chars().count());
-            line.push_str(&format!("… ({left} more characters)"));
-            break;
-        }
-        match c {
-            '\n' => line.push('⏎'),
-            '\t' => line.push(' '),
-            '\r' => {}
-            c if c.is_control() || hides(c) => line.extend(c.escape_unicode()),
-            c => line.push(c),
-        }
-    }
-    line
-}
-
-/// Characters that turn the direction of text, or are not seen.
-fn hides(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn bounded(title: String) -> String {
-    if title.len() <= 2 * TITLE { title } else { one_line(&title, 2 * TITLE) }
+/// What runs or is named, whole or cut with a word about it.
+fn code(text: &str, most: usize) -> Cow<'_, str> {
+    show_start(text, Kind::Code, most)
 }
 
 fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

@@ -85,10 +85,13 @@ fn a_title_says_what_is_done_and_not_what_the_agent_calls_it() {
 fn a_title_is_one_line_that_hides_nothing_and_says_when_it_is_cut() {
     assert_eq!(
         title(json!({"rawInput": {"command": "echo a\nrm b\u{202e}\u{7}"}})),
-        "Run echo a⏎rm b\\u{202e}\\u{7}"
+        "Run echo a⏎rm b⟨U+202E U+0007⟩"
     );
     let long = title(json!({"rawInput": {"command": "x".repeat(5_000)}}));
-    assert_eq!(long, format!("Run {}… (904 more characters)", "x".repeat(4096)));
+    let cut = format!("Run {}⟨… 904 more characters, sha256 ", "x".repeat(4096));
+    assert!(long.starts_with(&cut), "{long}");
+    let other = title(json!({"rawInput": {"command": format!("{}y", "x".repeat(4_999))}}));
+    assert!(other.starts_with(&cut) && other != long, "two commands that differ behind the cut: {other}");
     let many: Vec<Value> = (0..20).map(|at| json!({"path": format!("f{at}")})).collect();
     let title = title(json!({"kind": "delete", "locations": many}));
     assert!(title.starts_with("Delete f0, f1, ") && title.ends_with("f11 and 8 more"), "{title}");

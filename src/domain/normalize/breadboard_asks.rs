@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::approval::{
     PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
 };
+use crate::domain::shown::{Kind, show};
 use crate::domain::wire::breadboard_facts::request_id;
 
 /// The ask. `envelope` is the payload of the event: `request` itself, or the task event around it. `None` without an id,
@@ -33,7 +34,7 @@ pub(super) fn ask(request: &Map<String, Value>, envelope: &Map<String, Value>) -
     options.push(option("deny", "Deny", PermissionOptionKind::Deny));
     Some(PermissionAsk {
         engine_request_id,
-        title: title(request, &items),
+        title: show(&title(request, &items), Kind::Code).into_owned(),
         options,
         rule,
         input: None,

@@ -5,10 +5,12 @@
 
 use serde_json::{Map, Value};
 
+use super::acp_asks::quoted;
 use crate::domain::approval::{
     ALLOW_IN_WORKSPACE, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
 };
 use crate::domain::event::{EngineEvent, EventClass, Pane};
+use crate::domain::shown::{Kind, show};
 
 /// What a field must hold.
 enum Shape {
@@ -135,7 +137,7 @@ fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     options.push(option("deny", "Deny", PermissionOptionKind::Deny));
     PermissionAsk {
         engine_request_id: text("request_id").or(text("command_id")).unwrap_or_default().to_owned(),
-        title,
+        title: show(&title, Kind::Code).into_owned(),
         options,
         rule: pattern.map(|pattern| PermissionRule { pattern, scope: RuleScope::Session }),
         input: None,
@@ -143,9 +145,10 @@ fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     }
 }
 
-/// Title and rule pattern of a command. Both hold the command whole: what is shown is what a rule would cover.
+/// Title and rule pattern of a command, as the engine wrote them. Both hold the command whole: what is shown is what a rule would cover. The directory
+/// is quoted where it has more than plain letters, so that no command and directory together read like two others.
 fn run(command: &str, directory: Option<&str>) -> (String, Option<String>) {
-    (command.to_owned(), Some(format!("run: {command} (in {})", directory.unwrap_or("."))))
+    (command.to_owned(), Some(format!("run: {command} (in {})", quoted(directory.unwrap_or(".")))))
 }
 
 /// Title and rule pattern of a tool. A tool whose target we cannot name gets no rule, since nobody could say what the

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
+use crate::domain::shown::{Kind, show};
+
 /// What stands where a secret stood.
 const MARK: &[u8] = b"[redacted]";
 /// Shorter text is not a secret but a word; hiding it would spoil every message that holds it.
@@ -40,7 +42,11 @@ impl Redactor {
         if secret.len() < SHORTEST {
             return;
         }
-        for spelling in spellings(secret) {
+        // Where the secret is part of a title, what could not be seen in it is written out.
+        let shown = [Kind::Code, Kind::Sentence, Kind::Lines].map(|kind| show(secret, kind));
+        let mut written: Vec<String> = shown.iter().flat_map(|shown| spellings(shown)).collect();
+        written.extend(spellings(secret));
+        for spelling in written {
             let known = |other: &Spelling| other.finder.needle() == spelling.as_bytes();
             if self.spellings.iter().any(known) {
                 continue;

@@ -26,6 +26,7 @@ mod run_lane;
 mod run_notices;
 mod run_summary;
 mod said;
+mod shown_blocks;
 mod tasks_lane;
 mod tool_blocks;
 mod transcript;

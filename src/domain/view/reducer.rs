@@ -108,12 +108,17 @@ impl ViewState {
         }
     }
 
-    /// Takes in the next event of the session and tells what changes in the view. Events come in the order of their
-    /// `seq`, each once.
+    /// Takes in the next event of the session and tells what changes in the view, safe to show. Events come in the order of
+    /// their `seq`, each once.
     pub fn apply(&mut self, event: &SessionEvent) -> Vec<Change> {
-        if self.agent.is_some() {
-            return self.apply_agent(event);
+        let mut changes = if self.agent.is_some() { self.apply_agent(event) } else { self.reduce(event) };
+        for change in &mut changes {
+            change.block = change.block.take().map(super::Block::shown);
         }
+        changes
+    }
+
+    fn reduce(&mut self, event: &SessionEvent) -> Vec<Change> {
         let mut changes = Vec::new();
         let remark = self.remark(event);
         if remark.is_none() {

@@ -17,6 +17,7 @@ use super::prompts::{Echo, Prompts};
 use super::reducer::TurnName;
 use crate::domain::approval::{Permission, PermissionStatus};
 use crate::domain::event::{EventClass, Origin, SessionEvent};
+use crate::domain::shown::cut_marked;
 
 /// Asks that wait at one time. When one more comes the oldest is forgotten here: its card then keeps saying "pending"; the
 /// ledger still knows it.
@@ -278,7 +279,7 @@ impl Pending {
 fn bounded(mut permission: Permission) -> Permission {
     let size = serde_json::to_vec(&permission).map_or(usize::MAX, |json| json.len());
     if size > ASK {
-        permission.title = cut::line(&permission.title, 1024);
+        permission.title = cut_marked(permission.title, 1024);
         permission.rule = None;
         permission.options.clear();
     }

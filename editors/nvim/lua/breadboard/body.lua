@@ -1,6 +1,7 @@
 --- Whole events as lines for people: what an approval covers, what a tool gave back. Shows every field; hides none.
 
 local client = require('breadboard.client')
+local visible = require('breadboard.visible')
 
 local M = {}
 
@@ -57,7 +58,8 @@ local function without_diff(payload)
   return nil, rest
 end
 
---- What an approval covers: its title, the diff as a diff, and every other field of the ask.
+--- What an approval covers: its title, which the server made safe to show, the diff as a diff, and every other field of the
+--- ask.
 ---@param title string
 ---@param payload? table
 ---@return string[]
@@ -69,10 +71,14 @@ function M.of_ask(title, payload)
   local diff, rest = without_diff(payload)
   if diff then
     table.insert(lines, '')
-    vim.list_extend(lines, split((diff:gsub('\n$', ''))))
+    vim.list_extend(lines, split(visible.of((diff:gsub('\n$', '')))))
   end
   table.insert(lines, '')
-  add(lines, '', rest)
+  local fields = {}
+  add(fields, '', rest)
+  for _, line in ipairs(fields) do
+    table.insert(lines, visible.of(line))
+  end
   return lines
 end
 

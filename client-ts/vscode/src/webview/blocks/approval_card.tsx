@@ -9,6 +9,7 @@ import type { BlockOf } from "@breadboard-ls/sdk";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { momentWords } from "../moment";
+import { visible } from "../visible";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { readable } from "./tool_card";
@@ -79,7 +80,7 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
   };
   const showDetails = async (): Promise<void> => {
     try {
-      setDetails(readable((await model.reading.eventBody(block.seq)).payload));
+      setDetails(visible(readable((await model.reading.eventBody(block.seq)).payload)));
     } catch (error) {
       model.sentences.alert(error);
     }
