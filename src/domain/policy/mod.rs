@@ -11,5 +11,6 @@ pub mod provider;
 pub mod rearranging;
 pub mod redact;
 mod redact_json;
+pub mod settings_secrets;
 pub mod trust;
 pub mod uri;
