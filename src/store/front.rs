@@ -17,7 +17,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::aside::beside;
-use super::front_scan::{BEGIN, HEADS, Head, LONGEST_ID, Scan, scan, write_head, write_record};
+use super::front_scan::{BEGIN, HEADS, Head, LONGEST_ID, Owner, Scan, scan, write_head, write_record};
 use super::guarded;
 use crate::app::ports::{BatchRow, EngineCursor};
 
@@ -105,7 +105,7 @@ impl Front {
     pub(super) fn go_on(file: File, head: Head, scan: Scan) -> Self {
         let length = scan.end as u64;
         let mut front = Self { file, head, length, waiting: Vec::new(), bytes: 0 };
-        if scan.torn && !scan.spoiled {
+        if scan.torn && !scan.spoiled && matches!(scan.owner, Owner::Known(_)) {
             // Half of a record behind a shorter one would look like damage. Where this fails, it is said as that.
             let _ = front.shorten_to(length).and_then(|()| front.write_head());
         }
@@ -266,7 +266,7 @@ mod tests {
         let Found { file, scan, .. } = find(database).unwrap();
         let head = Head { identity: "i".into(), ..Head::default() };
         match &scan.owner {
-            super::super::front_scan::Owner::Known(found) => Front::go_on(file, found.clone(), scan),
+            Owner::Known(found) => Front::go_on(file, found.clone(), scan),
             _ => Front::begin(file, head).unwrap(),
         }
     }
@@ -310,7 +310,7 @@ mod tests {
         };
         assert_eq!(
             (scan.owner, scan.records, scan.spoiled, length),
-            (super::super::front_scan::Owner::Known(head), vec![one("s", 4, 4, None)], false, SIZE)
+            (Owner::Known(head), vec![one("s", 4, 4, None)], false, SIZE)
         );
     }
 }

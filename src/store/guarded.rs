@@ -33,6 +33,10 @@ pub(super) fn open(path: &Path, missing: Missing) -> io::Result<Option<File>> {
                 return Ok(None);
             }
         }
+        // Nothing can have such a name.
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename && missing == Missing::Leave => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     }
     // It may have been replaced since: not followed if it is a link, not waited for if it is a pipe.
