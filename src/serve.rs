@@ -214,7 +214,8 @@ fn open_engine(
 }
 
 /// What agents need beside the settings: their logs lie in the state directory.
-fn agents_setup(settings: &Settings, hide: Redactor) -> acp::Setup {
+fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
+    settings.secrets.iter().for_each(|secret| hide.add(secret));
     let logs = crate::store::resolve_state_dir(settings.state_dir.as_deref());
     acp::Setup {
         logs: logs.map(|directory| directory.join("agents")),

@@ -4,6 +4,8 @@
 //! reads the editor's and the engine's queues from two channels, so that a flood of tokens never delays a request.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,13 +13,21 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::ports::EngineReport;
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
+use crate::domain::policy::settings_secrets::SecretValues;
 use crate::protocol::settings::{InitializationOptions, Overrides, WorkspaceConfiguration};
 use crate::protocol::{Request, WireError};
 
 /// How many editor events can wait for the loop. The loop answers in microseconds, so thousands waiting mean that it is stuck
-/// or that a client floods it: requests are then refused with `overloaded`, and document changes make their document
-/// unknown until it is opened again.
+/// or that a client floods it: requests are then refused with `overloaded`, and the reader of stdin waits with everything
+/// else, so that nothing is dropped.
 pub const EDITOR_BOUND: usize = 4_096;
+
+/// Further places for what comes from our own side: finished file jobs, of which there are fewer than requests in flight, the
+/// drained outbox, and the end of the process. A flood of the editor's never takes them.
+const OWN_BOUND: usize = 1_024;
+
+/// Bytes of document text that can wait for the loop. A large buffer still goes when nothing else waits.
+const TEXT_BOUND: usize = 8 << 20;
 
 /// Engine reports that wait for the loop. Engines await a free place, which holds back their socket: nothing is lost. A report
 /// may hold sixty-four events, so some thousands of events wait at most.
@@ -135,7 +145,31 @@ pub enum DocumentEvent {
     Lost {
         /// Document.
         uri: Option<String>,
+        /// Why.
+        why: WhyLost,
     },
+}
+
+impl DocumentEvent {
+    /// Bytes of text that it holds.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Opened { text, .. } => text.len(),
+            Self::Changed { changes, .. } => changes.iter().map(|change| change.text.len()).sum(),
+            Self::Closed { .. } | Self::Lost { .. } => 0,
+        }
+    }
+}
+
+/// Why the text of a buffer is not known any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyLost {
+    /// The message was larger than any may be; the reader told the user so.
+    TooLarge,
+    /// The message was not what LSP says.
+    Unreadable,
+    /// The loop took nothing for too long.
+    Stuck,
 }
 
 /// A workspace folder.
@@ -164,6 +198,8 @@ pub struct StartUp {
     pub editor: EditorAbilities,
     /// `initialize.trace`.
     pub trace: TraceLevel,
+    /// Secrets that stand in the options, by the rule of `domain::policy::settings_secrets`.
+    pub secrets: SecretValues,
 }
 
 /// What the editor can do for us.
@@ -190,32 +226,74 @@ pub struct InboxFull;
 /// The one way into the loop for editor events. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    editor: mpsc::Sender<Event>,
+    editor: mpsc::Sender<Weighed>,
+    text: Arc<AtomicUsize>,
+}
+
+/// An event, and the bytes of text that it holds.
+#[derive(Debug)]
+struct Weighed {
+    event: Event,
+    bytes: usize,
+}
+
+/// The loop's end of the inbox.
+#[derive(Debug)]
+pub struct Events {
+    editor: mpsc::Receiver<Weighed>,
+    text: Arc<AtomicUsize>,
+}
+
+impl Events {
+    /// The next event; `None` when there is no sender any more.
+    pub async fn recv(&mut self) -> Option<Event> {
+        self.editor.recv().await.map(|weighed| self.unpack(weighed))
+    }
+
+    /// The next event, if one is there.
+    pub fn try_recv(&mut self) -> Option<Event> {
+        self.editor.try_recv().ok().map(|weighed| self.unpack(weighed))
+    }
+
+    /// The next event, for a thread without a runtime; `None` when there is no sender any more.
+    pub fn blocking_recv(&mut self) -> Option<Event> {
+        self.editor.blocking_recv().map(|weighed| self.unpack(weighed))
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.editor.is_empty()
+    }
+
+    fn unpack(&self, weighed: Weighed) -> Event {
+        self.text.fetch_sub(weighed.bytes, Ordering::AcqRel);
+        weighed.event
+    }
 }
 
 impl Inbox {
     /// The inbox and the end that the loop reads.
-    pub fn new() -> (Self, mpsc::Receiver<Event>) {
-        let (editor, receiver) = mpsc::channel(EDITOR_BOUND);
-        (Self { editor }, receiver)
+    pub fn new() -> (Self, Events) {
+        let (editor, receiver) = mpsc::channel(EDITOR_BOUND + OWN_BOUND);
+        let text = Arc::new(AtomicUsize::new(0));
+        (Self { editor, text: Arc::clone(&text) }, Events { editor: receiver, text })
     }
 
-    /// Hands an event over, now, or gives it back when there is no room.
+    /// Hands an event of the editor over, now, or gives it back when there is no room.
     pub fn offer(&self, event: Event) -> Result<(), Box<Event>> {
-        self.editor.try_send(event).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => {
-                Box::new(event)
-            }
-        })
+        let bytes = text_of(&event);
+        let waiting = self.text.load(Ordering::Acquire);
+        if self.editor.capacity() <= OWN_BOUND || (waiting > 0 && waiting + bytes > TEXT_BOUND) {
+            return Err(Box::new(event));
+        }
+        self.put(event, bytes)
     }
 
-    /// Hands an event over, now. A request that does not fit is answered `overloaded` by its own `Reply`.
+    /// Hands an event of our own side over, now. A request that does not fit is answered `overloaded` by its own `Reply`.
     pub fn send(&self, event: Event) -> Result<(), InboxFull> {
-        self.editor.try_send(event).map_err(|refused| {
-            let event = match refused {
-                mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event) => event,
-            };
-            if let Event::Request { reply, .. } | Event::Shutdown { reply } | Event::Exit { reply } = event {
+        let bytes = text_of(&event);
+        self.put(event, bytes).map_err(|event| {
+            if let Event::Request { reply, .. } | Event::Shutdown { reply } | Event::Exit { reply } = *event {
                 reply.refuse(WireError::new(
                     crate::protocol::ErrorCode::Overloaded,
                     "breadboard-ls is busy and took no more requests; try again in a moment.",
@@ -223,6 +301,36 @@ impl Inbox {
             }
             InboxFull
         })
+    }
+
+    /// Whether the loop is gone and will never take anything.
+    pub fn is_closed(&self) -> bool {
+        self.editor.is_closed()
+    }
+
+    fn put(&self, event: Event, bytes: usize) -> Result<(), Box<Event>> {
+        // Counted first: the loop may take it before this returns.
+        self.text.fetch_add(bytes, Ordering::AcqRel);
+        self.editor.try_send(Weighed { event, bytes }).map_err(|refused| {
+            self.text.fetch_sub(bytes, Ordering::AcqRel);
+            match refused {
+                mpsc::error::TrySendError::Full(weighed) | mpsc::error::TrySendError::Closed(weighed) => {
+                    Box::new(weighed.event)
+                }
+            }
+        })
+    }
+}
+
+fn text_of(event: &Event) -> usize {
+    match event {
+        Event::Editor(EditorEvent::Document(change)) => change.bytes(),
+        Event::Editor(_)
+        | Event::Request { .. }
+        | Event::Shutdown { .. }
+        | Event::Exit { .. }
+        | Event::OutboxDrained
+        | Event::FileJobDone(_) => 0,
     }
 }
 

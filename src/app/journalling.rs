@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
+use super::on_request::journal_failed;
 use super::ports::{BatchRow, BlockRow, Commit, JournalError};
 use super::state::App;
 
@@ -22,6 +23,7 @@ impl App {
         let tried = journal.map(|journal| journal.commit(&commit));
         if let Some(Ok(())) = tried {
             self.was_written(weight(&commit));
+            self.say_of_journal();
             return commit.batch;
         }
         let batch = commit.batch.clone();
@@ -69,6 +71,15 @@ impl App {
             if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
                 *record = clean;
             }
+        }
+    }
+
+    /// Says once that the journal could not be read; the log has it every time.
+    fn read_trouble(&mut self, error: &JournalError) {
+        tracing::warn!(?error, "the journal could not be read");
+        if !std::mem::replace(&mut self.unread_said, true) {
+            let sentence = journal_failed(error).message;
+            self.say("warning", &sentence);
         }
     }
 
@@ -156,6 +167,7 @@ impl App {
                 live.checkpoint = live.head;
                 live.dirty.clear();
                 self.retention.wrote(live.checkpoint_bytes);
+                self.say_of_journal();
             }
             Err(error) => self.disk_trouble(&error),
         }
@@ -168,11 +180,13 @@ impl App {
         from_seq: u64,
         max_bytes: usize,
     ) -> Vec<BatchRow> {
-        let mut rows = match self.journal.as_mut() {
-            Some(journal) => journal.batches(session_id, from_seq, max_bytes).unwrap_or_else(|error| {
-                tracing::warn!(?error, "the journal could not be read");
+        let read = self.journal.as_mut().map(|journal| journal.batches(session_id, from_seq, max_bytes));
+        let mut rows = match read {
+            Some(Ok(rows)) => rows,
+            Some(Err(error)) => {
+                self.read_trouble(&error);
                 Vec::new()
-            }),
+            }
             None => Vec::new(),
         };
         let mut bytes: usize = rows.iter().map(|row| row.events.len()).sum();

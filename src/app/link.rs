@@ -241,7 +241,10 @@ impl App {
         };
         match &live.link {
             LinkState::Up(resumed) => verdict(resumed),
-            LinkState::Detached | LinkState::Over(_) => complete,
+            LinkState::Detached | LinkState::Over(_) => match self.damaged.get(session_id) {
+                Some(reason) => unknown(&format!("some events are missing: {reason}")),
+                None => complete,
+            },
             LinkState::Opening => {
                 unknown("the stream is being opened; the verdict follows as `bb/connection`")
             }

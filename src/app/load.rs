@@ -12,7 +12,8 @@ use super::record::{Ask, Record, Settler};
 use super::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
-use crate::domain::event::{EventClass, SessionEvent};
+use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, SessionEvent};
+use crate::domain::policy::settings_secrets::MOST;
 use crate::domain::view::{DirtyBlocks, Lane, ViewState};
 use crate::protocol::WireError;
 use crate::protocol::settings::{Delivery, DeliverySetting, EngineKind, Settings};
@@ -26,7 +27,18 @@ const LAST_EVENTS: u64 = 128;
 impl App {
     /// `initialize`: settings are known, so the journal and the engine can be opened.
     pub(super) fn start_up(&mut self, start: StartUp) {
+        // First of all: whatever is written or said from here on may quote them.
+        for secret in start.secrets.iter() {
+            self.redactor.add(secret);
+        }
+        if start.secrets.is_full() {
+            self.say(
+                "warning",
+                &format!("The settings hold more than {MOST} values that look like secrets; the others are not hidden in logs and sessions. Give agents fewer variables."),
+            );
+        }
         self.settings = Settings::layered(start.options, &start.overrides);
+        self.settings.secrets = start.secrets;
         self.delivery = self.settings.delivery;
         self.trusted = self.settings.workspace_trusted;
         self.folders = start.folders;
@@ -76,16 +88,26 @@ impl App {
         };
         self.read_rules();
         self.read_spec();
+        let mut unreadable = Vec::new();
         for row in rows {
             match serde_json::from_slice::<Record>(&row.record) {
                 Ok(record) => {
                     self.sessions.insert(row.session_id, Session { record, live: None });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, session = row.session_id, "a session's record cannot be read")
+                    tracing::warn!(%error, session = row.session_id, "a session's record cannot be read");
+                    unreadable.push(row.session_id);
                 }
             }
         }
+        if let Some(first) = unreadable.first() {
+            let (first, count) = (first.clone(), unreadable.len());
+            self.say(
+                "warning",
+                &format!("{count} sessions are not listed, because their records in the journal are damaged ({first}); what they hold stays in the state directory."),
+            );
+        }
+        self.record_losses();
         // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
         for session in self.sessions.values_mut() {
             if !session.record.queue.items().is_empty() {
@@ -108,6 +130,33 @@ impl App {
             } else {
                 self.settle_interrupted(&session_id);
             }
+        }
+    }
+
+    /// The journal was damaged on disk: the transcript of each session that is concerned says so, before anything else comes.
+    fn record_losses(&mut self) {
+        let losses = match self.journal.as_mut().map(|journal| journal.losses()) {
+            Some(Ok(losses)) => losses,
+            Some(Err(error)) => return self.say("warning", &journal_failed(&error).message),
+            None => return,
+        };
+        for (session_id, reason) in losses {
+            // Those of other workspaces are told when their workspace is opened.
+            if !self.sessions.contains_key(&session_id) || self.load(&session_id).is_err() {
+                continue;
+            }
+            let payload = serde_json::Map::from_iter([("reason".to_owned(), reason.clone().into())]);
+            let now = self.ambient.now_ms();
+            let turn = self.known(&session_id).ok().and_then(|session| session.record.open_turn);
+            self.record_event(&session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
+            self.flush(&session_id);
+            if let Some(journal) = self.journal.as_mut()
+                && let Err(error) = journal.loss_recorded(&session_id)
+            {
+                // Said again at the next start.
+                tracing::debug!(?error, "the journal still has a loss to be said");
+            }
+            self.damaged.insert(session_id, reason);
         }
     }
 

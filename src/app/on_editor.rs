@@ -5,11 +5,20 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::editor_asks::PendingAsk;
-use super::inbox::{DocumentEvent, EditorEvent, Folder};
+use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
 use super::state::App;
-use crate::domain::edits::overlay::Overlay;
+use crate::domain::edits::overlay::ChangeRefused;
 use crate::protocol::settings::WorkspaceConfiguration;
+
+/// Bytes of all open buffers together. Hundreds of large sources fit; what is beyond is read from the disk, and that is said.
+const OVERLAY_BYTES: usize = 64 << 20;
+
+const TOO_MUCH: &str = "the open files have more than 64 MiB together";
+
+/// Buffers that the user is told of one by one. Nobody reads more sentences of the kind: the last one says that there are
+/// further files, and the log names each.
+const UNKNOWN_BUFFERS: usize = 4_096;
 
 /// Gives folders of one name different ones: an ask names its folder by the name alone.
 pub(super) fn tell_apart(folders: &mut [Folder]) {
@@ -92,29 +101,87 @@ impl App {
     fn on_document(&mut self, event: DocumentEvent) {
         let encoding = self.encoding;
         let overlay = Arc::make_mut(&mut self.overlay);
-        let lost = match event {
+        let given_up = match event {
             DocumentEvent::Opened { uri, language_id, version, text } => {
-                overlay.open(&uri, &language_id, version, &text);
-                None
+                overlay.close(&uri);
+                self.unknown_buffers.remove(&uri);
+                if overlay.bytes() + text.len() > OVERLAY_BYTES {
+                    Some((uri, TOO_MUCH))
+                } else {
+                    overlay.open(&uri, &language_id, version, &text);
+                    None
+                }
             }
             DocumentEvent::Changed { uri, version, changes } => {
-                overlay.change(&uri, version, &changes, encoding).err().map(|why| (uri, why))
+                match overlay.change(&uri, version, &changes, encoding) {
+                    Ok(()) if overlay.bytes() <= OVERLAY_BYTES => None,
+                    Ok(()) => {
+                        overlay.close(&uri);
+                        Some((uri, TOO_MUCH))
+                    }
+                    Err(ChangeRefused::BadRange) => {
+                        Some((uri, "a change of it begins behind the end of the text"))
+                    }
+                    Err(ChangeRefused::NotOpen) => {
+                        tracing::warn!(uri, "a buffer was changed that is not open, or was given up");
+                        None
+                    }
+                }
             }
             DocumentEvent::Closed { uri } => {
                 overlay.close(&uri);
+                self.unknown_buffers.remove(&uri);
                 None
             }
-            DocumentEvent::Lost { uri } => {
-                match uri {
-                    Some(uri) => overlay.close(&uri),
-                    None => *overlay = Overlay::new(),
+            DocumentEvent::Lost { uri: Some(uri), why } => {
+                overlay.close(&uri);
+                match why {
+                    WhyLost::TooLarge => None,
+                    WhyLost::Unreadable => Some((uri, "a message about it could not be read")),
+                    WhyLost::Stuck => Some((uri, "breadboard-ls was busy for too long")),
+                }
+            }
+            DocumentEvent::Lost { uri: None, why } => {
+                overlay.clear();
+                if why != WhyLost::TooLarge {
+                    self.say(
+                        "warning",
+                        "A message about a file could not be taken, and it does not say which file; the saved files are used instead of what is open. Close the open files and open them again.",
+                    );
                 }
                 None
             }
         };
-        if let Some((uri, why)) = lost {
-            tracing::warn!(uri, ?why, "a change did not fit; the buffer is unknown until it is opened again");
+        if let Some((uri, why)) = given_up {
+            self.give_up_buffer(uri, why);
         }
-        self.overlay_out.send_replace(self.overlay.clone());
+        self.overlay_changed = true;
+    }
+
+    /// The text of a buffer is not known any more. The user is told once, until the file is opened again or closed.
+    fn give_up_buffer(&mut self, uri: String, why: &str) {
+        tracing::warn!(uri, why, "a buffer was given up");
+        if self.unknown_buffers.len() >= UNKNOWN_BUFFERS || !self.unknown_buffers.insert(uri.clone()) {
+            return;
+        }
+        let more = if self.unknown_buffers.len() == UNKNOWN_BUFFERS {
+            " So it is with further files, which the log names."
+        } else {
+            ""
+        };
+        self.say(
+            "warning",
+            &format!(
+                "The saved file is used for {uri} instead of what is open, because {why}; save it, or close and open it again.{more}"
+            ),
+        );
+    }
+
+    /// Shows the embedded agent the buffers as they are. Done once for all changes that came together: taking a picture of
+    /// ten thousand buffers costs a millisecond.
+    pub(super) fn publish_overlay(&mut self) {
+        if std::mem::take(&mut self.overlay_changed) {
+            self.overlay_out.send_replace(self.overlay.clone());
+        }
     }
 }

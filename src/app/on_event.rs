@@ -2,7 +2,7 @@
 //!
 //! Owns nothing but the routing; `on_editor` and `on_request` do the work.
 
-use super::inbox::{Event, Reply};
+use super::inbox::{EditorEvent, Event, Reply};
 use super::ports::FileJobDone;
 use super::state::App;
 use crate::protocol::Request;
@@ -10,6 +10,10 @@ use crate::protocol::Request;
 impl App {
     /// One event of the editor's side.
     pub(super) fn on_event(&mut self, event: Event) {
+        if !matches!(event, Event::Editor(EditorEvent::Document(_))) {
+            // Whatever this leads to sees the buffers as they are.
+            self.publish_overlay();
+        }
         match event {
             Event::Request { request, reply } => self.on_request(request, reply),
             Event::Editor(event) => self.on_editor(event),

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, sleep_until};
 
-use super::inbox::Event;
+use super::inbox::{Event, Events};
 use super::ports::EngineReport;
 use super::state::App;
 
@@ -35,7 +35,7 @@ pub fn alone(step: &mut dyn FnMut()) {
 /// Runs until the editor's end of the inbox is gone.
 pub async fn run(
     mut app: App,
-    mut editor: mpsc::Receiver<Event>,
+    mut editor: Events,
     mut engine: mpsc::Receiver<EngineReport>,
     long_step: LongStep,
 ) {
@@ -71,6 +71,9 @@ pub async fn run(
             }
             () = sleep_until(deadline.unwrap_or(app.started)), if deadline.is_some() => {}
         }
+        if editor.is_empty() {
+            app.publish_overlay();
+        }
         guarded(&mut app, "delivery", App::settle);
         if asked {
             linger(&editor, &engine);
@@ -80,7 +83,7 @@ pub async fn run(
 }
 
 /// Stays awake a moment after a request, until something else comes.
-fn linger(editor: &mpsc::Receiver<Event>, engine: &mpsc::Receiver<EngineReport>) {
+fn linger(editor: &Events, engine: &mpsc::Receiver<EngineReport>) {
     // Not the clock of the runtime, which stands still in some tests.
     let begun = std::time::Instant::now();
     while editor.is_empty() && engine.is_empty() && begun.elapsed() < LINGER {

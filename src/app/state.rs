@@ -17,6 +17,7 @@ use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox,
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
+use super::tell::Unsaid;
 use crate::domain::approval::RootedRule;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
 use crate::domain::policy::redact::Redactor;
@@ -96,6 +97,8 @@ pub struct App {
     pub(super) encoding: PositionEncoding,
     pub(super) abilities: EditorAbilities,
     pub(super) overlay: Arc<Overlay>,
+    /// Whether the embedded agent has not seen it as it is.
+    pub(super) overlay_changed: bool,
     pub(super) sessions: BTreeMap<String, Session>,
     /// Sessions that are in memory. With thousands in the list and a few in use, every event looks at the few only.
     pub(super) loaded: BTreeSet<String>,
@@ -114,6 +117,14 @@ pub struct App {
     pub(super) unwritten: VecDeque<Commit>,
     pub(super) unwritten_bytes: usize,
     pub(super) disk_said: bool,
+    /// Whether it was said that the journal could not be read.
+    pub(super) unread_said: bool,
+    /// Why events of a session may be missing since its journal was damaged; found at the start, so not more than sessions.
+    pub(super) damaged: BTreeMap<String, String>,
+    /// Buffers whose unsaved text is not known, and that the user was told so; see `on_document`.
+    pub(super) unknown_buffers: BTreeSet<String>,
+    /// Sentences for the user that did not fit into the outbox.
+    pub(super) unsaid: Unsaid,
     /// The turn of each session that was stopped because the disk takes nothing; at most one a session.
     pub(super) disk_stopped: BTreeMap<String, u64>,
     pub(super) retention: Retention,
@@ -155,6 +166,7 @@ impl App {
             encoding: PositionEncoding::default(),
             abilities: EditorAbilities::default(),
             overlay: Arc::new(Overlay::new()),
+            overlay_changed: false,
             sessions: BTreeMap::new(),
             loaded: BTreeSet::new(),
             active: None,
@@ -169,6 +181,10 @@ impl App {
             unwritten: VecDeque::new(),
             unwritten_bytes: 0,
             disk_said: false,
+            unread_said: false,
+            damaged: BTreeMap::new(),
+            unknown_buffers: BTreeSet::new(),
+            unsaid: Unsaid::default(),
             disk_stopped: BTreeMap::new(),
             retention: Retention::default(),
             started: Instant::now(),

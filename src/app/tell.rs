@@ -4,6 +4,8 @@
 //! view is replaced by a snapshot; nothing is lost or doubled. Never tells what is not in the journal's line. Tests:
 //! `tests/loop`, `tests/e2e/stalled_editor.rs`.
 
+use std::collections::VecDeque;
+
 use super::journalling::from_seq_on;
 use super::live::Flow;
 use super::ports::BatchRow;
@@ -21,6 +23,30 @@ const REFILL_BYTES: usize = 512 * 1024;
 /// Gaps of one session that wait for an editor that does not read. Past it the oldest goes: its card stands in the
 /// transcript.
 const WAITING_GAPS: usize = 64;
+
+/// Sentences that wait for an editor that does not read. Past it they are counted: one says how many there were.
+const WAITING_SENTENCES: usize = 64;
+
+/// Sentences for the user that wait for room in the outbox.
+#[derive(Debug, Default)]
+pub struct Unsaid {
+    messages: VecDeque<Vec<u8>>,
+    more: usize,
+}
+
+impl Unsaid {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.more == 0
+    }
+
+    fn keep(&mut self, message: Vec<u8>) {
+        if self.messages.len() < WAITING_SENTENCES {
+            self.messages.push_back(message);
+        } else {
+            self.more += 1;
+        }
+    }
+}
 
 impl App {
     /// `bb/events` and `bb/view` for batches that are in the journal.
@@ -184,6 +210,7 @@ impl App {
 
     /// `bb/connection` and `bb/state` that wait, as far as the outbox has room.
     pub(super) fn tell_news(&mut self) {
+        self.say_rest();
         while let Some(news) = self.connection_news.front() {
             if !self.outbox.push(wire_out::notification("bb/connection", news)) {
                 return;
@@ -204,8 +231,31 @@ impl App {
             _ => 3,
         };
         let params = serde_json::json!({ "type": kind, "message": show(text, Kind::Lines) });
-        if !self.outbox.push(wire_out::notification("window/showMessage", &params)) {
-            tracing::warn!("{text}");
+        let message = wire_out::notification("window/showMessage", &params);
+        if !self.unsaid.is_empty() || !self.outbox.push(message.clone()) {
+            self.unsaid.keep(message);
+        }
+    }
+
+    /// Sentences that did not fit into the outbox, as far as it has room.
+    fn say_rest(&mut self) {
+        while let Some(message) = self.unsaid.messages.front() {
+            if !self.outbox.push(message.clone()) {
+                return;
+            }
+            self.unsaid.messages.pop_front();
+        }
+        let more = std::mem::take(&mut self.unsaid.more);
+        if more > 0 {
+            self.say("warning", &format!("{more} more messages of breadboard-ls could not be shown, because the editor did not read them; close the files you work on and open them again."));
+        }
+    }
+
+    /// What the journal noticed since it was opened.
+    pub(super) fn say_of_journal(&mut self) {
+        let warnings = self.journal.as_mut().map(|journal| journal.take_warnings());
+        for warning in warnings.unwrap_or_default() {
+            self.say("warning", &warning);
         }
     }
 

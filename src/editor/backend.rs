@@ -23,6 +23,7 @@ use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
 use super::{capabilities, courier::Courier, documents, options};
 use crate::app::inbox::{EditorEvent, Event, Reply};
+use crate::app::ports::{Outbox, Secret};
 use crate::domain::shown::{Kind, show};
 use crate::protocol::envelope::{self, Opened};
 use crate::protocol::method::{REQUESTS, RPC, TEXT_DOCUMENT_CONTENT, WORKSPACE_TRUST};
@@ -114,6 +115,10 @@ impl LanguageServer for Backend {
         #[cfg(debug_assertions)]
         self.fault.strike("initialize");
         let (start_up, warnings) = options::read_start_up(&params, self.overrides.clone());
+        // Before anything is said of them: a warning may quote a value.
+        for secret in start_up.secrets.iter() {
+            self.outbox.hide(&Secret(secret.to_owned()));
+        }
         let encoding = start_up.encoding;
         self.gate.set_trace(start_up.trace);
         self.courier.tell(EditorEvent::Initialize(Box::new(start_up)));

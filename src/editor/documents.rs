@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::app::inbox::DocumentEvent;
+use crate::app::inbox::{DocumentEvent, WhyLost};
 use crate::domain::edits::overlay::{ContentChange, Position};
 
 /// Reads `textDocument/didOpen`.
@@ -19,7 +19,7 @@ pub fn read_open(params: &Value) -> DocumentEvent {
             text: document.get("text")?.as_str()?.to_owned(),
         })
     };
-    opened().unwrap_or_else(|| DocumentEvent::Lost { uri: uri(params) })
+    opened().unwrap_or_else(|| lost(uri(params)))
 }
 
 /// Reads `textDocument/didChange`.
@@ -32,15 +32,19 @@ pub fn read_change(params: &Value) -> DocumentEvent {
             changes: changes.iter().map(read_content_change).collect::<Option<_>>()?,
         })
     };
-    changed().unwrap_or_else(|| DocumentEvent::Lost { uri: uri(params) })
+    changed().unwrap_or_else(|| lost(uri(params)))
 }
 
 /// Reads `textDocument/didClose`.
 pub fn read_close(params: &Value) -> DocumentEvent {
     match uri(params) {
         Some(uri) => DocumentEvent::Closed { uri },
-        None => DocumentEvent::Lost { uri: None },
+        None => lost(None),
     }
+}
+
+fn lost(uri: Option<String>) -> DocumentEvent {
+    DocumentEvent::Lost { uri, why: WhyLost::Unreadable }
 }
 
 fn uri(params: &Value) -> Option<String> {
@@ -116,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_makes_its_document_unknown() {
-        let lost = |uri: Option<&str>| said(DocumentEvent::Lost { uri: uri.map(str::to_owned) });
+        let lost = |uri: Option<&str>| said(super::lost(uri.map(str::to_owned)));
         assert_eq!(said(read_open(&json!({ "textDocument": { "uri": "u" } }))), lost(Some("u")));
         assert_eq!(
             said(read_change(&json!({ "textDocument": { "uri": "u" }, "contentChanges": [

@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
+use crate::domain::policy::settings_secrets::SecretValues;
 use crate::protocol::settings::{
     AgentSetting, ApprovalsSetting, DeliverySetting, InitializationOptions, Overrides, RetentionSetting,
 };
@@ -22,6 +23,7 @@ pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<Stri
         encoding: read_encoding(params),
         editor: read_abilities(params),
         trace: params.get("trace").and_then(read_trace).unwrap_or_default(),
+        secrets: SecretValues::of_options(params.get("initializationOptions").unwrap_or(&Value::Null)),
     };
     (start_up, warnings)
 }

@@ -30,7 +30,7 @@ use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION, WIRE};
 use super::outbox::FrameOutbox;
 use super::skim::Skimmed;
-use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox};
+use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox, WhyLost};
 use crate::protocol::settings::Overrides;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -398,7 +398,8 @@ impl Driver {
             Some(_) => return,
         };
         if self.phase != Phase::New {
-            self.courier.tell(EditorEvent::Document(DocumentEvent::Lost { uri: lost }));
+            self.courier
+                .tell(EditorEvent::Document(DocumentEvent::Lost { uri: lost, why: WhyLost::TooLarge }));
         }
     }
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::policy::settings_secrets::SecretValues;
+
 /// `initialize.initializationOptions`. Every key is optional; unknown keys are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -218,6 +220,8 @@ pub struct Settings {
     pub journal_bytes: u64,
     /// Milliseconds that a permission waits; `None`: for ever.
     pub ask_expiry_ms: Option<i64>,
+    /// Values of the options that are hidden as tokens are.
+    pub secrets: SecretValues,
 }
 
 /// A gibibyte holds some million events; a disk that cannot spare it is full anyway.
@@ -302,6 +306,7 @@ impl Settings {
                 let seconds = i64::try_from(seconds.unwrap_or(ASK_EXPIRY_SECONDS)).unwrap_or(i64::MAX);
                 (seconds > 0).then(|| seconds.saturating_mul(1_000))
             },
+            secrets: SecretValues::default(),
         }
     }
 }

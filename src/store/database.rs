@@ -2,6 +2,7 @@
 //!
 //! Owns the connection, the schema and its version. Never renames or removes a file: it says why it refuses one.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,13 +11,14 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::aside::beside;
 use super::failure::{Failure, is_damage, journal_error};
+use super::guarded;
 use crate::app::ports::JournalError;
 
 /// `bbls`: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
 
 /// Version of the schema below.
-pub(super) const SCHEMA_VERSION: i32 = 3;
+pub(super) const SCHEMA_VERSION: i32 = 4;
 
 /// Bytes of a page of a new file. A flood writes batches of tens of kilobytes and blocks by the hundred, an event may have
 /// megabytes, and each page is written, summed and folded by itself: with the usual 4 KiB an event of 4 MiB took twice as long.
@@ -75,6 +77,12 @@ const THIRD: &str = "
     CREATE TABLE spec (workspace TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 ";
 
+/// What version 4 adds: the CRC-32 of the events of a batch. SQLite checks how its pages hang together, not what stands in
+/// them. Batches of before have none.
+const FOURTH: &str = "
+    ALTER TABLE batch ADD COLUMN crc INTEGER;
+";
+
 /// Why a file is not used.
 #[derive(Debug)]
 pub(super) enum Refusal {
@@ -115,7 +123,8 @@ impl Database {
             Failure::Sqlite(error) => {
                 if let Some(file) = self.file.as_ref().filter(|_| is_damage(&error)) {
                     // Where even this cannot be written, the next start checks after an unclean end anyway.
-                    let _ = std::fs::write(suspect_marker(file), error.to_string());
+                    let _ = guarded::open_or_create(&suspect_marker(file))
+                        .and_then(|mut marker| marker.write_all(error.to_string().as_bytes()));
                 }
                 journal_error(&error)
             }
@@ -130,6 +139,14 @@ pub(super) fn suspect_marker(database: &Path) -> PathBuf {
 
 /// Opens a database file, or makes it where there is none, and gives it with its epoch.
 pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal> {
+    // SQLite would follow a link, wait for a pipe and leave the mode to the umask. Its other files get that of this one.
+    let refused = |suffix: &str, error: std::io::Error| {
+        Refusal::Unusable(format!("{}: {error}", beside(database, suffix).display()))
+    };
+    for suffix in ["-wal", "-shm", "-journal"] {
+        guarded::close_to_others(&beside(database, suffix)).map_err(|error| refused(suffix, error))?;
+    }
+    guarded::open_or_create(database).map_err(|error| refused("", error))?;
     let bytes = std::fs::metadata(database).map_or(0, |file| file.len());
     // A log that is still there means that nobody closed the database.
     let unclean = std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() > 0);
@@ -212,6 +229,7 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
         create.execute_batch(SCHEMA)?;
         create.execute_batch(SECOND)?;
         create.execute_batch(THIRD)?;
+        create.execute_batch(FOURTH)?;
         create.execute(
             "INSERT INTO meta (key, value) VALUES ('epoch', ?1)",
             [uuid::Uuid::new_v4().simple().to_string()],
@@ -224,7 +242,16 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
         if older < 2 {
             migrate.execute_batch(SECOND)?;
         }
-        migrate.execute_batch(THIRD)?;
+        if older < 3 {
+            migrate.execute_batch(THIRD)?;
+        }
+        let batches =
+            migrate
+                .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'batch'", [], |row| row.get(0));
+        if batches != Ok(1_i64) {
+            return Err(Refusal::Damaged("it has no table of events".to_owned()));
+        }
+        migrate.execute_batch(FOURTH)?;
         migrate.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         migrate.commit()?;
     }

@@ -5,16 +5,20 @@
 //! batches go here, and hundreds of them into the database at once. Never holds anything but events and their cursors,
 //! never more than `BYTES`, and never a batch that does not follow on the one before it.
 //!
-//! Shape of the file: `MAGIC`, the epoch of the database, then records: length and CRC-32 of a body, the body. A record
-//! that was cut by a kill was never told, and ends the reading.
+//! The head of the file also says how far the database had come when it was last written. Whoever finds a database that is
+//! not that far knows that it went back. It is written once a transaction, never with a batch. The file has its full size
+//! from the beginning, without taking that much of the disk, so that one that is shorter was cut. `front_scan` has the shape.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+#[cfg(not(unix))]
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crc32fast::Hasher;
-
 use super::aside::beside;
+use super::front_scan::{BEGIN, HEADS, Head, LONGEST_ID, Owner, Scan, scan, write_head, write_record};
+use super::guarded;
 use crate::app::ports::{BatchRow, EngineCursor};
 
 /// Behind the name of the database.
@@ -26,11 +30,14 @@ pub(super) const BYTES: usize = 1 << 20;
 /// A larger batch is written into the database at once: copying it twice would cost more than its transaction does.
 pub(super) const LARGEST: usize = 128 << 10;
 
-/// Name and version of the shape.
-const MAGIC: &[u8; 8] = b"bbfront1";
-
 /// What a record needs beside its events, about.
-const RECORD: usize = 160;
+pub(super) const RECORD: usize = 160;
+
+/// Size of the file: what is counted above, and a quarter more for ids that are longer than usual.
+const SIZE: u64 = BEGIN as u64 + BYTES as u64 / 4 * 5;
+
+/// Most that is read of a file. Ours never has that much; the rest of a longer one counts as damage.
+const READ: u64 = 2 * SIZE;
 
 /// A batch that the database does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,47 +47,117 @@ pub(super) struct Waiting {
     pub(super) cursor: Option<EngineCursor>,
 }
 
+impl Waiting {
+    /// Whether its ids are short enough for a record.
+    pub(super) fn fits(session_id: &str, cursor: Option<&EngineCursor>) -> bool {
+        session_id.len() <= LONGEST_ID && cursor.is_none_or(|cursor| cursor.id.len() <= LONGEST_ID)
+    }
+}
+
+/// What a process finds of the front of the one before it.
+pub(super) struct Found {
+    /// The file, to be begun or continued.
+    pub(super) file: File,
+    /// What it holds; `owner` is `Nobody` where there was none.
+    pub(super) scan: Scan,
+    /// Its length in bytes.
+    pub(super) length: u64,
+}
+
+/// Looks at the front of a database, or makes an empty one.
+pub(super) fn find(database: &Path) -> io::Result<Found> {
+    find_at(&beside(database, SUFFIX))
+}
+
+/// The same under any name.
+pub(super) fn find_at(path: &Path) -> io::Result<Found> {
+    let mut file = guarded::open_or_create(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.by_ref().take(READ).read_to_end(&mut bytes)?;
+    let mut scan = scan(&bytes);
+    scan.spoiled |= length > READ;
+    Ok(Found { file, scan, length })
+}
+
 /// The file and what stands in it.
 pub(super) struct Front {
     file: File,
+    head: Head,
     /// Bytes of the file that count; a write that failed may have left more.
     length: u64,
-    begin: u64,
     waiting: Vec<Waiting>,
     bytes: usize,
 }
 
 impl Front {
-    /// Opens the front of a database, or makes it, with what a process before this one left in it. A file of another database
-    /// is begun anew.
-    pub(super) fn open(database: &Path, epoch: &str) -> io::Result<Self> {
-        Self::open_at(&beside(database, SUFFIX), epoch)
+    /// Begins a file anew; what it held is gone.
+    pub(super) fn begin(file: File, mut head: Head) -> io::Result<Self> {
+        file.set_len(0)?;
+        // Where the system gives no such file, a cut at its end cannot be told.
+        head.size = if file.set_len(SIZE).is_ok() { SIZE } else { 0 };
+        let mut front = Self { file, head, length: BEGIN as u64, waiting: Vec::new(), bytes: 0 };
+        front.write_head()?;
+        Ok(front)
     }
 
-    /// The same under any name.
-    pub(super) fn open_at(path: &Path, epoch: &str) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        let mut found = Vec::new();
-        file.read_to_end(&mut found)?;
-        let head = [MAGIC.as_slice(), &(epoch.len() as u64).to_le_bytes(), epoch.as_bytes()].concat();
-        let begin = head.len() as u64;
-        let mut front = Self { file, length: begin, begin, waiting: Vec::new(), bytes: 0 };
-        if let Some(mut rest) = found.strip_prefix(head.as_slice()) {
-            while let Some(record) = next_record(&mut rest) {
-                front.count(record);
-            }
-            front.length = (found.len() - rest.len()) as u64;
-        } else {
-            front.file.set_len(0)?;
-            front.file.seek(SeekFrom::Start(0))?;
-            front.file.write_all(&head)?;
+    /// Goes on with a file that is whole, and of this database.
+    pub(super) fn go_on(file: File, head: Head, scan: Scan) -> Self {
+        let length = scan.end as u64;
+        let mut front = Self { file, head, length, waiting: Vec::new(), bytes: 0 };
+        if scan.torn && !scan.spoiled && matches!(scan.owner, Owner::Known(_)) {
+            // Half of a record behind a shorter one would look like damage. Where this fails, it is said as that.
+            let _ = front.shorten_to(length).and_then(|()| front.write_head());
         }
-        Ok(front)
+        scan.records.into_iter().for_each(|one| front.count(one));
+        front
+    }
+
+    /// A file of records that nobody appends to later.
+    pub(super) fn write_apart(path: &Path, records: Vec<Waiting>) -> io::Result<()> {
+        let mut front = Self::begin(guarded::open_or_create(path)?, Head::default())?;
+        records.into_iter().try_for_each(|one| front.append(one))
+    }
+
+    /// The database has seen so many transactions; the last of them brought these sessions to these events.
+    pub(super) fn note(&mut self, commits: u64, heads: &BTreeMap<String, u64>) {
+        self.take_note(commits, heads);
+        // Where this fails, less is known of the database at the next start.
+        if let Err(error) = self.write_head() {
+            tracing::debug!(%error, "the head of the front was not written");
+        }
+    }
+
+    fn take_note(&mut self, commits: u64, heads: &BTreeMap<String, u64>) {
+        self.head.commits = commits;
+        for (session_id, seq) in heads.iter().filter(|(id, _)| id.len() <= LONGEST_ID) {
+            self.forget(session_id);
+            self.head.heads.push((session_id.clone(), *seq));
+        }
+        let more = self.head.heads.len().saturating_sub(HEADS);
+        self.head.heads.drain(..more);
+    }
+
+    /// A session was deleted.
+    pub(super) fn forget(&mut self, session_id: &str) {
+        self.head.heads.retain(|(known, _)| known != session_id);
+    }
+
+    /// The file, and the name of its database.
+    pub(super) fn into_parts(self) -> (File, String) {
+        (self.file, self.head.identity)
+    }
+
+    fn write_head(&mut self) -> io::Result<()> {
+        let mut bytes = write_head(&self.head);
+        // A head that was longer must not show behind it.
+        bytes.resize(BEGIN, 0);
+        write_at(&mut self.file, &bytes, 0)
     }
 
     /// Whether the file holds nothing. It may hold what does not wait any more.
     pub(super) fn is_empty(&self) -> bool {
-        self.length == self.begin
+        self.length == BEGIN as u64
     }
 
     /// The batches, in the order in which they came.
@@ -100,7 +177,8 @@ impl Front {
 
     /// Whether a batch of so many bytes has a place.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.bytes + bytes + RECORD <= BYTES
+        let largest = (bytes + RECORD + 2 * LONGEST_ID) as u64;
+        self.bytes + bytes + RECORD <= BYTES && self.length + largest <= SIZE
     }
 
     /// Appends a batch. Where that fails nothing of it counts.
@@ -110,12 +188,26 @@ impl Front {
         Ok(())
     }
 
-    /// Everything is in the database. `Err`: the file could not be emptied, and what stands in it would be read again.
-    pub(super) fn clear(&mut self) -> io::Result<()> {
+    /// Everything is in the database, which has seen so many transactions. `Err`: the file could not be emptied, and what
+    /// stands in it would be read again.
+    pub(super) fn clear(&mut self, commits: u64, heads: &BTreeMap<String, u64>) -> io::Result<()> {
         self.waiting.clear();
         self.bytes = 0;
-        self.file.set_len(self.begin)?;
-        self.length = self.begin;
+        if self.length > BEGIN as u64 {
+            // Killed in between, it must not look as if somebody else had cut it.
+            self.head.size = 0;
+            self.write_head()?;
+            self.shorten_to(BEGIN as u64)?;
+        }
+        self.take_note(commits, heads);
+        self.write_head()
+    }
+
+    /// Zeros from here on, up to the full size.
+    fn shorten_to(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.length = length;
+        self.head.size = if self.file.set_len(SIZE).is_ok() { SIZE } else { 0 };
         Ok(())
     }
 
@@ -137,26 +229,13 @@ impl Front {
     }
 
     fn write(&mut self, one: &Waiting) -> io::Result<()> {
-        let mut head = Vec::with_capacity(RECORD);
-        // Room for length and checksum.
-        head.extend_from_slice(&[0; 8]);
-        put_text(&mut head, &one.session_id);
-        head.extend_from_slice(&one.batch.from_seq.to_le_bytes());
-        head.extend_from_slice(&one.batch.to_seq.to_le_bytes());
-        head.push(u8::from(one.cursor.is_some()));
-        if let Some(cursor) = &one.cursor {
-            head.extend_from_slice(&cursor.seq.to_le_bytes());
-            put_text(&mut head, &cursor.id);
+        let record = write_record(one)?;
+        if let Err(error) = write_at(&mut self.file, &record, self.length) {
+            // Half of it must not look like damage. Where this fails too, it does, and is said.
+            let _ = self.shorten_to(self.length).and_then(|()| self.write_head());
+            return Err(error);
         }
-        let body = head.len() - 8 + one.batch.events.len();
-        let mut checksum = Hasher::new();
-        checksum.update(&head[8..]);
-        checksum.update(&one.batch.events);
-        head[..4].copy_from_slice(&u32::try_from(body).map_err(io::Error::other)?.to_le_bytes());
-        head[4..8].copy_from_slice(&checksum.finalize().to_le_bytes());
-        head.extend_from_slice(&one.batch.events);
-        write_at(&mut self.file, &head, self.length)?;
-        self.length += head.len() as u64;
+        self.length += record.len() as u64;
         Ok(())
     }
 }
@@ -173,46 +252,6 @@ fn write_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(&(text.len() as u64).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Takes the next record off; `None` at the end, or where the bytes are not a whole one.
-fn next_record(rest: &mut &[u8]) -> Option<Waiting> {
-    let (length, after) = rest.split_first_chunk::<4>()?;
-    let (checksum, after) = after.split_first_chunk::<4>()?;
-    let (mut body, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let mut found = Hasher::new();
-    found.update(body);
-    if found.finalize() != u32::from_le_bytes(*checksum) {
-        return None;
-    }
-    let session_id = take_text(&mut body)?;
-    let (from_seq, to_seq) = (take_number(&mut body)?, take_number(&mut body)?);
-    let (has_cursor, after_flag) = body.split_first()?;
-    body = after_flag;
-    let cursor = match has_cursor {
-        0 => None,
-        _ => Some(EngineCursor { seq: take_number(&mut body)?, id: take_text(&mut body)? }),
-    };
-    *rest = after;
-    Some(Waiting { session_id, batch: BatchRow { from_seq, to_seq, events: body.to_vec() }, cursor })
-}
-
-fn take_number(body: &mut &[u8]) -> Option<u64> {
-    let (number, after) = body.split_first_chunk::<8>()?;
-    *body = after;
-    Some(u64::from_le_bytes(*number))
-}
-
-fn take_text(body: &mut &[u8]) -> Option<String> {
-    let length = usize::try_from(take_number(body)?).ok()?;
-    let (text, after) = body.split_at_checked(length)?;
-    *body = after;
-    String::from_utf8(text.to_vec()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,52 +262,55 @@ mod tests {
         Waiting { session_id: session_id.into(), batch: BatchRow { from_seq, to_seq, events }, cursor }
     }
 
+    fn opened(database: &Path) -> Front {
+        let Found { file, scan, .. } = find(database).unwrap();
+        let head = Head { identity: "i".into(), ..Head::default() };
+        match &scan.owner {
+            Owner::Known(found) => Front::go_on(file, found.clone(), scan),
+            _ => Front::begin(file, head).unwrap(),
+        }
+    }
+
     #[test]
     fn what_was_appended_is_there_when_it_is_opened_again_until_it_is_cleared() {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("a.sqlite3");
         let all = [one("s", 1, 2, None), one("ü", 1, 1, Some(7)), one("s", 3, 9, Some(u64::MAX))];
-        let mut front = Front::open(&database, "e1").unwrap();
+        let mut front = opened(&database);
         all.iter().for_each(|one| front.append(one.clone()).unwrap());
         assert_eq!(front.waiting(), all);
         drop(front);
 
-        let mut front = Front::open(&database, "e1").unwrap();
+        let mut front = opened(&database);
         assert_eq!(front.waiting(), all);
         assert_eq!((front.head("s"), front.head("ü"), front.head("t")), (Some(9), Some(1), None));
         front.keep(|one| one.session_id == "ü");
         assert_eq!(front.waiting(), &all[1..2]);
-        front.clear().unwrap();
+        front.clear(1, &BTreeMap::new()).unwrap();
         front.append(all[0].clone()).unwrap();
-        assert_eq!(Front::open(&database, "e1").unwrap().waiting(), &all[..1]);
-        assert_eq!(Front::open(&database, "e2").unwrap().waiting(), [], "of another database");
-        assert_eq!(Front::open(&database, "e1").unwrap().waiting(), [], "and then it is its");
+        assert_eq!(opened(&database).waiting(), &all[..1]);
     }
 
     #[test]
-    fn a_record_that_was_cut_or_changed_ends_the_reading_and_is_written_over() {
+    fn the_head_is_kept_while_batches_come_and_go() {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("a.sqlite3");
-        let path = beside(&database, SUFFIX);
-        let all = [one("s", 1, 2, Some(2)), one("s", 3, 4, Some(4))];
-        let mut front = Front::open(&database, "e").unwrap();
-        front.append(all[0].clone()).unwrap();
-        let first = std::fs::metadata(&path).unwrap().len() as usize;
-        front.append(all[1].clone()).unwrap();
-        drop(front);
-        let whole = std::fs::read(&path).unwrap();
-        for cut in first..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut front = Front::open(&database, "e").unwrap();
-            assert_eq!(front.waiting(), &all[..1], "{cut}");
-            front.append(all[1].clone()).unwrap();
-            assert_eq!(std::fs::read(&path).unwrap(), whole, "{cut}");
-        }
-        for at in first..whole.len() {
-            let mut wrong = whole.clone();
-            wrong[at] ^= 0x10;
-            std::fs::write(&path, &wrong).unwrap();
-            assert_eq!(Front::open(&database, "e").unwrap().waiting(), &all[..1], "{at}");
-        }
+        let mut front = opened(&database);
+        front.append(one("s", 1, 2, None)).unwrap();
+        let heads = |heads: &[(&str, u64)]| heads.iter().map(|(id, seq)| ((*id).to_owned(), *seq)).collect();
+        front.note(5, &heads(&[("s", 2), ("t", 9)]));
+        front.clear(6, &heads(&[("s", 3)])).unwrap();
+        front.append(one("s", 4, 4, None)).unwrap();
+        let Found { scan, length, .. } = find(&database).unwrap();
+        let head = Head {
+            identity: "i".into(),
+            commits: 6,
+            size: SIZE,
+            heads: vec![("t".into(), 9), ("s".into(), 3)],
+        };
+        assert_eq!(
+            (scan.owner, scan.records, scan.spoiled, length),
+            (Owner::Known(head), vec![one("s", 4, 4, None)], false, SIZE)
+        );
     }
 }

@@ -1,98 +1,70 @@
 //! The way of a commit into the database: by the front, or at once with all that waits there.
 //!
-//! Owns the front: when it is opened, written, taken in and emptied, and what counts of a file that an earlier process left.
-//! Never checks the numbers of a commit (the journal did, against the head it keeps) and never reads what it takes.
-//!
-//! **A front that cannot be opened** is left where it lies, since what it holds was told, and the journal works on without one:
-//! refusing the database with it would take every session from the user for a few last events. It says so, and the next
-//! start tries again. By then the database may have gone on without it, so what it holds is sorted first: see `leftover`.
+//! Owns the front while the process runs: when it is written, taken in and emptied. How it is opened is in `opening`. Never checks the numbers of a commit (the journal did, against the head it keeps) and never reads what it takes.
 //!
 //! **A session that is deleted** must not come back from the file, whether it could not be emptied (a full disk) or not be
 //! opened: see `forgotten`. Until its name is off that list nothing of it goes into the front, so all that the file holds of it
 //! is older than the deletion.
 
-use std::collections::HashSet;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::aside::beside;
-use super::database::{Database, PAGE_BYTES};
+use super::database::PAGE_BYTES;
 use super::failure::{Failure, is_full};
 use super::fold::Folder;
 use super::forgotten::{self, Left};
 use super::front::{self, Front, Waiting};
-use super::leftover;
 use super::retention;
 use super::row::{number, stored};
-use super::write::{delete, with_room, write};
-use crate::app::ports::{Commit, EngineCursor, JournalError};
+use super::write::{count, delete, with_room, write};
+use crate::app::ports::{Commit, EngineCursor};
 
 /// Where commits come in.
 pub(super) struct Intake {
     /// `None` where there is no file.
-    folder: Option<Folder>,
+    pub(super) folder: Option<Folder>,
     /// `None` where there is no file, or none could be kept beside it.
-    front: Option<Front>,
+    pub(super) front: Option<Front>,
     /// A file lies there that is not used, and may hold anything.
-    passed_over: bool,
+    pub(super) passed_over: bool,
     /// Sessions that were deleted while the file held something of them, as they stand in the database.
-    forgotten: HashSet<String>,
+    pub(super) forgotten: HashSet<String>,
+    /// Transactions that the database has seen.
+    pub(super) commits: u64,
 }
 
 impl Intake {
     /// Of a journal that lives in memory.
     pub(super) fn without_front() -> Self {
-        Self { folder: None, front: None, passed_over: false, forgotten: HashSet::new() }
+        Self { folder: None, front: None, passed_over: false, forgotten: HashSet::new(), commits: 0 }
     }
 
-    /// Opens the front beside a database and takes in what an earlier process left. What the user has to know of it is said.
-    pub(super) fn open(
-        file: &Path,
-        epoch: &str,
-        database: &mut Database,
-        warnings: &mut Vec<String>,
-    ) -> Self {
-        let mut intake = Self { folder: Some(Folder::new(file)), passed_over: true, ..Self::without_front() };
-        let opened =
-            Front::open(file, epoch).map_err(|error| error.to_string()).and_then(|mut front| match database
-                .run(|connection| leftover::sort(connection, &mut front))
-            {
-                Ok(sorted) => Ok((front, sorted)),
-                Err(JournalError::Full) => Err("the disk is full".to_owned()),
-                Err(JournalError::Failed(reason)) => Err(reason),
-            });
-        let (front, sorted) = match opened {
-            Ok(opened) => opened,
-            Err(reason) => {
-                warnings.push(format!(
-                    "The last events of a window that was killed may be missing, because {} could not be used ({reason}); it was left as it is: make it usable, or move it away, and restart.",
-                    beside(file, front::SUFFIX).display()
-                ));
-                return intake;
-            }
-        };
-        intake.forgotten = sorted.forgotten;
-        if !sorted.strays.is_empty() {
-            match leftover::keep_apart(file, epoch, sorted.strays) {
-                Ok(said) => warnings.push(said),
-                Err(said) => {
-                    warnings.push(said);
-                    // What follows on is taken in, but the file stays as it is. Where this fails too, it is there at the next start.
-                    let _ = database.run(|connection| {
-                        with_room(connection, |connection| {
-                            write(connection, front.waiting(), &Commit::default())
-                        })
-                    });
-                    return intake;
-                }
-            }
+    /// Transactions that the database has seen.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// The database saw one transaction more.
+    fn committed(&mut self, heads: &BTreeMap<String, u64>) {
+        self.commits += 1;
+        if let Some(front) = &mut self.front {
+            front.note(self.commits, heads);
         }
-        intake.front = Some(front);
-        intake.passed_over = false;
-        // Where the disk is full it waits on, and is read from there.
-        let _ = database.run(|connection| intake.empty(connection));
-        intake
+    }
+
+    /// One change of the database beside commits, as a transaction.
+    pub(super) fn change<T>(
+        &mut self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        count(&transaction, self.commits + 1)?;
+        let outcome = work(&transaction)?;
+        transaction.commit()?;
+        self.committed(&BTreeMap::new());
+        Ok(outcome)
     }
 
     /// The last event of a session, 0 when it has none.
@@ -121,7 +93,10 @@ impl Intake {
         match self.write_all(connection, commit) {
             // What waits of other sessions has no room in the database; this one may have.
             Err(Failure::Sqlite(error)) if is_full(&error) && self.is_apart(&commit.session_id) => {
-                with_room(connection, |connection| write(connection, &[], commit))
+                let commits = self.commits + 1;
+                with_room(connection, |connection| write(connection, &[], commit, commits))?;
+                self.committed(&last_events(&[], commit));
+                Ok(())
             }
             outcome => outcome,
         }
@@ -141,7 +116,7 @@ impl Intake {
             return self.write_all(connection, &Commit::default());
         }
         if !front.is_empty() || !self.forgotten.is_empty() {
-            self.emptied(connection);
+            self.emptied(connection, &BTreeMap::new());
         }
         Ok(())
     }
@@ -151,8 +126,9 @@ impl Intake {
         // On a full disk the deletion makes the room.
         let _ = self.empty(connection);
         let left = self.left();
-        with_room(connection, |connection| delete(connection, session_id, left))?;
-        self.forget(session_id, left);
+        let commits = self.commits + 1;
+        with_room(connection, |connection| delete(connection, session_id, left, commits))?;
+        self.deleted(session_id, left);
         // The file needs no room to become shorter. Where what others left has none in the database, it stays as it is.
         let _ = self.empty(connection);
         Ok(())
@@ -167,9 +143,25 @@ impl Intake {
     ) -> Result<bool, Failure> {
         self.empty(connection)?;
         let left = self.left();
-        let gone = retention::remove_session(connection, session_id, max_bytes, left)?;
-        self.forget(session_id, left);
+        let gone = retention::remove_session(connection, session_id, max_bytes, left, self.commits + 1)?;
+        self.deleted(session_id, left);
         Ok(gone)
+    }
+
+    /// One step of removing events from the beginning of a session. Gives the bytes removed.
+    pub(super) fn remove_events(
+        &mut self,
+        connection: &mut Connection,
+        session_id: &str,
+        up_to: u64,
+        max_bytes: usize,
+    ) -> Result<u64, Failure> {
+        self.empty(connection)?;
+        let bytes = retention::remove_events(connection, session_id, up_to, max_bytes, self.commits + 1)?;
+        if bytes > 0 {
+            self.committed(&BTreeMap::new());
+        }
+        Ok(bytes)
     }
 
     /// What the file may hold of any session.
@@ -179,7 +171,11 @@ impl Intake {
     }
 
     /// A session was deleted.
-    fn forget(&mut self, session_id: &str, left: Left) {
+    fn deleted(&mut self, session_id: &str, left: Left) {
+        if let Some(front) = &mut self.front {
+            front.forget(session_id);
+        }
+        self.committed(&BTreeMap::new());
         if left == Left::Nothing {
             return;
         }
@@ -191,7 +187,10 @@ impl Intake {
 
     /// What waits in the front, and a commit, in one transaction.
     fn write_all(&mut self, connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
-        self.take_in(connection, bytes_of(commit), |connection, waiting| write(connection, waiting, commit))
+        let commits = self.commits + 1;
+        self.take_in(connection, bytes_of(commit), commit, |connection, waiting| {
+            write(connection, waiting, commit, commits)
+        })
     }
 
     /// Writes what waits in the front with the rest that `write` knows of, so many bytes. Nothing leaves the front before it is
@@ -200,22 +199,25 @@ impl Intake {
         &mut self,
         connection: &mut Connection,
         bytes: usize,
+        commit: &Commit,
         write: impl Fn(&mut Connection, &[Waiting]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let waiting = self.front.as_ref().map_or(&[][..], Front::waiting);
         let bytes = bytes + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
+        let heads = last_events(waiting, commit);
         with_room(connection, |connection| write(connection, waiting))?;
+        self.commits += 1;
         if let Some(folder) = &mut self.folder {
             folder.wrote(bytes);
         }
-        self.emptied(connection);
+        self.emptied(connection, &heads);
         Ok(())
     }
 
     /// All that the file holds is in the database, or deleted.
-    fn emptied(&mut self, connection: &Connection) {
+    fn emptied(&mut self, connection: &Connection, heads: &BTreeMap<String, u64>) {
         let Some(front) = &mut self.front else { return };
-        if front.clear().is_err() {
+        if front.clear(self.commits, heads).is_err() {
             // It is of no use any more; what stands in it is settled when it is read again.
             self.front = None;
             self.passed_over = true;
@@ -245,7 +247,9 @@ impl Intake {
         if commit.cursor.as_ref().is_some_and(|cursor| stored(cursor.seq).is_err()) {
             return None;
         }
-        if self.forgotten.contains(&commit.session_id) {
+        if self.forgotten.contains(&commit.session_id)
+            || !Waiting::fits(&commit.session_id, commit.cursor.as_ref())
+        {
             return None;
         }
         if !self.front.as_ref()?.has_room(length)
@@ -271,6 +275,23 @@ pub(super) fn last_event(connection: &Connection, session_id: &str) -> Result<u6
     Ok(head.unwrap_or(0))
 }
 
+/// The last event of each session that a transaction brings.
+fn last_events(waiting: &[Waiting], commit: &Commit) -> BTreeMap<String, u64> {
+    let mut heads = BTreeMap::new();
+    for one in waiting {
+        match heads.get_mut(&one.session_id) {
+            Some(head) => *head = one.batch.to_seq,
+            None => {
+                heads.insert(one.session_id.clone(), one.batch.to_seq);
+            }
+        }
+    }
+    if let Some(batch) = &commit.batch {
+        heads.insert(commit.session_id.clone(), batch.to_seq);
+    }
+    heads
+}
+
 /// About what a commit takes in the log.
 fn bytes_of(commit: &Commit) -> usize {
     // Each row touches a page at least, and the whole page is logged.
@@ -287,17 +308,20 @@ fn bytes_of(commit: &Commit) -> usize {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use std::path::Path;
+
     use super::*;
     use crate::app::ports::BatchRow;
-    use crate::store::database::open_file;
+    use crate::store::aside::beside;
+    use crate::store::database::{Database, open_file};
 
     /// The intake of a database, as a process finds the two.
     fn opened(file: &Path) -> (Intake, Database, Vec<String>) {
         let (connection, epoch) = open_file(file).unwrap();
         let mut database = Database { connection: Ok(connection), file: Some(file.to_owned()) };
         let mut warnings = Vec::new();
-        let intake = Intake::open(file, &epoch, &mut database, &mut warnings);
-        (intake, database, warnings)
+        let opened = Intake::open(file, &epoch, &mut database, &mut warnings);
+        (opened.intake, database, warnings)
     }
 
     fn one(session_id: &str, seq: u64) -> Commit {
@@ -321,7 +345,7 @@ mod tests {
         intake.commit(connection, &one("s", 2)).ok().unwrap();
         // When the transaction that takes them in ends in a panic
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            intake.take_in(connection, 0, |connection, waiting| {
+            intake.take_in(connection, 0, &Commit::default(), |connection, waiting| {
                 let transaction = connection.transaction()?;
                 assert_eq!(waiting.len(), 2);
                 drop(transaction);

@@ -6,11 +6,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::aside::{Why, set_aside};
+use super::aside::{Why, beside, set_aside};
 use super::database::{Database, Refusal, open_file, open_memory};
+use super::failure::Failure;
+use super::front;
 use super::intake::Intake;
+use super::loss;
+use super::opening::Opened;
+use super::presence::Presence;
 use super::retention;
 use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
 use super::slot::{Slot, SlotError, open_slot};
@@ -22,7 +27,7 @@ use crate::domain::view::Lane;
 /// Batches that hold `?2` or come after it. Ranges neither overlap nor have holes, so the batch that starts last at or
 /// before `?2` is the only earlier one that can hold it.
 pub(super) const BATCHES: &str = "
-    SELECT from_seq, to_seq, events FROM batch
+    SELECT from_seq, to_seq, events, crc FROM batch
     WHERE session_id = ?1
       AND from_seq >= coalesce(
           (SELECT max(from_seq) FROM batch WHERE session_id = ?1 AND from_seq <= ?2), ?2)
@@ -43,6 +48,10 @@ pub struct SqliteJournal {
     /// Head of each session that was written or asked for. One number a session, so it is as large as their list.
     heads: HashMap<String, u64>,
     warnings: Vec<String>,
+    /// Whether the files are still where they were opened; `None` when they are not, and that was said.
+    presence: Option<Presence>,
+    /// Transactions of the database when that was looked at.
+    looked_at: u64,
     /// Closed after the connection: fields are dropped in order.
     slot: Option<Slot>,
 }
@@ -70,7 +79,10 @@ impl SqliteJournal {
                 );
             }
         };
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = slot.warning.clone().into_iter().collect();
+        if let Err(error) = keep_orphaned_log(&slot.database, &mut warnings) {
+            return Self::in_memory(&error, warnings);
+        }
         let refusal = match open_file(&slot.database) {
             Ok(opened) => return Self::with(opened, warnings, Some(slot)),
             Err(refusal) => refusal,
@@ -115,11 +127,17 @@ impl SqliteJournal {
     ) -> Self {
         let file = slot.as_ref().map(|slot| slot.database.clone());
         let mut database = Database { connection: Ok(connection), file };
-        let intake = match &slot {
+        let Opened { intake, new_epoch } = match &slot {
             Some(slot) => Intake::open(&slot.database, &epoch, &mut database, &mut warnings),
-            None => Intake::without_front(),
+            None => Opened { intake: Intake::without_front(), new_epoch: None },
         };
-        Self { intake, database, epoch, heads: HashMap::new(), warnings, slot }
+        let presence = slot.as_ref().map(|slot| {
+            let front = beside(&slot.database, front::SUFFIX);
+            Presence::of([slot.lock_path(), slot.database.clone(), front])
+        });
+        let epoch = new_epoch.unwrap_or(epoch);
+        let looked_at = intake.commits();
+        Self { intake, database, epoch, heads: HashMap::new(), warnings, presence, looked_at, slot }
     }
 
     fn in_memory(reason: &str, mut warnings: Vec<String>) -> Self {
@@ -139,6 +157,8 @@ impl SqliteJournal {
                 epoch: uuid::Uuid::new_v4().simple().to_string(),
                 heads: HashMap::new(),
                 warnings,
+                presence: None,
+                looked_at: 0,
                 slot: None,
             },
         }
@@ -157,6 +177,53 @@ impl SqliteJournal {
         self.heads.insert(session_id.to_owned(), head);
         Ok(head)
     }
+
+    /// One change beside commits.
+    fn change<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
+    ) -> Result<T, JournalError> {
+        let outcome = self.database.run(|connection| self.intake.change(connection, work));
+        self.look_around();
+        outcome
+    }
+
+    /// Says once when the files are gone from where they were. Looked at after a transaction, never for a batch in the front.
+    fn look_around(&mut self) {
+        if std::mem::replace(&mut self.looked_at, self.intake.commits()) == self.looked_at {
+            return;
+        }
+        let Some(slot) = self.slot.as_ref() else { return };
+        if self.presence.as_ref().is_some_and(Presence::is_lost) {
+            self.presence = None;
+            self.warnings.push(format!(
+                "The state directory {} or a file of this window in it was deleted or replaced while the window was open. Everything works on, but the sessions of this window will be gone when it closes; copy what you need, and open the window again.",
+                slot.state_dir.display()
+            ));
+        }
+    }
+}
+
+/// A log without its database would be deleted when that is made anew: both are kept under another name, and that is said.
+/// `Err`: why not.
+fn keep_orphaned_log(database: &Path, warnings: &mut Vec<String>) -> Result<(), String> {
+    // What is no regular file is refused when it is opened.
+    let length = |path: &Path| {
+        std::fs::symlink_metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
+    };
+    if length(database) > 0 || length(&beside(database, "-wal")) == 0 {
+        return Ok(());
+    }
+    let file = database.display();
+    let aside = set_aside(database, Why::Damaged).map_err(|error| {
+        format!("{file} was removed or emptied, and its log could not be moved away: {error}")
+    })?;
+    warnings.push(format!(
+        "{file} was removed or emptied while its log was still there; a new journal was started, and what was left was kept as {}-wal and {}-front. Earlier sessions of this window are missing.",
+        aside.display(),
+        aside.display()
+    ));
+    Ok(())
 }
 
 impl Drop for SqliteJournal {
@@ -177,6 +244,14 @@ impl Journal for SqliteJournal {
 
     fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
+    }
+
+    fn losses(&mut self) -> Result<Vec<(String, String)>, JournalError> {
+        self.database.run(|connection| loss::unsaid(connection))
+    }
+
+    fn loss_recorded(&mut self, session_id: &str) -> Result<(), JournalError> {
+        self.change(|transaction| Ok(loss::said(transaction, session_id)?))
     }
 
     fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError> {
@@ -225,6 +300,7 @@ impl Journal for SqliteJournal {
             head = Some(batch.to_seq);
         }
         let outcome = self.database.run(|connection| self.intake.commit(connection, commit));
+        self.look_around();
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,
@@ -262,6 +338,12 @@ impl Journal for SqliteJournal {
                     continue;
                 }
                 let events = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+                if row.get::<_, Option<u32>>(3)?.is_some_and(|crc| crc != crc32fast::hash(events)) {
+                    let from_seq = number(row, 0)?;
+                    return Err(Failure::Refused(format!(
+                        "The events {from_seq} to {to_seq} of session {session_id} were changed on disk and cannot be read; delete the session, or restore the state directory from a backup."
+                    )));
+                }
                 bytes = bytes.saturating_add(events.len());
                 if bytes > max_bytes && !batches.is_empty() {
                     break;
@@ -362,14 +444,14 @@ impl Journal for SqliteJournal {
         rule_id: &str,
         record: Option<&[u8]>,
     ) -> Result<(), JournalError> {
-        self.database.run(|connection| {
+        self.change(|transaction| {
             match record {
-                Some(record) => connection
+                Some(record) => transaction
                     .prepare_cached(
                         "INSERT OR REPLACE INTO rule (workspace, rule_id, record) VALUES (?1, ?2, ?3)",
                     )?
                     .execute((workspace, rule_id, record))?,
-                None => connection
+                None => transaction
                     .prepare_cached("DELETE FROM rule WHERE workspace = ?1 AND rule_id = ?2")?
                     .execute((workspace, rule_id))?,
             };
@@ -385,12 +467,12 @@ impl Journal for SqliteJournal {
     }
 
     fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError> {
-        self.database.run(|connection| {
+        self.change(|transaction| {
             match record {
-                Some(record) => connection
+                Some(record) => transaction
                     .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
                     .execute((workspace, record))?,
-                None => connection
+                None => transaction
                     .prepare_cached("DELETE FROM spec WHERE workspace = ?1")?
                     .execute([workspace])?,
             };
@@ -429,10 +511,7 @@ impl Journal for SqliteJournal {
     }
 
     fn remove_events(&mut self, session_id: &str, up_to: u64, max_bytes: usize) -> Result<u64, JournalError> {
-        self.database.run(|connection| {
-            self.intake.empty(connection)?;
-            retention::remove_events(connection, session_id, up_to, max_bytes)
-        })
+        self.database.run(|connection| self.intake.remove_events(connection, session_id, up_to, max_bytes))
     }
 
     fn remove_session(&mut self, session_id: &str, max_bytes: usize) -> Result<bool, JournalError> {

@@ -16,19 +16,10 @@ use rusqlite::{Connection, params};
 
 use super::aside::{Why, beside, free_name};
 use super::failure::Failure;
-use super::forgotten;
 use super::front::{Front, SUFFIX, Waiting};
 use super::intake::last_event;
 use super::row::at_most;
 use crate::app::ports::BatchRow;
-
-/// What is left beside the front when that holds only what is to be taken in.
-pub(super) struct Sorted {
-    /// Sessions that were deleted while the file held something of them.
-    pub(super) forgotten: HashSet<String>,
-    /// Records that the database went on without.
-    pub(super) strays: Vec<Waiting>,
-}
 
 /// What becomes of a record that an earlier process left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,28 +32,32 @@ enum Verdict {
     Stray,
 }
 
-/// Lets only that wait in the front which is to be taken in. The file is not changed.
-pub(super) fn sort(connection: &Connection, front: &mut Front) -> Result<Sorted, Failure> {
-    let forgotten = forgotten::all(connection)?;
-    let verdicts = judge(connection, front.waiting(), &forgotten)?;
+/// Lets only that wait in the front which is to be taken in, and gives what the database went on without. The file is not
+/// changed.
+pub(super) fn sort(
+    connection: &Connection,
+    front: &mut Front,
+    forgotten: &HashSet<String>,
+) -> Result<Vec<Waiting>, Failure> {
+    let verdicts = judge(connection, front.waiting(), forgotten)?;
     let strays = std::iter::zip(front.waiting(), &verdicts)
         .filter(|(_, verdict)| **verdict == Verdict::Stray)
         .map(|(one, _)| one.clone())
         .collect();
     let mut verdicts = verdicts.into_iter();
     front.keep(|_| verdicts.next() == Some(Verdict::Follows));
-    Ok(Sorted { forgotten, strays })
+    Ok(strays)
 }
 
 /// Writes strays into a file of their own, in the shape of the front, and gives the sentence that says so; as an error, the
 /// sentence that says why not.
-pub(super) fn keep_apart(file: &Path, epoch: &str, strays: Vec<Waiting>) -> Result<String, String> {
+pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, String> {
     let left = format!(
         "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
         sessions_of(&strays),
         beside(file, SUFFIX).display()
     );
-    match write_apart(file, epoch, strays) {
+    match write_apart(file, strays) {
         Ok(apart) => Ok(format!("{left}; they were kept as {}, which you may delete.", apart.display())),
         Err(error) => Err(format!(
             "{left}, and could not be kept under another name ({error}); make room in the state directory and restart."
@@ -101,10 +96,9 @@ fn judge(
     Ok(verdicts)
 }
 
-fn write_apart(file: &Path, epoch: &str, strays: Vec<Waiting>) -> io::Result<PathBuf> {
+fn write_apart(file: &Path, strays: Vec<Waiting>) -> io::Result<PathBuf> {
     let apart = free_name(file, Why::Stray)?;
-    let written = Front::open_at(&apart, epoch)
-        .and_then(|mut kept| strays.into_iter().try_for_each(|one| kept.append(one)));
+    let written = Front::write_apart(&apart, strays);
     if written.is_err() {
         // All of it is still in the front. Half of it would only look like more.
         let _ = std::fs::remove_file(&apart);
@@ -112,7 +106,7 @@ fn write_apart(file: &Path, epoch: &str, strays: Vec<Waiting>) -> io::Result<Pat
     written.map(|()| apart)
 }
 
-fn sessions_of(strays: &[Waiting]) -> String {
+pub(super) fn sessions_of(strays: &[Waiting]) -> String {
     let sessions: HashSet<&str> = strays.iter().map(|one| one.session_id.as_str()).collect();
     match strays {
         [one, ..] if sessions.len() == 1 => format!("session {}", one.session_id),

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::failure::Failure;
 use super::forgotten::Left;
 use super::row::{at_most, number};
+use super::write::count;
 
 /// `meta` key of the session whose removal was begun.
 const LEAVING: &str = "leaving";
@@ -44,8 +45,10 @@ pub(super) fn remove_events(
     session_id: &str,
     up_to: u64,
     max_bytes: usize,
+    commits: u64,
 ) -> Result<u64, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    count(&transaction, commits)?;
     let most = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     let mut bytes = 0;
     let mut last = None;
@@ -89,8 +92,10 @@ pub(super) fn remove_session(
     session_id: &str,
     max_bytes: usize,
     left: Left,
+    commits: u64,
 ) -> Result<bool, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    count(&transaction, commits)?;
     left.note(&transaction, session_id)?;
     transaction.execute("DELETE FROM session WHERE session_id = ?1", [session_id])?;
     let mut room = u64::try_from(max_bytes).unwrap_or(u64::MAX);

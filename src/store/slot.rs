@@ -2,11 +2,11 @@
 //!
 //! Owns the lock that keeps two windows out of one file. Never opens the database.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::state_dir;
+use super::{guarded, state_dir};
 
 /// Windows of one user at the same time. More than that is a runaway script, and the search must end; such a window still
 /// works, with a journal in memory.
@@ -21,8 +21,17 @@ pub struct Slot {
     pub number: usize,
     /// Its database.
     pub database: PathBuf,
+    /// What the user has to know of the directory.
+    pub warning: Option<String>,
     /// The system lets go of the lock when the process ends, however it does.
     lock: File,
+}
+
+impl Slot {
+    /// The file that is locked.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.state_dir.join(format!("slot-{}.lock", self.number))
+    }
 }
 
 impl Drop for Slot {
@@ -44,19 +53,15 @@ pub enum SlotError {
 
 /// Takes the first free slot of a state directory, which is made (mode 0700) where it is missing.
 pub fn open_slot(state_dir: &Path) -> Result<Slot, SlotError> {
-    state_dir::prepare(state_dir).map_err(SlotError::Directory)?;
+    let warning = state_dir::prepare(state_dir).map_err(SlotError::Directory)?;
     for number in 0..SLOTS {
-        let lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(state_dir.join(format!("slot-{number}.lock")))
-            .map_err(SlotError::Directory)?;
+        let name = format!("slot-{number}.lock");
+        let lock = guarded::open_or_create(&state_dir.join(&name))
+            .map_err(|error| SlotError::Directory(io::Error::other(format!("{name}: {error}"))))?;
         match lock.try_lock() {
             Ok(()) => {
                 let database = state_dir.join(format!("slot-{number}.sqlite3"));
-                return Ok(Slot { state_dir: state_dir.to_owned(), number, database, lock });
+                return Ok(Slot { state_dir: state_dir.to_owned(), number, database, warning, lock });
             }
             Err(TryLockError::WouldBlock) => {}
             // Without locks (some network file systems) two windows could meet in one file.

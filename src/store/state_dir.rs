@@ -57,24 +57,36 @@ pub fn resolve_state_dir(given: Option<&str>) -> Option<PathBuf> {
     }
 }
 
-/// Makes the directory where it is missing and closes it to other users. Refuses a directory that several users share
-/// (`/tmp` and its kind), since closing that one would lock them out.
-pub(super) fn prepare(state_dir: &Path) -> io::Result<()> {
+/// Makes the directory where it is missing, for this user alone. The mode of one that is there is never changed: whoever
+/// names a directory may use it for more than this. Gives what the user should know of it.
+///
+/// # Errors
+/// The directory cannot be made, belongs to another user, or lets every user write: then anybody could replace what lies in
+/// it. (A group that may write is common where each user has one of its own, so that is only said.)
+pub(super) fn prepare(state_dir: &Path) -> io::Result<Option<String>> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        use std::os::unix::fs::{DirBuilderExt, MetadataExt};
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(state_dir)?;
-        let mode = std::fs::metadata(state_dir)?.permissions().mode();
-        if mode & 0o1000 != 0 {
+        let found = std::fs::metadata(state_dir)?;
+        if !found.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        if found.mode() & 0o1002 != 0 {
             return Err(io::Error::other("it is shared with other users; choose a directory of its own"));
         }
-        if mode & 0o077 != 0 {
-            std::fs::set_permissions(state_dir, std::fs::Permissions::from_mode(0o700))?;
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::other("it belongs to another user; choose a directory of your own"));
         }
-        Ok(())
+        let shown = state_dir.display();
+        Ok((found.mode() & 0o020 != 0).then(|| {
+            format!(
+                "Others of your group may write in the state directory {shown}, and so replace your sessions; close it with `chmod 700 {shown}`."
+            )
+        }))
     }
     #[cfg(not(unix))]
     {
-        std::fs::create_dir_all(state_dir)
+        std::fs::create_dir_all(state_dir).map(|()| None)
     }
 }

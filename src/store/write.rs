@@ -12,13 +12,25 @@ use super::front::Waiting;
 use super::row::{status_word, stored};
 use crate::app::ports::{BatchRow, BlockRow, Commit};
 
-/// Writes what waits in the front and then a commit, in one transaction; dropped on the way, it rolls back.
+/// Notes within a transaction which one it is, counted from the beginning of the database. The front's head has the same
+/// number, so that a database that went back is found out.
+pub(super) fn count(transaction: &Connection, commits: u64) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('commits', ?1)")?
+        .execute([stored(commits)?])?;
+    Ok(())
+}
+
+/// Writes what waits in the front and then a commit, in one transaction, the one with this number; dropped on the way, it
+/// rolls back.
 pub(super) fn write(
     connection: &mut Connection,
     waiting: &[Waiting],
     commit: &Commit,
+    commits: u64,
 ) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    count(&transaction, commits)?;
     let mut cursors = BTreeMap::new();
     for one in waiting {
         write_batch(&transaction, &one.session_id, &one.batch)?;
@@ -93,8 +105,16 @@ pub(super) fn write(
 
 fn write_batch(transaction: &Transaction<'_>, session_id: &str, batch: &BatchRow) -> Result<(), Failure> {
     transaction
-        .prepare_cached("INSERT INTO batch (session_id, from_seq, to_seq, events) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![session_id, stored(batch.from_seq)?, stored(batch.to_seq)?, batch.events])?;
+        .prepare_cached(
+            "INSERT INTO batch (session_id, from_seq, to_seq, events, crc) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            session_id,
+            stored(batch.from_seq)?,
+            stored(batch.to_seq)?,
+            batch.events,
+            crc32fast::hash(&batch.events)
+        ])?;
     Ok(())
 }
 
@@ -125,8 +145,14 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
 }
 
 /// Deletes everything of a session in one transaction, and notes its name where the front may hold more of it.
-pub(super) fn delete(connection: &mut Connection, session_id: &str, left: Left) -> Result<(), Failure> {
+pub(super) fn delete(
+    connection: &mut Connection,
+    session_id: &str,
+    left: Left,
+    commits: u64,
+) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    count(&transaction, commits)?;
     for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
     }

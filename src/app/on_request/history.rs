@@ -49,6 +49,15 @@ impl App {
             }
         }
         let has_more = from + (events.len() as u64) <= head;
+        if events.is_empty() && has_more {
+            // Asked again it would be the same page.
+            return Err(WireError::new(
+                ErrorCode::Internal,
+                format!(
+                    "The journal could not be read from event {from} on; run `breadboard-ls doctor`, or delete the session."
+                ),
+            ));
+        }
         Ok(EventsPage { events, has_more })
     }
 

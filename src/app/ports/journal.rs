@@ -114,8 +114,18 @@ pub trait Journal: Send {
     fn epoch(&self) -> &str;
     /// The state directory; `None` when this window keeps its sessions in memory only.
     fn state_dir(&self) -> Option<PathBuf>;
-    /// What had to be done to open the file, as sentences for the user (a damaged one set aside …). Drained once.
+    /// What had to be done to open the file, and what happened to it since, as sentences for the user (a damaged one set
+    /// aside, a directory deleted underneath …). Each is given once; cheap when there is none.
     fn take_warnings(&mut self) -> Vec<String>;
+    /// Sessions whose events may be missing since the file was damaged, each with the end of the sentence that its
+    /// transcript has yet to say.
+    fn losses(&mut self) -> Result<Vec<(String, String)>, JournalError> {
+        Ok(Vec::new())
+    }
+    /// The transcript of this session says it.
+    fn loss_recorded(&mut self, _session_id: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
     /// All sessions of a workspace, newest first.
     fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError>;
     /// One session.

@@ -52,7 +52,9 @@ pub struct OpenDocument {
 /// All open buffers by URI. A snapshot is an `Arc`; cloning a document shares its text.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
-    documents: BTreeMap<String, Arc<OpenDocument>>,
+    documents: BTreeMap<Arc<str>, Arc<OpenDocument>>,
+    /// Bytes of all texts.
+    bytes: usize,
 }
 
 /// Why a change was not taken; the document is then unknown.
@@ -77,24 +79,32 @@ impl Overlay {
 
     /// Every open buffer, by URI.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<OpenDocument>)> {
-        self.documents.iter().map(|(uri, document)| (uri.as_str(), document))
+        self.documents.iter().map(|(uri, document)| (&**uri, document))
+    }
+
+    /// Bytes of all texts together.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// `didOpen`; opening again replaces.
     pub fn open(&mut self, uri: &str, language_id: &str, version: i64, text: &str) {
         let document =
             OpenDocument { language_id: language_id.to_owned(), version, text: Rope::from_str(text) };
-        self.documents.insert(uri.to_owned(), Arc::new(document));
+        self.bytes += document.text.len_bytes();
+        let before = self.documents.insert(uri.into(), Arc::new(document));
+        self.bytes -= before.map_or(0, |document| document.text.len_bytes());
     }
 
     /// `didClose`, or the buffer became unknown.
     pub fn close(&mut self, uri: &str) {
-        self.documents.remove(uri);
+        let closed = self.documents.remove(uri);
+        self.bytes -= closed.map_or(0, |document| document.text.len_bytes());
     }
 
     /// Every buffer became unknown.
     pub fn clear(&mut self) {
-        self.documents.clear();
+        *self = Self::default();
     }
 
     /// `didChange`: all changes in order, or none; when one does not fit the document is dropped.
@@ -107,6 +117,7 @@ impl Overlay {
     ) -> Result<(), ChangeRefused> {
         let Some(document) = self.documents.get_mut(uri) else { return Err(ChangeRefused::NotOpen) };
         let document = Arc::make_mut(document);
+        let before = document.text.len_bytes();
         document.version = version;
         for change in changes {
             let Some((start, end)) = change.range else {
@@ -117,11 +128,13 @@ impl Overlay {
             let to = char_at(&document.text, end, encoding).unwrap_or(document.text.len_chars());
             let Some(from) = char_at(&document.text, start, encoding).filter(|from| *from <= to) else {
                 self.documents.remove(uri);
+                self.bytes -= before;
                 return Err(ChangeRefused::BadRange);
             };
             document.text.remove(from..to);
             document.text.insert(from, &change.text);
         }
+        self.bytes = self.bytes - before + document.text.len_bytes();
         Ok(())
     }
 }
@@ -183,6 +196,8 @@ mod tests {
         let mut overlay = Overlay::new();
         overlay.open(URI, "rust", 1, text);
         let outcome = overlay.change(URI, 2, changes, encoding);
+        let bytes: usize = overlay.iter().map(|(_, document)| document.text.len_bytes()).sum();
+        assert_eq!(overlay.bytes(), bytes);
         match outcome {
             Ok(()) => Ok(overlay.get(URI).map(|document| document.text.to_string()).unwrap()),
             Err(refused) => {
@@ -294,7 +309,7 @@ mod tests {
         assert_eq!(seen(&overlay), Some((7, "new".to_owned())));
         overlay.close(URI);
         assert_eq!(seen(&overlay), None);
-        assert_eq!(overlay.iter().count(), 0);
+        assert_eq!((overlay.iter().count(), overlay.bytes()), (0, 0));
     }
 
     /// Byte offset of a position by the letter of LSP 3.17, on a plain string.

@@ -12,4 +12,5 @@ pub mod provider;
 pub mod rearranging;
 pub mod redact;
 mod redact_json;
+pub mod settings_secrets;
 pub mod uri;

@@ -14,7 +14,7 @@ const MARK: &[u8] = b"[redacted]";
 /// Shorter text is not a secret but a word; hiding it would spoil every message that holds it.
 const SHORTEST: usize = 6;
 /// Spellings kept. A client that sets ever new tokens pushes out the oldest, which it replaced long ago.
-const SPELLINGS: usize = 512;
+const SPELLINGS: usize = 2_048;
 
 /// Replaces known secrets in bytes that leave.
 #[derive(Clone, Default)]
@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn the_bound_drops_the_oldest_only() {
         let mut redactor = Redactor::default();
-        for n in 0..600 {
+        for n in 0..2_200 {
             redactor.add(&format!("token-{n:04}"));
         }
-        assert_eq!(redactor.scrub(b"token-0599 token-0100"), &b"[redacted] [redacted]"[..]);
+        assert_eq!(redactor.scrub(b"token-2199 token-0200"), &b"[redacted] [redacted]"[..]);
         assert_eq!(redactor.scrub(b"token-0001"), &b"token-0001"[..]);
     }
 }

@@ -128,7 +128,7 @@ fn flipped_bits_in_the_structure_of_any_page_are_found_at_the_start() {
 fn random_damage_is_set_aside_or_survived_but_never_fatal() {
     let directory = tempfile::tempdir().unwrap();
     let (file, _) = closed(directory.path(), 300);
-    let bytes = std::fs::read(file).unwrap();
+    let (bytes, front) = (std::fs::read(&file).unwrap(), std::fs::read(beside(&file, "-front")).unwrap());
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..60 {
         let directory = tempfile::tempdir().unwrap();
@@ -140,6 +140,7 @@ fn random_damage_is_set_aside_or_survived_but_never_fatal() {
             flipped[at] ^= 1 << ((state >> 10) & 7);
         }
         std::fs::write(&file, &flipped).unwrap();
+        std::fs::write(beside(&file, "-front"), &front).unwrap();
         let mut journal = journal(directory.path());
         let was_set_aside = !journal.take_warnings().is_empty();
         // A flip in the number of the schema makes it a newer one.

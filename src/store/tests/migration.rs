@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::super::aside::beside;
 use super::super::database::SCHEMA_VERSION;
 use super::{batch, block_row, events, journal, session_row};
 use crate::app::ports::{Commit, EngineCursor, Journal, LedgerRow, TabRow};
@@ -36,7 +37,9 @@ fn first_version(directory: &Path) -> String {
     }
     let (file, epoch) = (journal.database().unwrap().to_owned(), journal.epoch().to_owned());
     drop(journal);
+    std::fs::remove_file(beside(&file, "-front")).unwrap();
     let old = Connection::open(file).unwrap();
+    old.execute("DELETE FROM meta WHERE key IN ('front', 'commits')", []).unwrap();
     // Batches were clustered by their key, and such a file keeps them so.
     old.execute_batch(
         "DROP TABLE cursor; DROP TABLE rule; DROP TABLE tab; DROP TABLE spec;
@@ -44,7 +47,7 @@ fn first_version(directory: &Path) -> String {
         CREATE TABLE batch (
             session_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, events BLOB NOT NULL,
             PRIMARY KEY (session_id, from_seq)) WITHOUT ROWID;
-        INSERT INTO batch SELECT * FROM newer; DROP TABLE newer;
+        INSERT INTO batch SELECT session_id, from_seq, to_seq, events FROM newer; DROP TABLE newer;
         PRAGMA user_version = 1; VACUUM",
     )
     .unwrap();
@@ -102,8 +105,11 @@ fn a_file_of_the_second_version_is_migrated_and_keeps_its_cursor() {
     let file = newest.database().unwrap().to_owned();
     drop(newest);
     let old = Connection::open(file).unwrap();
-    old.execute_batch("DROP TABLE rule; DROP TABLE tab; DROP TABLE spec; PRAGMA user_version = 2; VACUUM")
-        .unwrap();
+    old.execute_batch(
+        "DROP TABLE rule; DROP TABLE tab; DROP TABLE spec; ALTER TABLE batch DROP COLUMN crc;
+        PRAGMA user_version = 2; VACUUM",
+    )
+    .unwrap();
     drop(old);
     let mut journal = journal(directory.path());
     assert_eq!(journal.take_warnings(), Vec::<String>::new());

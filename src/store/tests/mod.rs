@@ -4,6 +4,7 @@ mod damage;
 mod front;
 mod kill;
 mod limit;
+mod loss;
 mod migration;
 mod model;
 mod retention;

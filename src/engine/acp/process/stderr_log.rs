@@ -123,7 +123,8 @@ struct Log {
 impl Log {
     fn new(path: PathBuf) -> Self {
         if let Some(folder) = path.parent() {
-            let _ = std::fs::create_dir_all(folder);
+            use std::os::unix::fs::DirBuilderExt;
+            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
         let file = private().append(true).open(&path).ok();
         let size = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
