@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::domain::approval::{Permission, PermissionAsk, digest_of};
+use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, digest_of};
 use breadboard_ls::domain::event::{EngineEvent, LocalKind, NormalizedEvent, Origin, SessionEvent};
 use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::view::{
@@ -377,7 +377,7 @@ fn session_event(step: &Step, seq: u64) -> SessionEvent {
 fn permission(ask: PermissionAsk) -> Permission {
     Permission {
         request_id: ask.engine_request_id,
-        digest: digest_of(&ask.title, &ask.subject),
+        digest: digest_of(&ask.title, &ask.subject, &AskRoot::AtEngine),
         title: ask.title,
         options: ask.options,
         rule: ask.rule,

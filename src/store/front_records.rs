@@ -1,11 +1,12 @@
-//! The records of a front file as values, without a database beside it.
+//! The records of a front file as values, and the bytes that they are written as.
 //!
-//! Owns nothing: it is the way by which the fuzz targets write a front, damage it and read it. Never used by the server.
+//! Owns nothing: it is the way by which the fuzz targets write a front, damage it and read it. Never touches a file, and
+//! never used by the server.
 
 use std::io;
-use std::path::Path;
 
-use super::front::{Front, Waiting};
+use super::front::Waiting;
+use super::front_scan::{BEGIN, Head, scan, write_head, write_record};
 use crate::app::ports::{BatchRow, EngineCursor};
 
 /// A batch as it stands in a front.
@@ -19,27 +20,21 @@ pub struct Record {
     pub cursor: Option<EngineCursor>,
 }
 
-/// Appends records to the front at `path`, which is made where there is none.
+/// The bytes of a front with these records: a page for the head, then the records.
 ///
 /// # Errors
-/// When the file cannot be opened or written.
-pub fn append(path: &Path, epoch: &str, records: &[Record]) -> io::Result<()> {
-    let mut front = Front::open_at(path, epoch)?;
-    records.iter().cloned().try_for_each(|Record { session_id, batch, cursor }| {
-        front.append(Waiting { session_id, batch, cursor })
-    })
+/// When a record is longer than 4 GiB.
+pub fn write(records: &[Record]) -> io::Result<Vec<u8>> {
+    let mut bytes = write_head(&Head { identity: "i".to_owned(), ..Head::default() });
+    bytes.resize(BEGIN, 0);
+    for Record { session_id, batch, cursor } in records.iter().cloned() {
+        bytes.extend(write_record(&Waiting { session_id, batch, cursor })?);
+    }
+    Ok(bytes)
 }
 
-/// The records that the front at `path` holds. A file that is no front of this epoch is begun anew, as at a start.
-///
-/// # Errors
-/// When the file cannot be opened or read.
-pub fn read(path: &Path, epoch: &str) -> io::Result<Vec<Record>> {
-    let front = Front::open_at(path, epoch)?;
-    let record = |one: &Waiting| Record {
-        session_id: one.session_id.clone(),
-        batch: one.batch.clone(),
-        cursor: one.cursor.clone(),
-    };
-    Ok(front.waiting().iter().map(record).collect())
+/// The records that are whole in these bytes, in order.
+pub fn read(bytes: &[u8]) -> Vec<Record> {
+    let record = |one: Waiting| Record { session_id: one.session_id, batch: one.batch, cursor: one.cursor };
+    scan(bytes).records.into_iter().map(record).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use breadboard_ls::domain::approval::{Permission, PermissionAsk, PermissionOptionKind, digest_of};
+use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind, digest_of};
 use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
 use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::view::{
@@ -139,7 +139,7 @@ impl Story {
         if let Some(ask) = normalized.ask {
             event.permission = Some(Permission {
                 request_id: format!("p-{}", ask.engine_request_id),
-                digest: digest_of(&ask.title, &ask.subject),
+                digest: digest_of(&ask.title, &ask.subject, &AskRoot::AtEngine),
                 title: ask.title.clone(),
                 options: ask.options.clone(),
                 rule: ask.rule.clone(),
