@@ -159,7 +159,7 @@ impl App {
     fn tab_failed(&mut self, tab_id: &str, error: &WireError) {
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         tab.making = None;
-        tab.error = Some(TabError::of(&error));
+        tab.error = Some(TabError::of(error));
         self.post(tab_id, None, TabMessage::Error { code: error.code, message: error.message.clone() });
         self.pump(tab_id);
     }

@@ -153,7 +153,12 @@ fn show_descriptions(schema: &mut Value) {
                     Value::String(text) if matches!(name.as_str(), "title" | "description") => {
                         *text = show(text, Kind::Lines).into_owned();
                     }
-                    value => show_descriptions(value),
+                    Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::String(_)
+                    | Value::Array(_)
+                    | Value::Object(_) => show_descriptions(value),
                 }
             }
         }

@@ -34,7 +34,7 @@ pub fn translate(line: &str) -> Option<IgnorePattern> {
     }
     let glob = glob(line, anchored)?;
     let extension = glob.text.strip_prefix("*.").filter(|_| !anchored && glob.wildcards == 1);
-    let is_wild = glob.wildcards > 0 && !extension.is_some_and(|rest| !rest.contains('.'));
+    let is_wild = glob.wildcards > 0 && extension.is_none_or(|rest| rest.contains('.'));
     let negation = if negated { "!" } else { "" };
     let start = if anchored { "/" } else { "**/" };
     let end = if only_directories { "/" } else { "" };

@@ -130,7 +130,8 @@ fn every_file_is_for_its_user_alone_also_one_that_was_open_to_others() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_of_the_user_is_refused_as_state_and_left_alone() {
-    let kinds: [(&str, fn(&Path)); 4] = [
+    type Make = fn(&Path);
+    let kinds: [(&str, Make); 4] = [
         ("link", |path| std::os::unix::fs::symlink("/nonexistent/elsewhere", path).unwrap()),
         ("pipe", |path| {
             let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
