@@ -11,7 +11,10 @@ use breadboard_ls::host::retrieval::{Found, find_places};
 const FIRST_QUESTIONS: &[(&str, &[&str])] = &[
     ("where is the frame guard that refuses oversized frames?", &["src/editor/guard.rs"]),
     ("how are prompts queued behind a running turn?", &["src/domain/delivery/queue.rs"]),
-    ("what happens when the state database is damaged?", &["src/store/database.rs", "src/store/aside.rs"]),
+    (
+        "what happens when the state database is damaged?",
+        &["src/store/loss.rs", "src/store/database.rs", "src/store/aside.rs"],
+    ),
     (
         "which code decides that a path leaves the workspace?",
         &["src/host/retrieval/paths.rs", "src/domain/policy/path.rs"],

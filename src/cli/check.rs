@@ -69,7 +69,10 @@ mod tests {
     #[test]
     fn a_check_says_what_it_found_and_what_to_do() {
         let check = Check::fail("engine", "no\x1b answer", "start it");
-        assert_eq!(check.line(Look::PLAIN), "FAIL  engine     no answer\n                 → start it\n");
+        assert_eq!(
+            check.line(Look::PLAIN),
+            "FAIL  engine     no⟨U+001B⟩ answer\n                 → start it\n"
+        );
         assert_eq!(Check::ok("trust", "given").line(Look::PLAIN), "ok    trust      given\n");
         let json =
             serde_json::json!({"id": "engine", "mark": "fail", "found": "no\u{1b} answer", "do": "start it"});

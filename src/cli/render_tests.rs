@@ -81,7 +81,7 @@ fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
         .iter()
         .filter_map(|piece| if let Piece::Answer(text) = piece { Some(text.as_str()) } else { None })
         .collect();
-    assert_eq!(answer, "It is in a.rs:3[31m\n-a\n+b\n");
+    assert_eq!(answer, "It is in a.rs:3⟨U+001B⟩[31m\n-a\n+b\n");
     let notes: Vec<&str> = pieces
         .iter()
         .filter_map(|piece| if let Piece::Note(text) = piece { Some(text.as_str()) } else { None })
@@ -90,17 +90,17 @@ fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
         notes,
         [
             "· search_text \"foo\" → 2 results",
-            "· read_file \"b.rs\" → 3 lines",
+            "· read_file \"b⟨U+001B⟩.rs\" → 3 lines",
             "✗ read_file \"c.rs\" failed: no such file",
             "Proposed change of a.rs: better",
             "error: The model failed.",
-            "also read: b.rs",
+            "also read: b⟨U+001B⟩.rs",
         ]
     );
     let progress: Vec<&Piece> = pieces.iter().filter(|piece| matches!(piece, Piece::Progress(_))).collect();
     assert_eq!(
         progress,
-        [&Piece::Progress("Reading[2J".into()), &Piece::Progress("search_text \"foo\"".into())]
+        [&Piece::Progress("Reading⟨U+001B⟩[2J".into()), &Piece::Progress("search_text \"foo\"".into())]
     );
 }
 
@@ -143,7 +143,7 @@ fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let mut renderer = Renderer::new(PIPED);
     let asked = json!({"command": "ls\nwhy: harmless\x1b[8m", "working_directory": ".", "reason": "to see"});
     let pieces = renderer.permission(&permission("ls"), asked.as_object().expect("is an object"));
-    let wanted = "Permission needed: ls\n  why: to see\n  command: ls\n  | why: harmless[8m\n  in: .\n  \
+    let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
                   a rule would cover: run: ls";
     assert_eq!(pieces, [Piece::Note(wanted.into())]);
 }

@@ -85,7 +85,10 @@ impl<R: BufRead> Guard<R> {
     }
 
     /// Waits for what comes next.
-    #[expect(clippy::should_implement_trait, reason = "the end is a value of its own, so this never gives `None`")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the end is a value of its own, so this never gives `None`"
+    )]
     pub fn next(&mut self) -> Inbound {
         if self.lost {
             match self.find_header() {

@@ -396,7 +396,11 @@ fn names_with_control_characters_are_names_and_nothing_else() {
     server.shake_hands();
     let session = server.ask("bb/createSession", json!({}))["sessionId"].clone();
     let listed = server.ask("bb/listFiles", json!({ "sessionId": session, "path": "" }));
-    assert_eq!(listed["entries"][0]["name"], name);
+    assert_eq!(listed["entries"][0]["path"], name);
+    assert_eq!(
+        listed["entries"][0]["name"], "a␍⏎␍⏎Content-Length: 2␍⏎␍⏎{}⟨U+001B⟩[2J⟨U+202E⟩.rs",
+        "it is shown with nothing hidden"
+    );
     let read = server.ask("bb/readFileSnippet", json!({ "sessionId": session, "path": name }));
     assert_eq!(read["content"], "pub fn zebra_marker() {}\n");
     server.ask("bb/sendMessage", json!({ "sessionId": session, "text": "Where is zebra_marker?" }));

@@ -216,8 +216,8 @@ fn an_answer_that_comes_after_its_time_or_after_a_restart_runs_nothing() {
     assert_eq!((&late["outcome"], &late["resolution"]), (&json!("already_resolved"), &json!("expired")));
 
     let (place, state) = (Arc::clone(&bench.server.workspace), Arc::clone(&bench.server.state));
-    let mut first = Bench::new_in(&bench.model, place, state);
     drop(bench);
+    let mut first = Bench::new_in(place, state);
     let ask = first.asked(COMMAND);
     let (place, state) = (Arc::clone(&first.server.workspace), Arc::clone(&first.server.state));
     first.server.kill();
@@ -229,8 +229,8 @@ fn an_answer_that_comes_after_its_time_or_after_a_restart_runs_nothing() {
 }
 
 impl Bench {
-    /// A server of its own in these directories; the model is a new one.
-    fn new_in(_: &Model, place: Arc<tempfile::TempDir>, state: Arc<tempfile::TempDir>) -> Self {
+    /// A server in these directories, with a model of its own.
+    fn new_in(place: Arc<tempfile::TempDir>, state: Arc<tempfile::TempDir>) -> Self {
         let model = Model::start(Vec::new());
         let mut server = Server::start_in(place, state, model.chosen(true));
         server.shake_hands();

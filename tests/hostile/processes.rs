@@ -494,15 +494,11 @@ fn a_root_that_was_swapped_for_a_link_runs_nothing_outside() {
     std::fs::create_dir(&other).unwrap();
     std::fs::rename(&root, &moved).unwrap();
     std::os::unix::fs::symlink(&other, &root).unwrap();
-    server.decide(&session, &ask, "allow_once");
+    let refused = server.refused("bb/approvePermission", Server::decision(&session, &ask, "allow_once"));
+    server.decide(&session, &ask, "deny");
     server.wait_end(&session);
-    // Then it ran nowhere, and the model knows
-    model.asked();
-    let told = model.asked().tool_result();
-    assert!(
-        told.starts_with("Error (conflict)") && told.contains("was replaced since it was opened"),
-        "{told}"
-    );
+    // Then it is not allowed and ran nowhere
+    assert_eq!(refused["data"]["code"], "conflict", "{refused}");
     assert!(!other.join("where").exists() && !moved.join("where").exists());
     std::fs::remove_file(&root).unwrap();
     std::fs::rename(&moved, &root).unwrap();
@@ -522,11 +518,10 @@ fn a_root_that_was_deleted_and_came_back_as_a_link_runs_nothing_outside() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::remove_dir_all(&root).unwrap();
     std::os::unix::fs::symlink(outside.path(), &root).unwrap();
-    server.decide(&session, &ask, "allow_once");
+    let refused = server.refused("bb/approvePermission", Server::decision(&session, &ask, "allow_once"));
+    server.decide(&session, &ask, "deny");
     server.wait_end(&session);
-    model.asked();
-    let told = model.asked().tool_result();
-    assert!(told.starts_with("Error (") && told.contains("open it again"), "{told}");
+    assert_eq!(refused["data"]["code"], "conflict", "{refused}");
     assert!(!outside.path().join("where").exists());
     std::fs::remove_file(&root).unwrap();
     std::fs::create_dir(&root).unwrap();

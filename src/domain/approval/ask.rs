@@ -28,7 +28,7 @@ pub struct PermissionAsk {
     pub subject: Value,
 }
 
-/// An ask as clients see it (`Permission` of wire.md section 3). All text in it is safe to show; see `domain::shown`.
+/// An ask as clients see it (`Permission` of wire.md section 3). What would not be seen in its text is written out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {

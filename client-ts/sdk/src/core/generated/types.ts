@@ -504,7 +504,7 @@ export type PendingPermission = {
   askedAt: number;
 };
 
-/** An ask as clients see it (`Permission` of wire.md section 3). */
+/** An ask as clients see it (`Permission` of wire.md section 3). What would not be seen in its text is written out. */
 export type Permission = {
   /** Ours, unique for ever. */
   requestId: string;
@@ -537,7 +537,7 @@ export type PermissionOptionKind = "allow_once" | "allow_rule" | "deny";
 
 /** What an "allow_rule" answer would allow from now on. */
 export type PermissionRule = {
-  /** The exact title prefix or path that the rule covers, in the engine's notation. */
+  /** The exact title prefix or path that the rule covers, in the engine's notation. As it is sent to clients, what would not be seen in it is written out; an answer may give it back as it was sent. */
   pattern: string;
   /** How long and where it holds. */
   scope: RuleScope;
@@ -681,6 +681,8 @@ export type SavedRule = {
   pattern: string;
   /** Where it holds. */
   scope: RuleScope;
+  /** Path of the folder that it was given for; it holds in no other. */
+  folder?: string | null;
   /** The session, for a rule of one. */
   sessionId?: string | null;
 };
