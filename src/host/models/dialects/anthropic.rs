@@ -9,7 +9,7 @@ use super::super::fault::Fault;
 use super::super::json::Json;
 use super::{Progress, Reply, reported};
 
-/// Version that the API wants to be deltas.
+/// API version, which every request must name.
 pub(super) const VERSION: &str = "2023-06-01";
 
 /// Longest replies by the beginning of a model's name, in tokens; a request must state one, and more than a model can is
