@@ -156,7 +156,12 @@ async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Ou
     let script = run.script(&prompt);
     if !script.bare {
         let seq = session.state().next_inner();
-        run.perform(&talk::opening(&prompt, seq)).await;
+        // The input is said before the agent's first step, and so also where a stop came before that.
+        for step in talk::opening(&prompt, seq) {
+            if let Step::Event(event) = step {
+                run.event(&event).await;
+            }
+        }
     }
     let outcome = run.perform(&script.steps).await;
     if script.bare { outcome } else { run.close(outcome, "explicit_completion_marker", &prompt).await }

@@ -10,8 +10,9 @@ use tokio::time::{Instant, timeout_at};
 use super::desk::Closed;
 use super::pace::Pace;
 use super::source::{Chunks, Source};
-use super::take::Item;
+use super::take::{EVICTED, Item};
 use super::task::{Link, Opened};
+use crate::app::ports::EngineCursor;
 use crate::domain::wire::sse::SseDecoder;
 
 /// Most bytes of one event. The engine's largest are below 100 KB and an artifact comes as a file, so this is a wall
@@ -47,6 +48,7 @@ pub(super) struct Connection {
     place_unknown: bool,
     pub(super) declared: bool,
     pub(super) live: bool,
+    begins_after: Option<u64>,
     /// The verdict was given.
     pub(super) settled: bool,
     /// The session was asked for in this silence.
@@ -75,6 +77,7 @@ impl Connection {
             place_unknown: opened.place_unknown,
             declared: opened.declared,
             live: opened.live,
+            begins_after: opened.begins_after,
             settled: false,
             probed: false,
             lives: false,
@@ -92,6 +95,7 @@ impl Connection {
         link: &mut Link<S>,
         mut stream: S::Stream,
     ) -> Result<Cut, Closed> {
+        self.give_up_what_is_gone(link).await?;
         loop {
             if self.has_come(link) {
                 link.settle().await?;
@@ -115,6 +119,18 @@ impl Connection {
                 return Ok(cut);
             }
         }
+    }
+
+    /// The engine said that its log begins behind what has come so far. Said before anything else comes, since nothing may.
+    async fn give_up_what_is_gone<S: Source>(&mut self, link: &mut Link<S>) -> Result<(), Closed> {
+        let last = link.continuity.last();
+        let Some(place) = self.begins_after.filter(|place| *place > last) else { return Ok(()) };
+        // The history goes on behind our place, so it is the one that we know.
+        self.highest = place;
+        link.gap(last.saturating_add(1), Some(place), EVICTED).await?;
+        link.continuity.give_up(place);
+        link.cursor = Some(EngineCursor { seq: place, id: place.to_string() });
+        Ok(())
     }
 
     /// The body ended.

@@ -20,7 +20,7 @@ use crate::domain::wire::sse::SseItem;
 /// take would hold up everything behind it, of every session.
 const LARGEST_NUMBER: u64 = i64::MAX as u64;
 
-const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
+pub(super) const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
 pub(super) const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
 const TOO_LARGE: &str = "the event is larger than the 32 MiB that are taken of one";
 

@@ -69,6 +69,8 @@ pub(super) struct Opened<T> {
     pub declared: bool,
     /// It begins with whatever comes: the engine has nothing of before.
     pub live: bool,
+    /// Where the engine said what is missing: its log begins behind this number, and whatever of before has not come is lost.
+    pub begins_after: Option<u64>,
 }
 
 impl<S: Source> Link<S> {
@@ -199,6 +201,7 @@ impl<S: Source> Link<S> {
         let mut history = from == From::Start;
         let mut place_unknown = false;
         let mut live = false;
+        let mut begins_after = None;
         // The oldest number that the engine says it has.
         let mut first = None;
         let mut refused = Trouble::WindowExceeded(Window::default());
@@ -210,7 +213,7 @@ impl<S: Source> Link<S> {
                     let declared = live || first.is_some();
                     // Of nothing there is no doubt: the engine says how far it is.
                     let place_unknown = place_unknown && !live;
-                    return Ok(Ok(Opened { stream, history, place_unknown, declared, live }));
+                    return Ok(Ok(Opened { stream, history, place_unknown, declared, live, begins_after }));
                 }
                 Err(Trouble::WindowExceeded(window)) => window,
                 Err(trouble) => return Ok(Err(trouble)),
@@ -226,7 +229,9 @@ impl<S: Source> Link<S> {
                 (true, None) => match window.first {
                     Some(named) => {
                         first = Some(named);
-                        From::After(named.saturating_sub(1).to_string())
+                        let place = named.saturating_sub(1);
+                        begins_after = Some(place);
+                        From::After(place.to_string())
                     }
                     // All of its history grew too old; its number still says what was lost.
                     None if self.head.is_some() && !live => {
@@ -236,7 +241,10 @@ impl<S: Source> Link<S> {
                     None => break,
                 },
                 // The place before the oldest is lossless, and yet not every engine knows it.
-                (true, Some(first)) => From::After(first.to_string()),
+                (true, Some(first)) => {
+                    begins_after = Some(first);
+                    From::After(first.to_string())
+                }
             };
         }
         Ok(Err(refused))

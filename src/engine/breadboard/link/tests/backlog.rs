@@ -223,6 +223,32 @@ async fn a_newer_engine_says_where_its_history_begins() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r003_60_what_an_engine_says_it_has_no_more_is_lost_although_nothing_comes_behind_it() {
+    let refuse = |first| Opening::Refuse(Trouble::WindowExceeded(Window { first, last: Some(2) }));
+    let open = || Say(loose("stream.open", &json!({ "headSequence": 2 })));
+    let engine = Scripted::new(vec![
+        refuse(Some(2)),
+        refuse(Some(2)),
+        stream(vec![open(), Wait(500), Break]),
+        stream(vec![open(), Wait(500), frames([3])]),
+    ]);
+    let told = told(&engine, 0, 9_000).await;
+    assert_eq!(
+        told.iter().filter(|news| !news.starts_with("connecting")).collect::<Vec<_>>(),
+        [
+            &format!("gap 1..2: {EVICTED}"),
+            "- stream.open",
+            "waiting []",
+            &format!("lost 1..2: {EVICTED}"),
+            "- stream.open",
+            "complete",
+            "3",
+        ]
+    );
+    assert_eq!(engine.opened(), ["start", "after 1", "after 2", "after 2"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_newer_engine_says_where_its_head_is() {
     let open = loose("stream.open", &json!({ "headSequence": 6 }));
     let engine = Scripted::new(vec![stream(vec![Say(open), frames([5]), Wait(300), frames([6])])]);
