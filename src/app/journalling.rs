@@ -88,6 +88,7 @@ impl App {
             let why = match error {
                 JournalError::Full => "The disk (or the quota) of the state directory is full".to_owned(),
                 JournalError::Failed(why) => format!("The journal could not be written: {why}"),
+                JournalError::Held => "Another window works on a session".to_owned(),
             };
             self.say(
                 "error",

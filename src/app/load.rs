@@ -73,7 +73,6 @@ impl App {
             engine.call(EngineCall::SetModel(self.settings.model.clone()));
         }
         self.read_sessions();
-        self.restore_tabs();
     }
 
     fn read_sessions(&mut self) {

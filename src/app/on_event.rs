@@ -41,6 +41,7 @@ impl App {
         }
         tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
         self.greeted = true;
+        self.restore_tabs(&mut request);
         if let Err(error) = self.name_session(&mut request) {
             return reply.refuse(error);
         }

@@ -320,12 +320,21 @@ impl App {
     }
 }
 
+/// Another window works on the session.
+pub(in crate::app) fn held_elsewhere() -> WireError {
+    WireError::new(
+        crate::protocol::ErrorCode::Conflict,
+        "Another window works on this session; follow it here, stop it, or wait until its turn is over.",
+    )
+}
+
 /// A journal error as a refusal.
 pub(in crate::app) fn journal_failed(error: &crate::app::ports::JournalError) -> WireError {
     use crate::app::ports::JournalError;
     let why = match error {
         JournalError::Full => "the disk of the state directory is full".to_owned(),
         JournalError::Failed(why) => why.clone(),
+        JournalError::Held => return held_elsewhere(),
     };
     WireError::new(
         crate::protocol::ErrorCode::Internal,
