@@ -129,6 +129,11 @@ impl Tabs {
         self.map.tab_of(session_id).map(str::to_owned)
     }
 
+    /// The session that a tab shows.
+    pub(super) fn session_shown(&self, tab_id: &str) -> Option<String> {
+        self.map.session_of(tab_id).map(str::to_owned)
+    }
+
     /// Whether the session is shown in a tab that nobody can see.
     pub(super) fn hide(&self, session_id: &str) -> bool {
         let tab = self.map.tab_of(session_id).and_then(|tab_id| self.tabs.get(tab_id));
