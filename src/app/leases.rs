@@ -58,6 +58,7 @@ impl App {
         if self.leases.ours.contains(session_id) {
             return Ok(());
         }
+        self.meet(session_id);
         self.known(session_id)?;
         match self.journal()?.take(session_id) {
             Ok(Lease::Ours) => {}
@@ -72,6 +73,13 @@ impl App {
         self.state_changed |= self.leases.elsewhere.remove(session_id);
         self.leases.ours.insert(session_id.to_owned());
         self.renew(session_id)
+    }
+
+    /// A session that is not known here may be one that another window made just now.
+    pub(super) fn meet(&mut self, session_id: &str) {
+        if !self.sessions.contains_key(session_id) {
+            self.read_news();
+        }
     }
 
     /// Reads the record of a session anew, and all of it where another window went on with it.

@@ -212,6 +212,7 @@ impl App {
 
     /// Brings a session into memory: its view from the checkpoint, the events after it reduced again.
     pub(super) fn load(&mut self, session_id: &str) -> Result<(), WireError> {
+        self.meet(session_id);
         if self.known(session_id)?.live.is_some() {
             return Ok(());
         }

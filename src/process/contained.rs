@@ -99,7 +99,8 @@ impl Contained {
             directory: job.cwd.handle().as_fd(),
             heartbeat: prepared.heartbeat(),
             cgroup: prepared.cgroup(),
-            lock: lock.as_deref().map(AsFd::as_fd),        };
+            lock: lock.as_deref().map(AsFd::as_fd),
+        };
         hand_over::send(&ours, &handles)?;
         ours.set_nonblocking(true)?;
         let control = UnixStream::from_std(ours)?;

@@ -40,8 +40,11 @@ pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let streams = handles.streams.iter().map(AsFd::as_fd);
-    let all: Vec<BorrowedFd<'_>> =
-        streams.chain([handles.directory, handles.heartbeat]).chain(handles.cgroup).chain(handles.lock).collect();
+    let all: Vec<BorrowedFd<'_>> = streams
+        .chain([handles.directory, handles.heartbeat])
+        .chain(handles.cgroup)
+        .chain(handles.lock)
+        .collect();
     let cgroup = if handles.cgroup.is_some() { CGROUP } else { 0 };
     let lock = if handles.lock.is_some() { LOCK } else { 0 };
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
