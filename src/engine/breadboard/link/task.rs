@@ -165,12 +165,15 @@ impl<S: Source> Link<S> {
     /// An ended session's stream says nothing of what it left out last, so it is asked how far the session came. What
     /// does not come however often it is asked for is lost, and said to be.
     async fn lacks_the_end(&mut self) -> Result<bool, Closed> {
-        if self.head.is_some() {
-            return Ok(false);
-        }
-        let asked = self.source.newest(&self.session_id, self.pace.drained);
-        let Some(newest) = self.desk.attend(asked).await? else { return Ok(false) };
         let last = self.continuity.last();
+        let newest = match self.head {
+            Some(head) => head,
+            None => match self.ask_for_the_newest().await? {
+                Some(newest) => newest,
+                // Of what never came there is nothing to say.
+                None => return Ok(false),
+            },
+        };
         if newest <= last {
             return Ok(false);
         }
@@ -181,6 +184,20 @@ impl<S: Source> Link<S> {
         self.continuity.give_up(newest);
         self.settle().await?;
         Ok(false)
+    }
+
+    /// The newest number of an engine that does not say it by itself. Asked again where no answer comes: this one may get
+    /// lost on its way as well.
+    async fn ask_for_the_newest(&mut self) -> Result<Option<u64>, Closed> {
+        let mut newest = None;
+        for _ in 0..HOLE_TRIES {
+            let asked = self.source.newest(&self.session_id, self.pace.drained);
+            newest = self.desk.attend(asked).await?;
+            if newest.is_some() || self.continuity.last() == 0 {
+                break;
+            }
+        }
+        Ok(newest)
     }
 
     /// How the session stands at the engine.
