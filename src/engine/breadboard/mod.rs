@@ -14,7 +14,6 @@ pub mod place;
 mod reach;
 mod rebuild;
 mod sessions;
-pub(super) mod time;
 pub mod trouble;
 mod turn;
 mod upload;
