@@ -4,6 +4,7 @@
 //! `follow` reads the connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
@@ -122,14 +123,14 @@ impl<S: Source> Link<S> {
             Err(trouble) => {
                 // The older reason is not news any more.
                 self.broken = None;
-                return self.failed(self.source.say(&trouble)).await;
+                return self.failed(self.source.say(&trouble), trouble.wait()).await;
             }
         };
         let over = summary.is_over();
         if let Some(why) = self.broken.take() {
             // A session that has ended is not waited for: its last events are.
             if !over || self.fruitless > 0 {
-                return self.failed(why).await;
+                return self.failed(why, None).await;
             }
             self.fruitless += 1;
         }
@@ -138,7 +139,7 @@ impl<S: Source> Link<S> {
         let opened = match self.open().await? {
             Ok(opened) => opened,
             Err(Trouble::Gone { .. }) => return self.gone().await,
-            Err(trouble) => return self.failed(self.source.say(&trouble)).await,
+            Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
         let wall = (self.now_ms)();
         match Connection::new(&opened, over, wall).follow(self, opened.stream).await? {
@@ -268,7 +269,8 @@ impl<S: Source> Link<S> {
     }
 
     /// A try failed, or the stream broke: says so, and waits before the next try.
-    async fn failed(&mut self, why: String) -> Result<Option<()>, Closed> {
+    /// `wait` is how long the engine asked for; no try is made sooner, but by the user's hand.
+    async fn failed(&mut self, why: String, wait: Option<Duration>) -> Result<Option<()>, Closed> {
         self.retry = if self.standing { 0 } else { self.retry.saturating_add(1) };
         self.standing = false;
         if !self.owed {
@@ -276,7 +278,7 @@ impl<S: Source> Link<S> {
             self.books = Resumption::default();
         }
         self.desk.news(LinkNews::Connecting { retry: self.retry, error: Some(why) }).await?;
-        let delay = self.pace.retry(self.fruitless, &mut self.chance);
+        let delay = self.pace.retry(self.fruitless, &mut self.chance).max(wait.unwrap_or_default());
         self.fruitless = self.fruitless.saturating_add(1);
         self.desk.pause(Instant::now() + delay).await?;
         Ok(None)
