@@ -11,7 +11,7 @@ use tokio::time::{Duration, Instant};
 use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
-use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, Origin, SessionEvent};
+use crate::domain::event::{EventClass, NormalizedEvent, Origin, SessionEvent};
 use crate::domain::policy::redact::Redactor;
 use crate::domain::tabs::stop_reason;
 use crate::domain::view::{Block, Lane};
@@ -25,8 +25,8 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        // Of one event that the engine said, the others that it leads to are ours; a gap stands for what it did not say.
-        if (event.origin == Origin::Engine || event.kind == LocalKind::Gap.as_str())
+        // Of one event that the engine said, the others that it leads to are ours.
+        if event.origin == Origin::Engine
             && let Some(cursor) = live.coming.take()
         {
             live.unwritten_cursors.push_back((live.head, cursor.clone()));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{EngineCall, EngineCursor, LinkNews, ResumedLink};
+use super::ports::{EngineCall, LinkNews, ResumedLink};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -105,9 +105,6 @@ impl App {
         }
         if let Some(live) = self.live_mut(session_id) {
             live.end_unknown = true;
-            // What was said to be lost is not asked for again, and so not said again, after a restart.
-            let before = live.cursor.as_ref().map_or(0, |cursor| cursor.seq);
-            live.coming = to.filter(|to| *to > before).map(|to| EngineCursor { seq: to, id: to.to_string() });
         }
         let mut payload = Map::new();
         payload.insert("from".to_owned(), Value::from(from));

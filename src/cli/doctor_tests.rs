@@ -32,10 +32,10 @@ fn a_model_endpoint_is_reached_or_not_and_its_token_is_never_shown() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/v1/", listener.local_addr().expect("has an address"));
     let env = |name: &str| (name == ENV_MODEL_TOKEN).then(|| "s3cret".to_owned());
-    let up = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    let up = model(&with_model(&url), &Proxies::read(|_| None), knowledge(), &env);
     assert_eq!(marks(&up), [("model", Mark::Ok), ("model-url", Mark::Ok), ("token", Mark::Ok)]);
     drop(listener);
-    let down = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    let down = model(&with_model(&url), &Proxies::read(|_| None), knowledge(), &env);
     assert_eq!(marks(&down), [("model", Mark::Ok), ("model-url", Mark::Fail), ("token", Mark::Ok)]);
     assert!(!format!("{up:?}{down:?}").contains("s3cret"));
 }
@@ -55,9 +55,12 @@ fn no_model_is_a_warning_and_a_token_without_engine_too() {
     let none = |_: &str| None;
     let some = |name: &str| (name == ENV_API_TOKEN).then(|| "t".to_owned());
     let overrides = Overrides::default();
-    assert_eq!(marks(&model(&overrides, &Proxies::default(), knowledge(), &none)), [("model", Mark::Warn)]);
-    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &none)), []);
-    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &some)), [("token", Mark::Warn)]);
+    assert_eq!(
+        marks(&model(&overrides, &Proxies::read(|_| None), knowledge(), &none)),
+        [("model", Mark::Warn)]
+    );
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::read(|_| None), &none)), []);
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::read(|_| None), &some)), [("token", Mark::Warn)]);
 }
 
 #[test]
