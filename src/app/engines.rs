@@ -5,7 +5,7 @@
 use super::ports::{Engine, EngineCall, EngineWays};
 use super::record::Record;
 use super::state::App;
-use crate::domain::normalize::Dialect;
+use crate::domain::dialect::Dialect;
 use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
 

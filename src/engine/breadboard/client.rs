@@ -19,7 +19,7 @@ use url::Url;
 use super::place::Place;
 use super::trouble::{Denied, Trouble};
 use crate::app::ports::Secret;
-use crate::domain::wire::breadboard_http;
+use crate::domain::dialect::breadboard;
 
 /// How long we wait for an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -379,5 +379,5 @@ async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, Trou
 fn decoded<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
     let broken =
         || Trouble::Broken { status: 200, why: "its answer is not the JSON that belongs there".to_owned() };
-    breadboard_http::read(body).ok_or_else(broken)
+    breadboard::http::read(body).ok_or_else(broken)
 }

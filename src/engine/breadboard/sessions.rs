@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 use super::{Shared, busy, commands, time};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineDecision, EngineReport, EngineSession, ListedSessions, SessionWish};
-use crate::domain::wire::breadboard_http::{CreateSession, SessionCreated, SessionSummary};
+use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long whoever deletes a session waits. The engine deletes when the running step ends.
