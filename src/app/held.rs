@@ -3,15 +3,11 @@
 //! Owns what the loop believes of them. Never opens a stream itself: the engine's adapter does, and reports; what it
 //! reports of the stream is in `link`.
 
-use serde_json::Value;
-
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
 use super::ports::{AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish};
 use super::record::{Held, Record};
 use super::state::{App, Session};
-use crate::domain::event::NormalizedEvent;
-use crate::domain::wire::breadboard_words::begins_run;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
@@ -240,20 +236,16 @@ impl App {
 /// Runs, as the engine tells them: a run is what we call a turn.
 impl App {
     /// The engine works: on the turn that we began, or on one that another client, or the engine itself, began.
-    pub(super) fn run_begins(&mut self, session_id: &str, event: &NormalizedEvent) {
-        if !begins_run(&event.kind) {
-            return;
-        }
+    pub(super) fn run_begins(&mut self, session_id: &str, words: &str) {
         let open = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
         if !open {
             let Ok(record) = self.record_mut(session_id) else { return };
             record.turn += 1;
             record.open_turn = Some(record.turn);
-            let text = event.payload.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
             if let Some(live) = self.live_mut(session_id) {
                 live.turn_finished = false;
             }
-            self.begin_progress(session_id, &text);
+            self.begin_progress(session_id, words);
             self.state_changed = true;
         }
         self.begun(session_id, true);
