@@ -31,8 +31,8 @@ impl LinkState {
 
 impl App {
     pub(super) fn link_news(&mut self, session_id: &str, news: LinkNews) {
-        // Deleted meanwhile.
-        if self.load(session_id).is_err() {
+        // Deleted meanwhile, or another window works on it.
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
         // What was said before this news stands before it.
@@ -201,7 +201,8 @@ impl App {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
             None => return reply.refuse(WireError::unknown_session(session_id)),
         };
-        if known || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        let not_ours = self.hold(session_id).is_err();
+        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
             let answer = self.selected(session_id);
             reply.settle(answer);
             // Its last word may be older than the end of its stream, which was let go meanwhile.

@@ -64,22 +64,29 @@ fn no_model_is_a_warning_and_a_token_without_engine_too() {
 }
 
 #[test]
-fn the_state_directory_is_judged_by_mode_slot_and_what_was_set_aside() {
+fn the_state_directory_is_judged_by_mode_window_and_what_was_set_aside() {
     let place = Path::new("/s");
     let free = StateDir {
         exists: true,
         mode: Some(0o700),
         writable: true,
-        slots: vec![(0, true)],
+        windows: vec![(0, true)],
+        database_bytes: Some(0),
         set_aside: vec![],
     };
-    let ours = StateDir { slots: vec![(0, true), (1, true)], ..free.clone() };
-    assert_eq!(marks(&state(Some(place), &free, &ours, true)), [("state", Mark::Ok), ("slot", Mark::Ok)]);
-    assert_eq!(marks(&state(Some(place), &free, &free, true)), [("state", Mark::Ok), ("slot", Mark::Warn)]);
+    let ours = StateDir { windows: vec![(0, true), (1, true)], ..free.clone() };
+    assert_eq!(
+        marks(&state(Some(place), &free, &ours, true)),
+        [("state", Mark::Ok), ("window", Mark::Ok), ("database", Mark::Ok)]
+    );
+    assert_eq!(
+        marks(&state(Some(place), &free, &free, true)),
+        [("state", Mark::Ok), ("window", Mark::Warn), ("database", Mark::Ok)]
+    );
     let odd = StateDir { mode: Some(0o755), set_aside: vec!["x".into()], ..ours.clone() };
     assert_eq!(
         marks(&state(Some(place), &free, &odd, true)),
-        [("state", Mark::Warn), ("slot", Mark::Ok), ("journal", Mark::Warn)]
+        [("state", Mark::Warn), ("window", Mark::Ok), ("database", Mark::Ok), ("journal", Mark::Warn)]
     );
     let shut = StateDir { writable: false, ..ours };
     assert_eq!(marks(&state(Some(place), &free, &shut, true))[0], ("state", Mark::Fail));
@@ -99,9 +106,9 @@ fn only_warnings_of_the_server_are_listed() {
 
 #[test]
 fn a_file_that_was_set_aside_right_now_is_told_once() {
-    let (journal, other) = (Check::warn("journal", "f", "a"), Check::ok("slot", "s"));
-    let warnings = ["x was kept as /s/slot-0.damaged-1.".to_owned()];
-    let (now, before) = ("slot-0.damaged-1".to_owned(), "slot-0.damaged-0".to_owned());
+    let (journal, other) = (Check::warn("journal", "f", "a"), Check::ok("window", "s"));
+    let warnings = ["x was kept as /s/sessions.damaged-1.".to_owned()];
+    let (now, before) = ("sessions.damaged-1".to_owned(), "sessions.damaged-0".to_owned());
     assert!(retold(&journal, std::slice::from_ref(&now), &warnings));
     assert!(!retold(&journal, &[now.clone(), before], &warnings) && !retold(&other, &[now], &warnings));
 }
