@@ -47,10 +47,15 @@ impl App {
             hide(&self.redactor, &mut event);
             text = event.to_json();
         }
-        if event.class == EventClass::RunFinished
-            && let Fact::TurnEnded(end) = fact(dialect, &event)
-        {
-            live.stop_reason = Some(end.reason.into_owned());
+        if event.class == EventClass::RunFinished {
+            let reason = match fact(dialect, &event) {
+                Fact::TurnEnded(end) => Some(end.reason.into_owned()),
+                _ => None,
+            };
+            match event.origin {
+                Origin::Engine => session.record.turn.engine_ended(reason),
+                Origin::Local => session.record.turn.ended(reason),
+            }
         }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();

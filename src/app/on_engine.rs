@@ -106,11 +106,6 @@ impl App {
         if held && let Told::Begins { words } = &news {
             self.run_begins(session_id, words);
         }
-        if event.class == EventClass::RunFinished
-            && let Some(live) = self.live_mut(session_id)
-        {
-            live.turn_finished = true;
-        }
         if let Told::Tool { name } = &news {
             self.report_progress(session_id, name);
         }
