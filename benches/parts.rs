@@ -5,12 +5,12 @@
 use std::hint::black_box;
 
 use breadboard_ls::domain::delivery::batch::Batcher;
+use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::edits::diff::unified_diff;
-use breadboard_ls::domain::event::SessionEvent;
-use breadboard_ls::domain::normalize::{Dialect, normalize};
+use breadboard_ls::domain::event::{EngineEvent, SessionEvent};
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
-use breadboard_ls::domain::wire::desktop::ServerMessage;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const EVENTS: u64 = 1_000;
@@ -85,6 +85,53 @@ fn slope(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A thousand events as each dialect streams them, from the payload's own text: pieces of an answer, and of a tool's output.
+fn dialects(criterion: &mut Criterion) {
+    let piece = |kind: &str, payload: String| EngineEvent {
+        id: String::new(),
+        kind: kind.to_owned(),
+        turn: Some(1),
+        ts: Some(0),
+        payload: serde_json::from_str(&payload).unwrap_or_default(),
+        repaired: false,
+    };
+    let breadboard = |seq: u64| match seq % 4 {
+        0 => piece("tool.exec.stdout.delta", format!(r#"{{"exec_id":"e","delta":"line {seq}\n"}}"#)),
+        _ => piece("assistant.message.delta", format!(r#"{{"item_id":"msg_1","delta":"word{seq} "}}"#)),
+    };
+    let acp = |seq: u64| match seq % 4 {
+        0 => piece(
+            "tool_call_update",
+            format!(r#"{{"toolCallId":"c","status":"in_progress","title":"t{seq}"}}"#),
+        ),
+        _ => piece(
+            "agent_message_chunk",
+            format!(r#"{{"messageId":"m","content":{{"type":"text","text":"word{seq} "}}}}"#),
+        ),
+    };
+    let mut group = criterion.benchmark_group("normalise_and_reduce_1000");
+    group.throughput(Throughput::Elements(EVENTS));
+    let streams: [(&str, Dialect, Vec<EngineEvent>); 2] = [
+        ("breadboard", Dialect::Breadboard, (1..=EVENTS).map(breadboard).collect()),
+        ("acp", Dialect::Acp, (1..=EVENTS).map(acp).collect()),
+    ];
+    for (name, dialect, events) in streams {
+        group.bench_function(name, |bench| {
+            bench.iter_batched(
+                || (ViewState::default().speaking(dialect), events.clone()),
+                |(mut state, events)| {
+                    for (seq, event) in (1..).zip(events) {
+                        black_box(state.apply(&normalize(dialect, event).event.sequenced(seq)));
+                    }
+                    state
+                },
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
 fn edits(criterion: &mut Criterion) {
     let old: String = (0..10_000).map(|line| format!("line number {line}\n")).collect();
     let new = old.replace("number 5000\n", "number five thousand\n");
@@ -93,5 +140,5 @@ fn edits(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(parts, stages, slope, edits);
+criterion_group!(parts, stages, slope, dialects, edits);
 criterion_main!(parts);

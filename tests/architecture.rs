@@ -105,7 +105,7 @@ const ROOMS: &[Room] = &[
         never: NOT_THE_EDITOR,
     },
     Room { name: "process", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
-    Room { name: "simulate", imports: &[("domain", &["wire"])], never: NOT_THE_EDITOR },
+    Room { name: "simulate", imports: &[("domain", &["dialect", "wire"])], never: NOT_THE_EDITOR },
     // They wire everything together.
     Room {
         name: "cli",

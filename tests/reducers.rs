@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, digest_of};
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::{EngineEvent, LocalKind, NormalizedEvent, Origin, SessionEvent};
-use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::view::{
     Block, BlockBody, Change, DirtyBlocks, Lane, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes,
     coalesce,
@@ -78,11 +78,11 @@ fn empty_view() -> View {
     View { epoch: "e".into(), seq: 0, lanes: ViewLanes::default() }
 }
 
-fn reduced(events: &[SessionEvent]) -> ViewLanes {
-    reduced_as(Dialect::Desktop, events)
+/// The dialect of a session of these steps.
+fn spoken(steps: &[Step]) -> Dialect {
+    steps.first().map_or(Dialect::Desktop, |step| step.dialect.dialect())
 }
 
-/// Sessions of an agent have a reducer of their own; those of the other two dialects are told apart by their events.
 fn reduced_as(dialect: Dialect, events: &[SessionEvent]) -> ViewLanes {
     let mut state = ViewState::default().speaking(dialect);
     let mut view = empty_view();
@@ -428,8 +428,8 @@ proptest! {
     ) {
         let events = sequenced(&steps);
         let cut = cut.index(events.len());
-        let mut live = ViewState::default();
-        let mut replayed = ViewState::default();
+        let mut live = ViewState::default().speaking(spoken(&steps));
+        let mut replayed = ViewState::default().speaking(spoken(&steps));
         for (at, event) in events.iter().enumerate() {
             if at == cut {
                 replayed = serde_json::from_slice(&serde_json::to_vec(&replayed).unwrap()).unwrap();
@@ -447,13 +447,13 @@ proptest! {
         size in 1..9_usize,
     ) {
         let events = sequenced(&steps);
-        let mut state = ViewState::default();
+        let mut state = ViewState::default().speaking(spoken(&steps));
         let mut view = empty_view();
         for batch in events.chunks(size) {
             let changes = batch.iter().flat_map(|event| state.apply(event)).collect();
             apply_changes(&mut view, &coalesce(changes));
         }
-        prop_assert_eq!(view.lanes, reduced(&events));
+        prop_assert_eq!(view.lanes, reduced_as(spoken(&steps), &events));
     }
 
     #[test]
@@ -463,7 +463,7 @@ proptest! {
         let mut events = sequenced(&steps);
         let end = Step { dialect: Spoken::Desktop, kind: "local.turn_end", payload: json!({ "reason": "r", "message": "m" }), turn: None };
         events.push(session_event(&end, events.len() as u64 + 1));
-        for block in reduced(&events).chat.blocks {
+        for block in reduced_as(spoken(&steps), &events).chat.blocks {
             let open = match &block.body {
                 BlockBody::Assistant { streaming, .. } | BlockBody::Reasoning { streaming, .. } => *streaming,
                 BlockBody::Tool { status, .. } => *status == ToolBlockStatus::Running,
@@ -476,7 +476,7 @@ proptest! {
     /// Engines restart their numbers and ids; a block of the transcript is never overwritten by another one.
     #[test]
     fn a_block_of_the_transcript_keeps_its_id_for_ever(steps in proptest::collection::vec(breadboard_step(), 1..80)) {
-        let mut state = ViewState::default();
+        let mut state = ViewState::default().speaking(spoken(&steps));
         let mut made = std::collections::HashMap::new();
         for event in sequenced(&steps) {
             for block in state.apply(&event).into_iter().filter(|change| change.lane == Lane::Chat).filter_map(|change| change.block) {
@@ -496,10 +496,10 @@ proptest! {
         at in any::<prop::sample::Index>(),
     ) {
         let mut events = sequenced(&steps);
-        let without = reduced(&events);
+        let without = reduced_as(spoken(&steps), &events);
         let strange = Step { dialect: Spoken::Desktop, kind: "never.heard", payload: json!({ "turn": 9 }), turn: Some(99) };
         events.insert(at.index(events.len()), session_event(&strange, 10_000));
-        let with = reduced(&events);
+        let with = reduced_as(spoken(&steps), &events);
         prop_assert_eq!((with.chat, with.tasks, with.run), (without.chat, without.tasks, without.run));
         prop_assert_eq!(with.debug.blocks.len(), without.debug.blocks.len() + 1);
     }
@@ -511,7 +511,7 @@ proptest! {
         limit in 1..7_usize,
     ) {
         let events = sequenced(&steps);
-        let mut state = ViewState::default();
+        let mut state = ViewState::default().speaking(spoken(&steps));
         let mut dirty = DirtyBlocks::default();
         let mut stored: Vec<(Lane, u64, Block)> = Vec::new();
         let mut checkpoint = 0;
@@ -532,7 +532,7 @@ proptest! {
                 dirty = serde_json::from_slice(&serde_json::to_vec(&dirty).unwrap()).unwrap();
             }
         }
-        let lanes = reduced(&events);
+        let lanes = reduced_as(spoken(&steps), &events);
         for lane in Lane::ALL {
             let mut paged: Vec<Block> = Vec::new();
             let mut before = None;
@@ -650,7 +650,7 @@ proptest! {
             let id = if whole_by_id { json!(format!("m{at}")) } else { Value::Null };
             steps.push(breadboard("assistant_message", Some(1), json!({ "message_id": id, "text": text })));
         }
-        let lanes = reduced(&sequenced(&steps));
+        let lanes = reduced_as(Dialect::Breadboard, &sequenced(&steps));
         prop_assert_eq!(answers(&lanes), whole);
     }
 
@@ -673,7 +673,7 @@ proptest! {
                     "result": "text", "status": if failed { "ok" } else { "error" }, "error": !failed }),
             }));
         }
-        let lanes = reduced(&sequenced(&steps));
+        let lanes = reduced_as(Dialect::Breadboard, &sequenced(&steps));
         let tools: Vec<_> = lanes.chat.blocks.iter().filter_map(|block| match &block.body {
             BlockBody::Tool { status, preview, .. } => Some((*status, preview.as_deref())),
             _ => None,
@@ -687,7 +687,7 @@ proptest! {
 #[test]
 fn r000_68_the_state_stays_small_however_long_a_breadboard_session_is() {
     let filler = "x".repeat(2_000);
-    let mut state = ViewState::default();
+    let mut state = ViewState::default().speaking(Dialect::Breadboard);
     let mut largest = 0;
     for seq in 1..=50_000_u64 {
         let turn = Some(seq / 5_000);
@@ -727,7 +727,7 @@ fn r000_68_the_state_stays_small_however_long_a_breadboard_session_is() {
 
 #[test]
 fn r003_53_pieces_of_two_messages_become_one_change_a_message() {
-    let mut state = ViewState::default();
+    let mut state = ViewState::default().speaking(Dialect::Breadboard);
     let mut changes = Vec::new();
     for seq in 1..=40 {
         let id = if seq % 2 == 0 { "even" } else { "odd" };
@@ -742,7 +742,7 @@ fn r003_53_pieces_of_two_messages_become_one_change_a_message() {
 #[test]
 fn r003_54_what_a_running_tool_prints_is_shown_by_its_end_and_stays_small() {
     let mut view = empty_view();
-    let mut state = ViewState::default();
+    let mut state = ViewState::default().speaking(Dialect::Breadboard);
     let start =
         breadboard("tool.exec.start", Some(1), json!({ "exec_id": "e", "tool": "shell", "command": "yes" }));
     apply_changes(&mut view, &state.apply(&session_event(&start, 1)));
@@ -764,7 +764,7 @@ fn r003_54_what_a_running_tool_prints_is_shown_by_its_end_and_stays_small() {
 
 #[test]
 fn a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
-    let mut state = ViewState::default();
+    let mut state = ViewState::default().speaking(Dialect::Breadboard);
     let mut view = empty_view();
     let prompt = Step {
         dialect: Spoken::Breadboard,

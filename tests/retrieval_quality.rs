@@ -40,8 +40,8 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("when does a file count as binary?", "src/host/retrieval/content.rs"),
     ("how are stop words and stemming done?", "src/host/retrieval/terms.rs"),
     ("which files does a retrieval search walk?", "src/host/retrieval/walk.rs"),
-    ("ServerMessage", "src/domain/wire/desktop.rs"),
-    ("what is in `assistant.message_final` metadata?", "src/domain/wire/desktop.rs"),
+    ("ServerMessage", "src/domain/dialect/desktop/message.rs"),
+    ("what is in `assistant.message_final` metadata?", "src/domain/dialect/desktop/message.rs"),
 ];
 
 /// Most questions whose answer may stand second or third: half, because the repository grows around these files.

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use breadboard_ls::domain::dialect::breadboard::schema::{Field, Holds, SHAPES, SentBy};
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::view::ViewState;
-use breadboard_ls::domain::wire::breadboard_shapes::{Field, Holds, SHAPES, SentBy};
 use breadboard_ls::protocol::envelope::{self, Opened};
 use breadboard_ls::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
 use breadboard_ls::protocol::{ErrorCode, Request, WireError, document, schema};
@@ -1246,8 +1246,13 @@ fn r003_04_this_server_makes_every_event_of_the_engine_into_blocks_that_keep_the
         };
         let event = normalize(Dialect::Breadboard, event).event.sequenced(1);
         assert!(events.is_valid(&json!(event)), "{}", shape.kind);
-        let made = ViewState::default().apply(&event);
-        assert_eq!(made, ViewState::default().apply(&event), "{}: not the same twice", shape.kind);
+        let made = ViewState::default().speaking(Dialect::Breadboard).apply(&event);
+        assert_eq!(
+            made,
+            ViewState::default().speaking(Dialect::Breadboard).apply(&event),
+            "{}: not the same twice",
+            shape.kind
+        );
         for change in &made {
             assert!(changes.is_valid(&json!(change)), "{}: {}", shape.kind, json!(change));
         }

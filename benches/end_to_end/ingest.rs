@@ -7,9 +7,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use breadboard_ls::domain::normalize::{Dialect, normalize};
-use breadboard_ls::domain::view::{DirtyBlocks, Said, ViewState};
-use breadboard_ls::domain::wire::breadboard::decode;
+use breadboard_ls::domain::dialect::breadboard::decode::decode;
+use breadboard_ls::domain::dialect::{Dialect, fact, normalize};
+use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
 
 use super::length::Length;
@@ -89,7 +89,7 @@ pub fn large(table: &mut Table, length: Length) {
 
 fn seconds(bytes: &[u8], depth: Depth, expected: u64) -> f64 {
     let mut decoder = SseDecoder::new(LARGEST);
-    let mut view = ViewState::default();
+    let mut view = ViewState::default().speaking(Dialect::Breadboard);
     let mut dirty = DirtyBlocks::default();
     let mut seq = 0;
     let begun = Instant::now();
@@ -106,7 +106,7 @@ fn seconds(bytes: &[u8], depth: Depth, expected: u64) -> f64 {
                 Depth::Frames | Depth::Pass => drop(black_box(event)),
                 Depth::Typed => {
                     let event = event.sequenced(seq);
-                    black_box(Said::read(&event));
+                    black_box(fact(Dialect::Breadboard, &event));
                 }
                 Depth::Mapped => {
                     black_box(event.payload.len());

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use breadboard_ls::app::ports::{BatchRow, Commit, EngineCursor, EngineReport, Journal, Outbox};
 use breadboard_ls::app::wire_out;
 use breadboard_ls::domain::delivery::batch::Batcher;
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
@@ -118,7 +118,7 @@ impl Way {
             head: 0,
             batcher: Batcher::new(4, EVENTS, BYTES),
             redactor,
-            view: ViewState::default(),
+            view: ViewState::default().speaking(Dialect::Breadboard),
             dirty: DirtyBlocks::default(),
             outbox: FrameOutbox::start(stdout(), on_drained, || std::process::exit(0)),
             room,

@@ -3,15 +3,15 @@
 //! A line is read as what a parser that builds everything finds in it; ids come back as they were; every line is an event.
 //! How lines are cut: `agent_lines`.
 
-use breadboard_ls::domain::normalize::Dialect;
-use breadboard_ls::domain::payload::Payload;
-use breadboard_ls::domain::wire::acp::{
+use breadboard_ls::domain::dialect::Dialect;
+use breadboard_ls::domain::dialect::acp::decode::{
     AcpLine, RpcId, UPDATE, ask_event, ask_id, asked_by, method_event, prompt_event, read_line,
     unreadable_event, update_event,
 };
-use breadboard_ls::domain::wire::acp_results::{
+use breadboard_ls::domain::dialect::acp::results::{
     InitializeResult, ListResult, PromptResult, SessionResult, read,
 };
+use breadboard_ls::domain::payload::Payload;
 use serde_json::{Value, json};
 
 use super::json::{has_a_name_twice, strict};

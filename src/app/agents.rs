@@ -36,7 +36,7 @@ impl App {
             }
             self.release(session_id);
             let now = self.ambient.now_ms();
-            let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+            let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
             let mut payload = Map::new();
             payload.insert("generation".to_owned(), Value::from(exit.generation));
             if let Some(code) = exit.code {
@@ -68,7 +68,7 @@ impl App {
         }
         if let Some(reason) = &lost {
             let now = self.ambient.now_ms();
-            let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+            let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
             let mut payload = Map::new();
             payload.insert("reason".to_owned(), Value::from(reason.as_str()));
             self.record_event(session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));

@@ -11,14 +11,16 @@ use tokio::time::{Duration, Instant};
 use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
+use crate::domain::dialect::fact;
 use crate::domain::event::{EventClass, NormalizedEvent, Origin, SessionEvent};
+use crate::domain::fact::Fact;
 use crate::domain::policy::redact::Redactor;
-use crate::domain::tabs::stop_reason;
 use crate::domain::view::{Block, Lane};
 
 impl App {
     /// Gives an event its `seq`, reduces it and puts it into the session's batch.
     pub(super) fn record_event(&mut self, session_id: &str, event: NormalizedEvent) {
+        let dialect = self.dialect_of(session_id);
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
         if let Some(ts) = event.ts {
@@ -46,7 +48,14 @@ impl App {
             text = event.to_json();
         }
         if event.class == EventClass::RunFinished {
-            live.stop_reason = Some(stop_reason(&event));
+            let reason = match fact(dialect, &event) {
+                Fact::TurnEnded(end) => Some(end.reason.into_owned()),
+                _ => None,
+            };
+            match event.origin {
+                Origin::Engine => session.record.turn.engine_ended(reason),
+                Origin::Local => session.record.turn.ended(reason),
+            }
         }
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();

@@ -47,7 +47,7 @@ impl App {
     pub(super) fn wanted(&mut self, session_id: &str, want: Want) {
         tracing::debug!(session_id, "the engine wants something done in the workspace");
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
-        let runs = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
+        let runs = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
         match want {
             Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
                 if !runs || reply.is_abandoned() =>

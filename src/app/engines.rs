@@ -5,7 +5,7 @@
 use super::ports::{Engine, EngineCall, EngineWays};
 use super::record::Record;
 use super::state::App;
-use crate::domain::normalize::Dialect;
+use crate::domain::dialect::Dialect;
 use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -41,7 +41,7 @@ impl App {
 
     /// The dialect of a session's events.
     pub(super) fn dialect_of(&self, session_id: &str) -> Dialect {
-        self.known(session_id).map_or(Dialect::Desktop, |session| dialect_for(session.record.engine))
+        self.known(session_id).map_or(Dialect::Desktop, |session| session.record.engine.dialect())
     }
 
     /// Every engine that there is.
@@ -76,15 +76,6 @@ impl App {
                 && record.held.as_ref().is_none_or(|held| {
                     plain(held.origin.as_deref()) == plain(self.settings.engine.url.as_deref())
                 })
-    }
-}
-
-/// The dialect that an engine of this kind speaks.
-pub(super) fn dialect_for(kind: EngineKind) -> Dialect {
-    match kind {
-        EngineKind::Embedded | EngineKind::Desktop => Dialect::Desktop,
-        EngineKind::Breadboard => Dialect::Breadboard,
-        EngineKind::Acp => Dialect::Acp,
     }
 }
 

@@ -3,15 +3,12 @@
 //! Owns what the loop believes of them. Never opens a stream itself: the engine's adapter does, and reports; what it
 //! reports of the stream is in `link`.
 
-use serde_json::Value;
-
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
 use super::ports::{AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish};
 use super::record::{Held, Record};
 use super::state::{App, Session};
-use crate::domain::event::NormalizedEvent;
-use crate::domain::wire::breadboard_words::begins_run;
+use super::turn::{Stop, TurnState};
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
@@ -206,8 +203,7 @@ impl App {
         let open = self.loaded.iter().filter(|id| *id != wanted).filter_map(|id| {
             let session = self.sessions.get(id)?;
             let live = session.live.as_deref().filter(|live| streams(live))?;
-            let idle =
-                session.record.open_turn.is_none() && live.asks.is_empty() && live.selecting.is_empty();
+            let idle = !session.record.turn.is_open() && live.asks.is_empty() && live.selecting.is_empty();
             Some((idle && self.active.as_ref() != Some(id), session.record.updated_at, id))
         });
         let open: Vec<_> = open.collect();
@@ -244,60 +240,49 @@ impl App {
 /// Runs, as the engine tells them: a run is what we call a turn.
 impl App {
     /// The engine works: on the turn that we began, or on one that another client, or the engine itself, began.
-    pub(super) fn run_begins(&mut self, session_id: &str, event: &NormalizedEvent) {
-        if !begins_run(&event.kind) {
-            return;
-        }
-        let open = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some());
+    pub(super) fn run_begins(&mut self, session_id: &str, words: &str) {
+        let open = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
         if !open {
             let Ok(record) = self.record_mut(session_id) else { return };
-            record.turn += 1;
-            record.open_turn = Some(record.turn);
-            let text = event.payload.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-            if let Some(live) = self.live_mut(session_id) {
-                live.turn_finished = false;
-            }
-            self.begin_progress(session_id, &text);
+            record.last_turn += 1;
+            record.turn = TurnState::running(record.last_turn);
+            self.begin_progress(session_id, words);
             self.state_changed = true;
         }
-        self.begun(session_id, true);
+        self.turn_begun(session_id);
     }
 
-    /// Notes whether the engine works on the open turn, and gives what was noted.
-    pub(super) fn begun(&mut self, session_id: &str, now: bool) -> bool {
-        let held = self.known(session_id).ok().and_then(|session| session.record.held.as_ref());
-        let before = held.is_some_and(|held| held.begun);
-        if before != now
+    /// The engine works on the open turn.
+    pub(super) fn turn_begun(&mut self, session_id: &str) {
+        if self.known(session_id).is_ok_and(|session| !session.record.turn.has_begun())
             && let Ok(record) = self.record_mut(session_id)
-            && let Some(held) = record.held.as_mut()
         {
-            held.begun = now;
+            record.turn.begins();
         }
-        before
     }
 
     /// The stream stands for the first time in this process, and everything that the engine did is known: a turn of the
     /// last process that the engine never began was lost on its way there.
     pub(super) fn settle_unsent(&mut self, session_id: &str) {
         let Ok(session) = self.known(session_id) else { return };
-        let begun = session.record.held.as_ref().is_some_and(|held| held.begun);
-        let sent = session.live.as_ref().is_some_and(|live| live.sent);
-        if let (Some(turn), false, false) = (session.record.open_turn, begun, sent) {
+        if let TurnState::Unconfirmed(turn) = session.record.turn {
             let why = "breadboard-ls ended while this prompt was on its way, and the engine has not begun it so far; send it again if no answer comes.";
-            self.turn_ended(session_id, turn, Some(why.to_owned()));
+            self.turn_ended(session_id, turn.number, Some(why.to_owned()));
         }
     }
 
     /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing; but a newer engine
     /// takes a prompt that it has not begun out of its queue, and says no more of it than that it is `cancelled`.
     pub(super) fn run_ended(&mut self, session_id: &str, cancelled: bool) {
-        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
-        let begun = self.begun(session_id, false);
-        let stopped = self.live_mut(session_id).is_some_and(|live| live.stop_sent);
-        match turn {
-            Some(turn) if begun => self.turn_ended(session_id, turn, None),
-            Some(turn) if cancelled && stopped => self.turn_over(session_id, turn, None, true),
-            Some(_) | None => {}
+        let Ok(session) = self.known(session_id) else { return };
+        match &session.record.turn {
+            TurnState::Running(turn) | TurnState::Ended { turn, .. } => {
+                self.turn_ended(session_id, turn.number, None);
+            }
+            TurnState::Sending(turn) | TurnState::Unconfirmed(turn) if cancelled && turn.stop != Stop::No => {
+                self.turn_over(session_id, turn.number, None, true);
+            }
+            TurnState::Idle | TurnState::Sending(_) | TurnState::Unconfirmed(_) => {}
         }
     }
 }

@@ -139,7 +139,7 @@ impl App {
             let running: Vec<(String, u64)> = self
                 .sessions
                 .iter()
-                .filter_map(|(id, session)| Some((id.clone(), session.record.open_turn?)))
+                .filter_map(|(id, session)| Some((id.clone(), session.record.turn.open()?)))
                 .collect();
             for (session_id, turn) in running {
                 // Once a turn, and noted before: what the stop writes comes back here.
@@ -168,7 +168,7 @@ impl App {
             return;
         };
         let Some(live) = session.live.as_deref_mut() else { return };
-        let idle = session.record.open_turn.is_none();
+        let idle = !session.record.turn.is_open();
         let behind = live.flushed - live.checkpoint;
         // A few events may be megabytes: their bytes count too.
         let worth = live.since_checkpoint >= CHECKPOINT_BYTES

@@ -107,7 +107,7 @@ impl App {
             self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         }
         if let Ok(record) = self.record_of(session_id)
-            && record.open_turn.is_none()
+            && !record.turn.is_open()
             && !record.queue.items().is_empty()
         {
             // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
@@ -220,7 +220,7 @@ impl App {
                 && live.selecting.is_empty()
                 && matches!(live.link, LinkState::Detached | LinkState::Over(_))
         };
-        session.record.open_turn.is_none()
+        !session.record.turn.is_open()
             && session.live.as_deref().is_none_or(rests)
             && !self.unwritten.iter().any(|commit| commit.session_id == session_id)
     }
@@ -301,8 +301,7 @@ impl App {
     /// Turns that nobody works on: the window that began them is gone.
     pub(super) fn take_over(&mut self) {
         let free = |id: &str| !self.leases.ours.contains(id) && !self.leases.elsewhere.contains(id);
-        let open =
-            self.sessions.iter().filter(|(id, session)| session.record.open_turn.is_some() && free(id));
+        let open = self.sessions.iter().filter(|(id, session)| session.record.turn.is_open() && free(id));
         for session_id in open.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
             if self.hold(&session_id).is_ok() {
                 self.settle_left(&session_id);
@@ -401,7 +400,7 @@ impl App {
                 }
             }
             Wish::Yield => {
-                let idle = self.known(session_id).is_ok_and(|session| session.record.open_turn.is_none());
+                let idle = self.known(session_id).is_ok_and(|session| !session.record.turn.is_open());
                 if idle && let Some(live) = self.live_mut(session_id).filter(|live| live.asks.is_empty()) {
                     // Only its stream is open.
                     live.link = LinkState::Detached;
@@ -431,7 +430,7 @@ impl App {
                 return None;
             }
         }
-        let idle = self.known(&session_id).is_ok_and(|session| session.record.open_turn.is_none());
+        let idle = self.known(&session_id).is_ok_and(|session| !session.record.turn.is_open());
         if !idle || self.leases.waiting.len() >= WAITING {
             reply.refuse(error);
             return None;
@@ -519,7 +518,7 @@ impl App {
     /// Passes a stop on to the window that works on a session. Whether there is a turn to stop.
     pub(super) fn pass_stop_on(&mut self, session_id: &str) -> Result<bool, WireError> {
         self.journal()?.wish(session_id, Wish::Stop).map_err(|error| journal_failed(&error))?;
-        Ok(self.known(session_id)?.record.open_turn.is_some())
+        Ok(self.known(session_id)?.record.turn.is_open())
     }
 
     /// Whether what an engine says of a session may be taken in here.

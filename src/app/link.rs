@@ -11,8 +11,8 @@ use super::ports::{EngineCall, LinkNews, ResumedLink};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
+use crate::domain::dialect::normalize;
 use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
-use crate::domain::normalize::normalize;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -97,11 +97,11 @@ impl App {
     /// Events are missing: in the transcript, on the connection, and remembered for a rebuild.
     fn link_gap(&mut self, session_id: &str, from: u64, to: Option<u64>, reason: &str) {
         let now = self.ambient.now_ms();
-        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         if turn.is_some() {
             // Its beginning may be among what is missing, so the next end is its own: the end of the run before it came
             // before it was sent.
-            self.begun(session_id, true);
+            self.turn_begun(session_id);
         }
         if let Some(live) = self.live_mut(session_id) {
             live.end_unknown = true;
@@ -140,7 +140,7 @@ impl App {
         if !self.live_mut(session_id).is_some_and(unknown) {
             return;
         }
-        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) {
+        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
             let why = "The engine no longer has what it said last, so whether this turn goes on there cannot be known; look at \
                        the session before you send the prompt again.";
             self.turn_ended(session_id, turn, Some(why.to_owned()));
@@ -173,7 +173,7 @@ impl App {
             held.status = Some(status.to_owned());
             record.queue.pause();
         }
-        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) {
+        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
             self.turn_ended(session_id, turn, failure.clone());
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Engine);
@@ -365,7 +365,7 @@ impl App {
     /// A sentence in the transcript.
     pub(super) fn notice(&mut self, session_id: &str, level: &str, text: &str) {
         let now = self.ambient.now_ms();
-        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         let mut payload = Map::new();
         payload.insert("level".to_owned(), Value::from(level));
         payload.insert("text".to_owned(), Value::from(text));

@@ -59,8 +59,6 @@ pub struct Live {
     pub allowed_root: Option<AskRoot>,
     /// When asks expire, in microseconds of the loop's clock, each with its id.
     pub expiries: Vec<(u64, String)>,
-    /// Whether the open turn has had its `run.finished`.
-    pub turn_finished: bool,
     /// Streamed pieces whose text may end in the beginning of a secret.
     pub held: Vec<(EngineEvent, Option<EngineCursor>)>,
     /// Where the engine's stream stands, with the last event taken in.
@@ -75,8 +73,6 @@ pub struct Live {
     pub full: bool,
     /// How the stream of a session that the engine holds stands.
     pub link: LinkState,
-    /// Whether the open turn was begun by this process. One that was not, and that the engine never began, was lost on its way.
-    pub sent: bool,
     /// What the engine said last is missing: no event of a turn came behind it yet.
     pub end_unknown: bool,
     /// Requests for the view that wait for the first news of the stream.
@@ -85,12 +81,6 @@ pub struct Live {
     pub attached: bool,
     /// Whether its tab is hidden or has no view: clients hear of it again when that changes, or when they ask for it.
     pub muted: bool,
-    /// Why the open turn ended, as its last event says.
-    pub stop_reason: Option<String>,
-    /// Whether the user stopped the open turn.
-    pub stop_asked: bool,
-    /// Whether the engine was told to stop the open turn, whoever wanted it.
-    pub stop_sent: bool,
     /// How far the editor is behind.
     pub flow: Flow,
     /// Whether the editor's view must be replaced by a snapshot.

@@ -11,6 +11,7 @@ use super::on_request::journal_failed;
 use super::ports::{EngineCall, LedgerRow};
 use super::record::{Ask, Record, Settler};
 use super::state::{App, Session};
+use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, SessionEvent};
@@ -148,7 +149,7 @@ impl App {
             }
             let payload = serde_json::Map::from_iter([("reason".to_owned(), reason.clone().into())]);
             let now = self.ambient.now_ms();
-            let turn = self.known(&session_id).ok().and_then(|session| session.record.open_turn);
+            let turn = self.known(&session_id).ok().and_then(|session| session.record.turn.open());
             self.record_event(&session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
             self.flush(&session_id);
             if let Some(journal) = self.journal.as_mut()
@@ -169,12 +170,12 @@ impl App {
         }
         let now = self.ambient.now_ms();
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Restart);
-        let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.open_turn) else {
+        let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) else {
             return;
         };
         // Written with the end of the turn, so that it is not found open again.
         if let Ok(record) = self.record_mut(session_id) {
-            record.open_turn = None;
+            record.turn = TurnState::Idle;
         }
         if !self.has_end(session_id, turn) {
             self.record_event(
@@ -215,6 +216,9 @@ impl App {
         self.meet(session_id);
         if self.known(session_id)?.live.is_some() {
             return Ok(());
+        }
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.record.turn.read_again();
         }
         let delivery = self.delivery;
         let journal = self.journal()?;
@@ -266,7 +270,6 @@ impl App {
             record_changed: false,
             asks: asks_of(asks),
             allowed_root: None,
-            turn_finished: false,
             held: Vec::new(),
             cursor,
             coming: None,
@@ -274,15 +277,11 @@ impl App {
             taking: false,
             full: false,
             link: LinkState::Detached,
-            sent: false,
             end_unknown: false,
             selecting: Vec::new(),
             expiries: Vec::new(),
             attached: false,
             muted: self.tabs.hide(session_id),
-            stop_reason: None,
-            stop_asked: false,
-            stop_sent: false,
             flow: Flow::Direct,
             view_stale: false,
             progress: None,

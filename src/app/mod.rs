@@ -29,6 +29,7 @@ mod run;
 mod state;
 mod tabs;
 mod tell;
+mod turn;
 mod whole_words;
 pub mod wire_out;
 

@@ -9,10 +9,9 @@ use crate::domain::approval::{
     InputForm, Permission, PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, digest_of,
     rule_allows,
 };
+use crate::domain::dialect::{Dialect, fact, normalize};
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
-use crate::domain::normalize::normalize;
-use crate::domain::wire::breadboard_facts::permission_answer;
-use crate::domain::wire::breadboard_words::{ends_run, is};
+use crate::domain::fact::{Answered, Confirmed, Fact, Prompt, TurnReport};
 
 /// Asks of one session that can wait at an engine that holds it; it asks step by step, a few at a time. What is past that
 /// stays an event without a card.
@@ -98,30 +97,30 @@ impl App {
     }
 
     fn take_in(&mut self, session_id: &str, event: EngineEvent) {
-        let normalized = normalize(self.dialect_of(session_id), event);
+        let dialect = self.dialect_of(session_id);
+        let normalized = normalize(dialect, event);
         let mut event = normalized.event;
         // Of a session that is a stream its events alone tell how it stands.
         let held = self.ways_of(session_id).streams;
-        if held {
-            self.run_begins(session_id, &event);
+        let news = Told::of(dialect, &event);
+        if held && let Told::Begins { words } = &news {
+            self.run_begins(session_id, words);
         }
-        if event.class == EventClass::RunFinished
-            && let Some(live) = self.live_mut(session_id)
-        {
-            live.turn_finished = true;
-        }
-        if event.kind == "tool.execute" {
-            self.report_progress(session_id, &event.payload);
+        if let Told::Tool { name } = &news {
+            self.report_progress(session_id, name);
         }
         let Some(ask) = normalized.ask else {
-            let over = (held && ends_run(&event.kind)).then(|| is(&event.kind, "turn_cancelled"));
-            let answer = held.then(|| permission_answer(&event.kind, &event.payload)).flatten();
             self.record_event(session_id, event);
-            if let Some(answer) = answer {
-                self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
-            }
-            if let Some(cancelled) = over {
-                self.run_ended(session_id, cancelled);
+            match news {
+                Told::Answered(answer) if held => {
+                    self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
+                }
+                Told::Ends { cancelled } if held => self.run_ended(session_id, cancelled),
+                Told::Answered(_)
+                | Told::Ends { .. }
+                | Told::Begins { .. }
+                | Told::Tool { .. }
+                | Told::Nothing => {}
             }
             return;
         };
@@ -224,6 +223,104 @@ impl App {
                 &option.option_id,
                 Settler::Rule,
             );
+        }
+    }
+}
+
+/// What an event tells the loop itself, beside what is shown of it.
+enum Told {
+    /// The engine began to work, on a prompt of these words.
+    Begins {
+        words: String,
+    },
+    /// The engine ended a run.
+    Ends {
+        cancelled: bool,
+    },
+    /// An answer counted.
+    Answered(Confirmed),
+    /// A tool was called.
+    Tool {
+        name: String,
+    },
+    Nothing,
+}
+
+impl Told {
+    /// Reads the events of the classes that can tell such a thing, and no others: pieces of text are most of a stream.
+    fn of(dialect: Dialect, event: &NormalizedEvent) -> Self {
+        match event.class {
+            EventClass::UserMessage
+            | EventClass::TurnStart
+            | EventClass::RunFinished
+            | EventClass::SessionLifecycle
+            | EventClass::PermissionResponse
+            | EventClass::TaskEvent
+            | EventClass::ToolCall => Self::read(fact(dialect, event)),
+            EventClass::AssistantStream
+            | EventClass::ReasoningStream
+            | EventClass::ToolResult
+            | EventClass::ToolOutput
+            | EventClass::PermissionRequest
+            | EventClass::CheckpointList
+            | EventClass::CheckpointRestored
+            | EventClass::SkillsCatalog
+            | EventClass::SkillsSelection
+            | EventClass::CtreeNode
+            | EventClass::CtreeSnapshot
+            | EventClass::RewardUpdate
+            | EventClass::RunLogLink
+            | EventClass::RunErrorOrGap
+            | EventClass::PlanUpdate
+            | EventClass::TodoUpdate
+            | EventClass::ContextCompaction
+            | EventClass::RetrievalStatus
+            | EventClass::PatchProposed
+            | EventClass::UsageUpdate
+            | EventClass::Notice
+            | EventClass::UnknownEvent => Self::Nothing,
+        }
+    }
+
+    fn read(fact: Fact<'_>) -> Self {
+        match fact {
+            Fact::Prompt(Prompt::Echo { words, .. }) => {
+                Self::Begins { words: words.unwrap_or_default().into_owned() }
+            }
+            Fact::TurnBegan => Self::Begins { words: String::new() },
+            Fact::TurnEnded(end) => match end.report {
+                TurnReport::Part(report) if !report.last => Self::Nothing,
+                TurnReport::Part(_) | TurnReport::Whole { .. } => Self::Ends { cancelled: false },
+            },
+            Fact::TurnClosed(closed) => Self::Ends { cancelled: closed.cancelled },
+            Fact::Answered(Answered::Confirmed(confirmed)) => Self::Answered(confirmed),
+            Fact::Task(news) => news.answered.map_or(Self::Nothing, Self::Answered),
+            Fact::ToolCall(news) => Self::Tool { name: news.name.unwrap_or_else(|| "a tool".to_owned()) },
+            Fact::Prompt(Prompt::Sent { .. } | Prompt::Told { .. })
+            | Fact::Text(_)
+            | Fact::ToolOutput(_)
+            | Fact::ToolResult(_)
+            | Fact::Plan(_)
+            | Fact::Patch(_)
+            | Fact::Ask(_)
+            | Fact::Answered(Answered::Settled { .. } | Answered::Unnamed)
+            | Fact::Usage(_)
+            | Fact::Reward(_)
+            | Fact::Mode(_)
+            | Fact::Commands(_)
+            | Fact::Checkpoints(_)
+            | Fact::Restored(_)
+            | Fact::Compaction(_)
+            | Fact::Search { .. }
+            | Fact::Link(_)
+            | Fact::TreeNode
+            | Fact::Tree { .. }
+            | Fact::Notice(_)
+            | Fact::Gap(_)
+            | Fact::Failure(_)
+            | Fact::Exited { .. }
+            | Fact::Nothing
+            | Fact::Unknown => Self::Nothing,
         }
     }
 }

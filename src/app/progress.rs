@@ -2,7 +2,7 @@
 //!
 //! Owns the tokens. Best effort: an editor that does not read, or refuses the token, misses the progress and nothing else.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::editor_asks::PendingAsk;
 use super::live::Progress;
@@ -45,14 +45,10 @@ impl App {
         self.progress(token, &value);
     }
 
-    /// A tool began or ended.
-    pub(super) fn report_progress(&mut self, session_id: &str, tool: &Map<String, Value>) {
-        if tool.get("status").and_then(Value::as_str) != Some("started") {
-            return;
-        }
+    /// A tool was called.
+    pub(super) fn report_progress(&mut self, session_id: &str, name: &str) {
         let Some(progress) = self.live_mut(session_id).and_then(|live| live.progress.clone()) else { return };
         if progress.begun {
-            let name = tool.get("tool_name").and_then(Value::as_str).unwrap_or("a tool");
             let message: String = name.chars().take(MESSAGE_CHARS).collect();
             self.progress(
                 &progress.token,

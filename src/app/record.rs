@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::ports::{Attachment, SessionRow};
+use super::turn::TurnState;
 use crate::domain::approval::{AskRoot, Permission, PermissionRule, PermissionStatus, RootedRule};
 use crate::domain::delivery::queue::PromptQueue;
 use crate::protocol::settings::EngineKind;
@@ -22,10 +23,10 @@ pub struct Record {
     pub created_at: i64,
     /// Milliseconds since the Unix epoch.
     pub updated_at: i64,
-    /// Number of the last turn begun.
-    pub turn: u64,
-    /// The turn that runs; found on start, it was interrupted.
-    pub open_turn: Option<u64>,
+    /// Number of the last turn that was opened.
+    pub last_turn: u64,
+    /// How the turn stands; found open on start, it was interrupted, or goes on at its engine.
+    pub turn: TurnState,
     /// Prompts that wait.
     pub queue: PromptQueue,
     /// Rules the user saved for this session. Those of records before rules belonged to a folder are not read.
@@ -60,9 +61,6 @@ pub struct Held {
     pub status: Option<String>,
     /// Why nothing more comes; `None` while it lives.
     pub over: Option<String>,
-    /// Whether the engine said that it works on the open turn.
-    #[serde(default)]
-    pub begun: bool,
     /// Name of the agent that it belongs to, where the engine is an agent process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -82,8 +80,8 @@ impl Record {
             title: None,
             created_at: now,
             updated_at: now,
-            turn: 0,
-            open_turn: None,
+            last_turn: 0,
+            turn: TurnState::Idle,
             queue: PromptQueue::default(),
             rooted_rules: Vec::new(),
             model,

@@ -209,7 +209,7 @@ impl App {
         }
         if let Some(session) = self.sessions.get(session_id) {
             return Ok(match session.live.as_deref() {
-                None => session.record.open_turn.is_none().then_some(u64::MAX),
+                None => (!session.record.turn.is_open()).then_some(u64::MAX),
                 Some(live) if in_memory => Some(match live.flow {
                     Flow::Direct => live.flushed,
                     Flow::Behind { next_seq } => next_seq.saturating_sub(1),
@@ -221,7 +221,7 @@ impl App {
         let Some(journal) = self.journal.as_mut() else { return Ok(None) };
         let row = journal.session(session_id)?;
         let record = row.and_then(|row| serde_json::from_slice::<Record>(&row.record).ok());
-        Ok(record.filter(|record| record.open_turn.is_none()).map(|_| u64::MAX))
+        Ok(record.filter(|record| !record.turn.is_open()).map(|_| u64::MAX))
     }
 }
 

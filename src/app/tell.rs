@@ -267,7 +267,7 @@ impl App {
         StateParams {
             sessions: self.summaries(),
             active_session_id: self.active.clone(),
-            running: active.map(|session| session.record.open_turn.is_some()),
+            running: active.map(|session| session.record.turn.is_open()),
             pending_permission_count: active
                 .map(|session| session.live.as_ref().map_or(0, |live| live.asks.len() as u64)),
         }

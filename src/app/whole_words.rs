@@ -5,11 +5,9 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::ports::EngineCursor;
 use super::state::App;
+use crate::domain::dialect::slot;
 use crate::domain::event::EngineEvent;
 
 /// Pieces that wait at one time. A secret of tens of bytes that comes byte by byte fits; past that nothing is held back.
@@ -31,21 +29,22 @@ impl App {
         mut event: EngineEvent,
         cursor: Option<EngineCursor>,
     ) -> Vec<Piece> {
+        let slot = slot(self.dialect_of(session_id), &event.kind);
         let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
         else {
             return vec![(event, cursor)];
         };
-        let Some(text) = streamed(&event) else {
+        let Some((slot, text)) = slot.and_then(|slot| Some((slot, slot.read(&event)?))) else {
             let mut ready = std::mem::take(&mut live.held);
             ready.push((event, cursor));
             return ready;
         };
-        let goes_on = live.held.last().is_some_and(|(held, _)| same_stream(held, &event));
+        let goes_on = live.held.last().is_some_and(|(held, _)| slot.continues(held, &event));
         let mut ready = Vec::new();
         if !goes_on {
             ready = std::mem::take(&mut live.held);
         }
-        let said: String = live.held.iter().filter_map(|(held, _)| streamed(held)).collect();
+        let said: String = live.held.iter().filter_map(|(held, _)| slot.read(held)).collect();
         let joined = format!("{said}{text}");
         let clean = self.redactor.scrub(joined.as_bytes());
         let crossed = match &clean {
@@ -61,9 +60,9 @@ impl App {
             // The first piece says it all, and the others, which keep their place and their id, say nothing.
             let mut rest = Some(clean.clone());
             for (held, _) in &mut live.held {
-                say(held, rest.take().unwrap_or_default());
+                slot.write(held, rest.take().unwrap_or_default());
             }
-            say(&mut event, rest.unwrap_or_default());
+            slot.write(&mut event, rest.unwrap_or_default());
         }
         let open = self.redactor.open_end(crossed.as_deref().unwrap_or(&joined));
         live.held.push((event, cursor));
@@ -73,7 +72,7 @@ impl App {
             // No secret begins before its open end, so what stands before it need not wait.
             let mut behind = 0;
             let begins = live.held.iter().rposition(|(held, _)| {
-                behind += streamed(held).map_or(0, |text| text.len());
+                behind += slot.read(held).map_or(0, |text| text.len());
                 behind >= open
             });
             ready.extend(live.held.drain(..begins.unwrap_or(0)));
@@ -88,88 +87,4 @@ impl App {
             self.take_whole(session_id, event, cursor);
         }
     }
-}
-
-/// Where a streamed piece has its text.
-#[derive(Clone, Copy)]
-enum Place {
-    /// In this field of the payload.
-    Field(&'static str),
-    /// In the content block of an agent's chunk.
-    Content,
-}
-
-fn place(kind: &str) -> Option<Place> {
-    match kind {
-        "assistant.token" => Some(Place::Field("token")),
-        "assistant.thinking" => Some(Place::Field("message")),
-        "assistant_delta" => Some(Place::Field("text")),
-        "assistant.message.delta"
-        | "assistant.reasoning.delta"
-        | "assistant.thought_summary.delta"
-        | "tool.exec.stdout.delta"
-        | "tool.exec.stderr.delta" => Some(Place::Field("delta")),
-        "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk" => Some(Place::Content),
-        _ => None,
-    }
-}
-
-#[derive(Deserialize)]
-struct Spoken<'a> {
-    #[serde(borrow, default)]
-    token: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    message: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    delta: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    content: Content<'a>,
-}
-
-#[derive(Deserialize)]
-struct Content<'a> {
-    #[serde(borrow)]
-    text: Cow<'a, str>,
-}
-
-/// The text of a streamed piece; `None` for every other event.
-fn streamed(event: &EngineEvent) -> Option<String> {
-    let field = match place(&event.kind)? {
-        Place::Content => return Some(event.payload.read::<Chunk<'_>>()?.content.text.into_owned()),
-        Place::Field(field) => field,
-    };
-    let spoken: Spoken<'_> = event.payload.read()?;
-    let text = match field {
-        "token" => spoken.token,
-        "message" => spoken.message,
-        "text" => spoken.text,
-        _ => spoken.delta,
-    };
-    text.map(Cow::into_owned)
-}
-
-fn say(event: &mut EngineEvent, text: String) {
-    match place(&event.kind) {
-        Some(Place::Field(field)) => {
-            event.payload.insert(field.to_owned(), Value::from(text));
-        }
-        Some(Place::Content) => {
-            if let Some(Value::Object(content)) = event.payload.get_mut("content") {
-                content.insert("text".to_owned(), Value::from(text));
-            }
-        }
-        None => {}
-    }
-}
-
-/// Whether one piece goes on where the other ended.
-fn same_stream(one: &EngineEvent, other: &EngineEvent) -> bool {
-    let same = |name: &str| one.payload.get(name) == other.payload.get(name);
-    one.kind == other.kind && ["phase", "item_id", "message_id", "exec_id", "messageId"].into_iter().all(same)
 }

@@ -24,7 +24,9 @@ use super::interrupt;
 use super::render::{Renderer, Seen};
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, visible_line};
 use crate::domain::approval::Decision;
-use crate::domain::event::{EventClass, SessionEvent};
+use crate::domain::dialect::{Dialect, fact};
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Answered, Fact, TurnReport};
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
 
@@ -47,7 +49,7 @@ pub fn ask(args: &AskArgs) -> Exit {
     };
     let interrupted = interrupt::watch(client.sender());
     let opened = open(&mut client, args, &workspace, terminal.stdin);
-    let (session_id, trusted) = match opened {
+    let Opened { session_id, trusted, dialect } = match opened {
         Ok(Some(opened)) => opened,
         Ok(None) => {
             client.finish(END);
@@ -65,6 +67,7 @@ pub fn ask(args: &AskArgs) -> Exit {
         interactive: terminal.stdin,
         workspace,
         session_id,
+        dialect,
         trusted,
         trust_refused: false,
         seq: 0,
@@ -140,13 +143,21 @@ fn give_up(client: Client, error: &ClientError) -> Exit {
     }
 }
 
+/// A session in which to ask.
+struct Opened {
+    session_id: String,
+    trusted: bool,
+    /// What its engine speaks.
+    dialect: Dialect,
+}
+
 /// Makes the session; `None` when that needs trust and nobody gives it.
 fn open(
     client: &mut Client,
     args: &AskArgs,
     workspace: &Path,
     interactive: bool,
-) -> Result<Option<(String, bool)>, ClientError> {
+) -> Result<Option<Opened>, ClientError> {
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
@@ -165,7 +176,8 @@ fn open(
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
-    Ok(Some((session_id.to_owned(), trusted)))
+    let dialect = hello.engine.kind.dialect();
+    Ok(Some(Opened { session_id: session_id.to_owned(), trusted, dialect }))
 }
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.
@@ -212,6 +224,7 @@ struct Turn {
     interactive: bool,
     workspace: PathBuf,
     session_id: String,
+    dialect: Dialect,
     trusted: bool,
     trust_refused: bool,
     seq: u64,
@@ -326,51 +339,60 @@ impl Turn {
             );
         }
         self.seq = event.seq;
+        let fact = fact(self.dialect, &event);
         if !self.json {
-            let pieces = self.renderer.draw(&event);
+            let pieces = self.renderer.draw(event.origin, &fact);
             self.show(&pieces)?;
         }
-        if let Some(pending) = asked(&event) {
-            self.asked(pending)?;
+        // A task asks inside an event of its own, so the permission tells and not the class.
+        if let Some(permission) = event.permission.clone() {
+            self.asked(Pending { permission, event: event.clone() })?;
         }
-        match event.class {
-            EventClass::RunErrorOrGap => self.outcome.errors = true,
-            EventClass::PermissionResponse => self.settled(&event.payload)?,
-            EventClass::RunFinished => {
-                let success = event.payload.get("metadata").and_then(|metadata| metadata.get("success"));
-                self.outcome.unsuccessful = match success.and_then(Value::as_bool) {
-                    Some(success) => !success,
-                    // Only a turn without the engine's own end is closed by us.
-                    None => event.kind == "local.turn_end",
-                };
+        match fact {
+            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,
+            Fact::Answered(Answered::Settled { request_id, .. }) => self.settled(request_id)?,
+            Fact::TurnEnded(end) => match end.report {
+                TurnReport::Whole { success, .. } => {
+                    self.outcome.unsuccessful = !success;
+                    return Ok(Next::Finished);
+                }
+                TurnReport::Part(report) => {
+                    // Where the engine says no more of it, it went well.
+                    self.outcome.unsuccessful |= report.completed == Some(false) || report.error.is_some();
+                    if report.last {
+                        return Ok(Next::Finished);
+                    }
+                }
+            },
+            Fact::TurnClosed(closed) => {
+                self.outcome.unsuccessful |= closed.notice.is_some();
                 return Ok(Next::Finished);
             }
-            EventClass::UserMessage
-            | EventClass::AssistantStream
-            | EventClass::ReasoningStream
-            | EventClass::ToolCall
-            | EventClass::ToolResult
-            | EventClass::ToolOutput
-            | EventClass::PermissionRequest
-            | EventClass::CheckpointList
-            | EventClass::CheckpointRestored
-            | EventClass::TaskEvent
-            | EventClass::SkillsCatalog
-            | EventClass::SkillsSelection
-            | EventClass::CtreeNode
-            | EventClass::CtreeSnapshot
-            | EventClass::RewardUpdate
-            | EventClass::RunLogLink
-            | EventClass::TurnStart
-            | EventClass::PlanUpdate
-            | EventClass::TodoUpdate
-            | EventClass::ContextCompaction
-            | EventClass::RetrievalStatus
-            | EventClass::PatchProposed
-            | EventClass::UsageUpdate
-            | EventClass::SessionLifecycle
-            | EventClass::Notice
-            | EventClass::UnknownEvent => {}
+            Fact::Prompt(_)
+            | Fact::Text(_)
+            | Fact::ToolCall(_)
+            | Fact::ToolOutput(_)
+            | Fact::ToolResult(_)
+            | Fact::Plan(_)
+            | Fact::Patch(_)
+            | Fact::Ask(_)
+            | Fact::Answered(Answered::Confirmed(_) | Answered::Unnamed)
+            | Fact::TurnBegan
+            | Fact::Usage(_)
+            | Fact::Reward(_)
+            | Fact::Mode(_)
+            | Fact::Commands(_)
+            | Fact::Task(_)
+            | Fact::Checkpoints(_)
+            | Fact::Restored(_)
+            | Fact::Compaction(_)
+            | Fact::Search { .. }
+            | Fact::Link(_)
+            | Fact::TreeNode
+            | Fact::Tree { .. }
+            | Fact::Notice(_)
+            | Fact::Nothing
+            | Fact::Unknown => {}
         }
         Ok(Next::Listen)
     }
@@ -417,15 +439,6 @@ impl Turn {
     }
 }
 
-/// What an event asks. A task asks inside an event of its own, so the permission tells and not the class; the details then
-/// stand a level deeper.
-fn asked(event: &SessionEvent) -> Option<Pending> {
-    let permission = event.permission.clone()?;
-    let inner = event.payload.get("payload").and_then(Value::as_object);
-    let inner = inner.filter(|_| event.class == EventClass::TaskEvent);
-    Some(Pending { permission, payload: inner.unwrap_or(&event.payload).clone() })
-}
-
 fn question_is_open(open: &Option<Open>) -> bool {
     matches!(open, Some(Open::TrustForPrompt))
 }
@@ -459,27 +472,6 @@ mod tests {
     fn a_message_laid_out_over_lines_becomes_one_line() {
         assert_eq!(one_line("{\"a\": 1}"), "{\"a\": 1}");
         assert_eq!(one_line("{\r\n  \"a\": 1\n}"), "{\"a\":1}");
-    }
-
-    #[test]
-    fn r003_24_what_a_task_asks_is_asked_like_any_other_ask() {
-        let event = |class: &str, permission: bool| -> SessionEvent {
-            let mut event = json!({"id": "1", "type": "t", "seq": 1, "class": class, "pane": [], "origin": "engine",
-                "payload": {"a": 1, "payload": {"b": 2}}});
-            if permission {
-                event["permission"] =
-                    json!({"requestId": "r", "digest": "sha256:00", "title": "ls", "options": []});
-            }
-            serde_json::from_value(event).expect("an event")
-        };
-        let said = |event: &SessionEvent| {
-            asked(event).map(|pending| (pending.permission.request_id, Value::Object(pending.payload)))
-        };
-        let whole = json!({"a": 1, "payload": {"b": 2}});
-        assert_eq!(said(&event("task.event", true)), Some(("r".to_owned(), json!({"b": 2}))));
-        assert_eq!(said(&event("permission.request", true)), Some(("r".to_owned(), whole)));
-        assert_eq!(said(&event("task.event", false)), None);
-        assert_eq!(said(&event("permission.request", false)), None);
     }
 
     #[test]

@@ -1,13 +1,18 @@
-//! Events of a session as text for a person.
+//! Facts of a session as text for a person.
 //!
-//! Owns what is shown and how; every foreign text passes `terminal::visible` here, and what the server made safe `terminal::marked`. Never writes and never decides: it turns
-//! an event into pieces, the console puts them where they belong.
+//! Owns what is shown and how; every foreign text passes `terminal::visible` here, and what the server made safe
+//! `terminal::marked`. Never writes, never decides and never reads a payload: it turns a fact into pieces, the console puts
+//! them where they belong.
 
 use serde_json::{Map, Value};
 
 use super::terminal::{Look, Tone, diff, marked, visible, visible_code, visible_line};
 use crate::domain::approval::{Permission, PermissionOptionKind};
-use crate::domain::event::{EventClass, SessionEvent};
+use crate::domain::event::Origin;
+use crate::domain::fact::{
+    Answered, Ask, Fact, Notice, NoticeLevel, Patch, Plan, Shape, Text, TextPart, ToolNews, ToolProgress,
+    ToolStep, TurnReport, Voice,
+};
 
 /// Characters of a progress line or of one tool's argument.
 const LINE: usize = 72;
@@ -47,6 +52,8 @@ pub struct Renderer {
     mid_line: bool,
     answer: String,
     said: bool,
+    /// Pieces of a message came, whose whole repeats them.
+    in_pieces: bool,
     shown_diff: Option<String>,
     read: Vec<String>,
     read_more: usize,
@@ -60,6 +67,7 @@ impl Renderer {
             mid_line: false,
             answer: String::new(),
             said: false,
+            in_pieces: false,
             shown_diff: None,
             read: Vec::new(),
             read_more: 0,
@@ -67,98 +75,98 @@ impl Renderer {
     }
 
     /// What to show for one event; often nothing.
-    pub fn draw(&mut self, event: &SessionEvent) -> Vec<Piece> {
-        let payload = &event.payload;
+    pub fn draw(&mut self, origin: Origin, fact: &Fact<'_>) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        match event.class {
-            EventClass::AssistantStream => {
-                if let Some(text) = spoken(payload) {
-                    self.say(&mut pieces, text);
-                }
+        match fact {
+            Fact::Text(text) => self.text(&mut pieces, text),
+            Fact::Search { message, .. } => progress(&mut pieces, message),
+            Fact::ToolCall(news) => progress(&mut pieces, &call(news)),
+            Fact::ToolResult(news) => self.tool_result(&mut pieces, news),
+            Fact::Plan(plan) => self.plan(&mut pieces, plan),
+            Fact::Patch(patch) => self.patch(&mut pieces, *patch),
+            Fact::Notice(Notice { level, text }) => {
+                let tone = match level {
+                    NoticeLevel::Error => Tone::Bad,
+                    NoticeLevel::Warning => Tone::Warn,
+                    NoticeLevel::Info => Tone::Dim,
+                };
+                self.note(&mut pieces, self.seen.err.paint(tone, &visible_line(text, 1_000)));
             }
-            EventClass::ReasoningStream | EventClass::RetrievalStatus => {
-                if let Some(text) = text(payload, "message").or_else(|| spoken(payload)) {
-                    progress(&mut pieces, text);
-                }
-            }
-            EventClass::ToolCall => {
-                let (name, argument) = tool(payload);
-                progress(&mut pieces, &join(&name, &argument));
-            }
-            EventClass::ToolResult => self.tool_result(&mut pieces, payload),
-            EventClass::PlanUpdate => self.plan(&mut pieces, payload),
-            EventClass::PatchProposed => self.patch(&mut pieces, payload),
-            EventClass::Notice => {
-                let line = visible_line(text(payload, "text").unwrap_or_default(), 1_000);
-                match text(payload, "level") {
-                    Some("error") => self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &line)),
-                    Some("warning") => self.note(&mut pieces, self.seen.err.paint(Tone::Warn, &line)),
-                    Some(_) | None => self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line)),
-                }
-            }
-            EventClass::RunErrorOrGap => {
-                let line = visible_line(trouble(event), 1_000);
+            Fact::Failure(Notice { text, .. })
+            | Fact::Gap(Notice { text, .. })
+            | Fact::Exited { text, .. } => {
+                let line = visible_line(text, 1_000);
                 self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &format!("error: {line}")));
             }
-            EventClass::RunFinished => self.finish(&mut pieces, event),
-            EventClass::PermissionResponse => {
-                if let (Some(status), Some(by)) = (text(payload, "status"), text(payload, "resolvedBy"))
-                    && by != "user"
-                {
-                    let line = format!("· {} by {}", visible_line(status, LINE), visible_line(by, LINE));
-                    self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
+            Fact::TurnEnded(end) => self.finish(&mut pieces, origin, &end.report),
+            Fact::TurnClosed(closed) => {
+                if let Some(notice) = &closed.notice {
+                    let line = visible_line(&notice.text, 1_000);
+                    self.note(&mut pieces, self.seen.err.paint(Tone::Warn, &line));
                 }
             }
+            Fact::Answered(Answered::Settled { status, by: Some(by), .. }) if *by != "user" => {
+                let line = format!("· {} by {}", status.as_str(), visible_line(by, LINE));
+                self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
+            }
             // A permission needs an answer, so the driver asks for `permission` itself; the rest is not for a terminal.
-            EventClass::PermissionRequest
-            | EventClass::UserMessage
-            | EventClass::ToolOutput
-            | EventClass::CheckpointList
-            | EventClass::CheckpointRestored
-            | EventClass::TaskEvent
-            | EventClass::SkillsCatalog
-            | EventClass::SkillsSelection
-            | EventClass::CtreeNode
-            | EventClass::CtreeSnapshot
-            | EventClass::RewardUpdate
-            | EventClass::RunLogLink
-            | EventClass::TurnStart
-            | EventClass::TodoUpdate
-            | EventClass::ContextCompaction
-            | EventClass::UsageUpdate
-            | EventClass::SessionLifecycle
-            | EventClass::UnknownEvent => {}
+            Fact::Ask(_)
+            | Fact::Answered(_)
+            | Fact::Prompt(_)
+            | Fact::ToolOutput(_)
+            | Fact::TurnBegan
+            | Fact::Usage(_)
+            | Fact::Reward(_)
+            | Fact::Mode(_)
+            | Fact::Commands(_)
+            | Fact::Task(_)
+            | Fact::Checkpoints(_)
+            | Fact::Restored(_)
+            | Fact::Compaction(_)
+            | Fact::Link(_)
+            | Fact::TreeNode
+            | Fact::Tree { .. }
+            | Fact::Nothing
+            | Fact::Unknown => {}
         }
         pieces
     }
 
     /// What is asked, whole: the title, then the diff or the command, then the rule that could be saved. Nothing of it is
     /// cut, since an allowing answer covers all of it; only raw details that merely repeat the ask may be.
-    pub fn permission(&mut self, permission: &Permission, payload: &Map<String, Value>) -> Vec<Piece> {
+    pub fn permission(&mut self, permission: &Permission, asked: &Ask<'_>) -> Vec<Piece> {
         let err = self.seen.err;
         let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
-        let args = payload.get("args").and_then(Value::as_object);
-        let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
-        if let Some(reason) = field("reason") {
+        if let Some(reason) = asked.reason {
             lines.push_str(&indented("why: ", &visible(reason)));
         }
-        if let Some(patch) = field("diff") {
+        let would = asked.call.as_ref().and_then(|call| match &call.step {
+            ToolStep::Told(state) => state.content.as_deref().filter(|content| !content.is_empty()),
+            ToolStep::Called
+            | ToolStep::Began
+            | ToolStep::Printed(_)
+            | ToolStep::Ended(_)
+            | ToolStep::Result(_) => None,
+        });
+        if let Some(patch) = asked.diff {
             if !self.seen.one_screen || self.shown_diff.as_deref() != Some(patch) {
                 lines.push('\n');
                 lines.push_str(diff(err, patch).trim_end_matches('\n'));
             }
-        } else if let Some(command) = field("command") {
+        } else if let Some(command) = asked.command {
             lines.push_str(&indented("command: ", &visible_code(command)));
-            if let Some(directory) = field("working_directory") {
+            if let Some(directory) = asked.directory {
                 lines.push_str(&indented("in: ", &visible_code(directory)));
             }
-            if let Some(environment) =
-                payload.get("environment").filter(|env| env.as_object().is_some_and(|env| !env.is_empty()))
-            {
-                lines.push_str(&indented("environment: ", &visible_code(&environment.to_string())));
+            if let Some(environment) = asked.environment {
+                let environment = Value::Object(environment.clone()).to_string();
+                lines.push_str(&indented("environment: ", &visible_code(&environment)));
             }
-        } else {
-            let details = Value::Object(payload.clone()).to_string();
+        } else if let Some(would) = would {
+            lines.push('\n');
+            lines.push_str(diff(err, would).trim_end_matches('\n'));
+        } else if let Some(raw) = asked.raw {
+            let details = Value::Object(raw.clone()).to_string();
             lines.push_str(&indented("details: ", &visible_line(&details, DETAILS)));
         }
         if let Some(rule) = permission.rule.as_ref().filter(|_| offers_rule(permission)) {
@@ -215,28 +223,46 @@ impl Renderer {
         pieces.push(Piece::Note(lines));
     }
 
-    fn tool_result(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
-        let (name, argument) = tool(payload);
-        let call = join(&name, &argument);
-        let result = payload.get("result").unwrap_or(&Value::Null);
-        let err = self.seen.err;
-        if text(payload, "status") == Some("failed") {
-            let why = result
-                .get("error")
-                .and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
+    fn text(&mut self, pieces: &mut Vec<Piece>, text: &Text<'_>) {
+        match (text.voice, &text.part) {
+            (_, TextPart::Start | TextPart::End) => {}
+            (Voice::Reasoning, TextPart::Piece(words) | TextPart::Whole { text: words, .. }) => {
+                progress(pieces, words);
+            }
+            (Voice::Answer, TextPart::Piece(words)) => {
+                self.in_pieces = true;
+                self.say(pieces, words);
+            }
+            (Voice::Answer, TextPart::Whole { text, .. }) => {
+                if !std::mem::take(&mut self.in_pieces) {
+                    self.say(pieces, text);
+                }
+            }
+        }
+    }
+
+    fn tool_result(&mut self, pieces: &mut Vec<Piece>, news: &ToolNews<'_>) {
+        let (failed, why, count) = match &news.step {
+            // It repeats the result of the execution, for the model.
+            ToolStep::Result(outcome) if outcome.shape == Shape::Transcript => return,
+            ToolStep::Result(outcome) => (outcome.failed, outcome.text.as_deref(), outcome.count.as_deref()),
+            ToolStep::Told(state) => {
+                let failed = state.progress == Some(ToolProgress::Failed);
+                (failed, state.content.as_deref().or(state.output.as_deref()), None)
+            }
+            ToolStep::Called | ToolStep::Began | ToolStep::Printed(_) | ToolStep::Ended(_) => return,
+        };
+        let (call, err) = (call(news), self.seen.err);
+        if failed {
+            let why = why.filter(|why| !why.is_empty());
             let why = why.map(|why| format!(": {}", visible_line(why, 200))).unwrap_or_default();
             self.note(pieces, err.paint(Tone::Bad, &format!("✗ {call} failed{why}")));
             return;
         }
-        let count = match (text_in(result, "summary"), results(result)) {
-            (Some(summary), _) => format!(" → {}", visible_line(summary, 200)),
-            (None, Some(1)) => " → 1 result".to_owned(),
-            (None, Some(count)) => format!(" → {count} results"),
-            (None, None) => String::new(),
-        };
+        let count = count.map(|count| format!(" → {}", visible_line(count, 200))).unwrap_or_default();
         self.note(pieces, err.paint(Tone::Dim, &format!("· {call}{count}")));
-        if name == "read_file"
-            && let Some(path) = payload.get("args").and_then(Value::as_object).and_then(path_of)
+        if news.name.as_deref() == Some("read_file")
+            && let Some(path) = news.input.as_ref().and_then(Value::as_object).and_then(path_of)
         {
             let path = visible_line(path, 200);
             if !self.read.contains(&path) {
@@ -245,23 +271,19 @@ impl Renderer {
         }
     }
 
-    fn plan(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
-        let steps = payload.get("steps").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    fn plan(&mut self, pieces: &mut Vec<Piece>, plan: &Plan) {
+        let steps = plan.steps.iter().enumerate();
         let lines: Vec<String> = steps
-            .iter()
-            .filter_map(|step| step.get("description")?.as_str())
-            .enumerate()
-            .map(|(index, step)| format!("  {}. {}", index + 1, visible_line(step, 200)))
+            .map(|(index, step)| format!("  {}. {}", index + 1, visible_line(&step.text, 200)))
             .collect();
         if !lines.is_empty() {
             self.note(pieces, self.seen.err.paint(Tone::Dim, &format!("plan:\n{}", lines.join("\n"))));
         }
     }
 
-    fn patch(&mut self, pieces: &mut Vec<Piece>, payload: &Map<String, Value>) {
-        let Some(patch) = text(payload, "diff") else { return };
-        let path = visible_line(text(payload, "file_path").unwrap_or_default(), 500);
-        let why = match text(payload, "rationale").filter(|why| !why.trim().is_empty()) {
+    fn patch(&mut self, pieces: &mut Vec<Piece>, patch: Patch<'_>) {
+        let path = visible_line(patch.file_path, 500);
+        let why = match Some(patch.rationale).filter(|why| !why.trim().is_empty()) {
             Some(why) => format!(": {}", visible_line(why, 500)),
             None => String::new(),
         };
@@ -270,21 +292,19 @@ impl Renderer {
             pieces.push(Piece::Answer("\n".to_owned()));
             self.mid_line = false;
         }
-        pieces.push(Piece::Answer(diff(self.seen.out, patch)));
-        self.shown_diff = Some(patch.to_owned());
+        pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
+        self.shown_diff = Some(patch.diff.to_owned());
     }
 
-    fn finish(&mut self, pieces: &mut Vec<Piece>, event: &SessionEvent) {
+    fn finish(&mut self, pieces: &mut Vec<Piece>, origin: Origin, report: &TurnReport<'_>) {
+        let TurnReport::Whole { answer, text, told, .. } = report else { return };
         // An engine that does not stream says everything at its end.
-        if let Some(message) = text(&event.payload, "message")
-            && event.kind == "assistant.message_final"
-            && !self.said
-        {
-            self.say(pieces, message);
+        if let Some(answer) = answer.filter(|_| !self.said) {
+            self.say(pieces, answer);
         }
-        if event.kind == "local.turn_end" {
-            let message = text(&event.payload, "message").or_else(|| text(&event.payload, "reason"));
-            let line = visible_line(message.unwrap_or_default(), 1_000);
+        // Only a turn without the engine's own end is closed by us.
+        if origin == Origin::Local || told.is_some() {
+            let line = visible_line(text, 1_000);
             if !line.is_empty() {
                 self.note(pieces, self.seen.err.paint(Tone::Warn, &line));
             }
@@ -301,24 +321,6 @@ fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     map.get(name).and_then(Value::as_str)
 }
 
-fn text_in<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.as_object().and_then(|map| text(map, name))
-}
-
-/// The piece of text in a streamed message, under the names that the engines' dialects use.
-fn spoken(payload: &Map<String, Value>) -> Option<&str> {
-    text(payload, "token").or_else(|| text(payload, "text")).or_else(|| {
-        payload.get("content").and_then(|content| content.as_str().or_else(|| content.get("text")?.as_str()))
-    })
-}
-
-fn trouble(event: &SessionEvent) -> &str {
-    let payload = &event.payload;
-    let inner =
-        payload.get("error").and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
-    inner.or_else(|| text(payload, "message")).or_else(|| text(payload, "reason")).unwrap_or(&event.kind)
-}
-
 fn progress(pieces: &mut Vec<Piece>, text: &str) {
     let line = visible_line(text, LINE);
     if !line.is_empty() {
@@ -326,10 +328,13 @@ fn progress(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Name of a tool and the one argument that says most about the call.
-fn tool(payload: &Map<String, Value>) -> (String, String) {
-    let name = text(payload, "tool_name").or_else(|| text(payload, "title")).unwrap_or("tool");
-    let args = payload.get("args").and_then(Value::as_object);
+/// Name of a tool and the one argument that says most about the call; of a call that names itself, that.
+fn call(news: &ToolNews<'_>) -> String {
+    if let (ToolStep::Told(_), Some(title)) = (&news.step, &news.title) {
+        return visible_line(title, LINE);
+    }
+    let name = visible_line(news.name.as_deref().unwrap_or("tool"), LINE);
+    let args = news.input.as_ref().and_then(Value::as_object);
     let argument = args.and_then(|args| {
         ["query", "pattern", "symbol", "command"]
             .iter()
@@ -337,26 +342,14 @@ fn tool(payload: &Map<String, Value>) -> (String, String) {
             .or_else(|| path_of(args))
             .or_else(|| args.values().find_map(Value::as_str))
     });
-    (visible_line(name, LINE), argument.map(|argument| visible_line(argument, LINE)).unwrap_or_default())
+    match argument.map(|argument| visible_line(argument, LINE)).filter(|argument| !argument.is_empty()) {
+        Some(argument) => format!("{name} \"{argument}\""),
+        None => name,
+    }
 }
 
 fn path_of(args: &Map<String, Value>) -> Option<&str> {
     ["path", "file_path", "filePath"].iter().find_map(|key| text(args, key))
-}
-
-fn join(name: &str, argument: &str) -> String {
-    if argument.is_empty() { name.to_owned() } else { format!("{name} \"{argument}\"") }
-}
-
-/// How many results a tool's result holds, where it is a list or has one.
-fn results(result: &Value) -> Option<usize> {
-    match result {
-        Value::Array(items) => Some(items.len()),
-        Value::Object(map) => ["results", "matches", "places", "symbols", "entries", "files"]
-            .iter()
-            .find_map(|key| map.get(*key)?.as_array().map(Vec::len)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    }
 }
 
 /// `text`, safe to show, after a label, its further lines under its first, so that no line of it can pass for one of ours.

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::domain::approval::{PermissionOption, PermissionRule, RuleScope};
-use crate::domain::event::Origin;
+use crate::domain::dialect::{Dialect, fact};
+use crate::domain::event::SessionEvent;
 use serde_json::json;
 
 fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
@@ -19,6 +20,10 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
         repaired: false,
         permission: None,
     }
+}
+
+fn draw(renderer: &mut Renderer, event: &SessionEvent) -> Vec<Piece> {
+    renderer.draw(event.origin, &fact(Dialect::Desktop, event))
 }
 
 fn session() -> Vec<SessionEvent> {
@@ -67,7 +72,7 @@ fn session() -> Vec<SessionEvent> {
 
 fn drawn(seen: Seen) -> Vec<Piece> {
     let mut renderer = Renderer::new(seen);
-    let mut pieces: Vec<Piece> = session().iter().flat_map(|event| renderer.draw(event)).collect();
+    let mut pieces: Vec<Piece> = session().iter().flat_map(|event| draw(&mut renderer, event)).collect();
     pieces.extend(renderer.close());
     pieces
 }
@@ -117,7 +122,7 @@ fn an_engine_that_does_not_stream_is_heard_at_its_end() {
     let mut renderer = Renderer::new(PIPED);
     let last =
         event("run.finished", "assistant.message_final", json!({"message": "All of it.", "metadata": {}}));
-    assert_eq!(renderer.draw(&last), [Piece::Answer("All of it.".into())]);
+    assert_eq!(draw(&mut renderer, &last), [Piece::Answer("All of it.".into())]);
     assert_eq!(renderer.close(), [Piece::Answer("\n".into())]);
 }
 
@@ -142,7 +147,9 @@ fn permission(title: &str) -> Permission {
 fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let mut renderer = Renderer::new(PIPED);
     let asked = json!({"command": "ls\nwhy: harmless\x1b[8m", "working_directory": ".", "reason": "to see"});
-    let pieces = renderer.permission(&permission("ls"), asked.as_object().expect("is an object"));
+    let asked = event("permission.request", "command.request_approval", asked);
+    let Fact::Ask(asked) = fact(Dialect::Desktop, &asked) else { panic!("no ask: {asked:?}") };
+    let pieces = renderer.permission(&permission("ls"), &asked);
     let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
                   a rule would cover: run: ls";
     assert_eq!(pieces, [Piece::Note(wanted.into())]);
@@ -152,9 +159,12 @@ fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
 fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
     let shows = |one_screen: bool, asked: &str| {
         let mut renderer = Renderer::new(Seen { one_screen, ..PIPED });
-        renderer.draw(&event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": "+b\n"})));
+        let patch = event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": "+b\n"}));
+        draw(&mut renderer, &patch);
         let payload = json!({"args": {"file_path": "a", "diff": asked}});
-        match renderer.permission(&permission("Write a"), payload.as_object().expect("is an object")).last() {
+        let event = event("permission.request", "tool.request_approval", payload);
+        let Fact::Ask(details) = fact(Dialect::Desktop, &event) else { panic!("no ask: {event:?}") };
+        match renderer.permission(&permission("Write a"), &details).last() {
             Some(Piece::Note(text)) => text.contains(asked.trim_end()),
             other => panic!("not a note: {other:?}"),
         }

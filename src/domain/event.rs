@@ -1,7 +1,7 @@
 //! The three stages an event passes inside the server: `EngineEvent` → `NormalizedEvent` → `SessionEvent`.
 //!
 //! Owns the one normalised vocabulary (class, pane, origin). Never decodes an engine's bytes and never
-//! gives out a `seq`: that is `session::sequence`.
+//! gives out a `seq`: the loop does.
 
 use std::borrow::Cow;
 
@@ -170,6 +170,35 @@ fn field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> serde_json::R
     serde_json::to_writer(out, value)
 }
 
+/// The fields of an event that say what it is, borrowed from either of its last two stages.
+#[derive(Debug, Clone, Copy)]
+pub struct EventRef<'a> {
+    /// The raw type.
+    pub kind: &'a str,
+    /// The normalised class.
+    pub class: EventClass,
+    /// Who made it.
+    pub origin: Origin,
+    /// Turn number.
+    pub turn: Option<u64>,
+    /// The payload, untouched.
+    pub payload: &'a Payload,
+}
+
+impl<'a> From<&'a NormalizedEvent> for EventRef<'a> {
+    fn from(event: &'a NormalizedEvent) -> Self {
+        let NormalizedEvent { kind, class, origin, turn, payload, .. } = event;
+        Self { kind, class: *class, origin: *origin, turn: *turn, payload }
+    }
+}
+
+impl<'a> From<&'a SessionEvent> for EventRef<'a> {
+    fn from(event: &'a SessionEvent) -> Self {
+        let SessionEvent { kind, class, origin, turn, payload, .. } = event;
+        Self { kind, class: *class, origin: *origin, turn: *turn, payload }
+    }
+}
+
 /// Who made an event: the engine, word for word, or this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -307,6 +336,15 @@ pub enum LocalKind {
 }
 
 impl LocalKind {
+    /// All of them.
+    const ALL: [Self; 6] =
+        [Self::Prompt, Self::PermissionSettled, Self::Gap, Self::TurnEnd, Self::AgentExited, Self::Notice];
+
+    /// The kind that a `type` names.
+    pub fn of(kind: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|local| local.as_str() == kind)
+    }
+
     /// The `type` on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a session is: wire dialects, normalisation, view reducers, batching, approvals, edits, policy.
+//! What a session is: dialects, facts, view reducers, batching, approvals, edits, policy.
 //!
 //! Owns the meaning of a session. Never reads a clock, a file, the environment or a socket, never
 //! awaits, never locks: time, ids and randomness are parameters. Tests sit beside each file and in
@@ -7,13 +7,16 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
 
 pub mod approval;
+mod cut;
 pub mod delivery;
+pub mod dialect;
 pub mod edits;
 pub mod event;
-pub mod normalize;
+pub mod fact;
+mod fingerprint;
+mod json_size;
 pub mod payload;
 pub mod policy;
-pub mod session;
 pub mod shown;
 pub mod spec;
 pub mod tabs;

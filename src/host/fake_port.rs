@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{Answer, PortError, PortFuture, Root, TurnPort, WorkspaceView};
+use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::text::content_hash;
-use crate::domain::wire::desktop::ServerMessage;
 
 /// How the user answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::fake_port::{FakePort, User};
 use super::request::TurnRequest;
 use super::turn;
+use crate::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use crate::domain::edits::text::content_hash;
-use crate::domain::wire::desktop::{FinalMetadata, ServerMessage};
 
 const LIB: &str = "//! Opens the journal.\n\n/// Opens the journal file.\npub fn open_journal(path: &str) -> bool {\n    \
                    path.ends_with(\".sqlite\")\n}\n\npub struct Keeper;\n";

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
-use crate::domain::wire::desktop::ServerMessage;
 
 /// A future that a port returns.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

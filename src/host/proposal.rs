@@ -15,11 +15,11 @@ use super::ports::{Answer, Root, WorkspaceView};
 use super::retrieval::{self, RetrievalError};
 use super::voice::Voice;
 use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
+use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
 use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::patch;
 use crate::domain::edits::text::content_hash;
-use crate::domain::wire::desktop::{PatchProposed, RiskLevel, ServerMessage};
 
 /// Largest text a patch may make; the same as the largest file that is read by name.
 const TEXT_LIMIT: usize = 16 << 20;

@@ -11,7 +11,7 @@ use super::ports::{TurnPort, WorkspaceView};
 use super::request::{ModelInUse, TurnRequest};
 use super::tools;
 use super::voice::Voice;
-use crate::domain::wire::desktop::{ServerErrorCode, ServerMessage, ThinkingPhase};
+use crate::domain::dialect::desktop::message::{ServerErrorCode, ServerMessage, ThinkingPhase};
 
 /// Replies of the model in one turn.
 const STEPS: usize = 24;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::ports::TurnPort;
-use crate::domain::wire::desktop::{
+use crate::domain::dialect::desktop::message::{
     FinalMetadata, RetrieveStage, ServerError, ServerErrorCode, ServerMessage, ThinkingPhase, ToolStatus,
 };
 

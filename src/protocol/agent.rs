@@ -5,10 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::session::agent_state::{AgentCommand, AgentState, AgentUsage};
-use crate::domain::wire::acp_results::{
+use crate::domain::dialect::acp::results::{
     AgentCapabilities, AuthMethod, ConfigOption, SessionModels, SessionModes,
 };
+use crate::domain::dialect::acp::state::{AgentCommand, AgentState, AgentUsage};
 
 /// Params of `bb/session/info`: a session, by its id or by a tab that shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

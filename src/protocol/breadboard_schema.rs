@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schema::DIALECT;
-use crate::domain::wire::breadboard_shapes::{ENVELOPE, Field, Holds, SHAPES, Shape};
+use crate::domain::dialect::breadboard::schema::{ENVELOPE, Field, Holds, SHAPES, Shape};
 
 /// Each file by its name below `schemas/`: the envelope, and one payload a type.
 pub(super) fn files() -> Vec<(String, Value)> {

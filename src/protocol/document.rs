@@ -13,8 +13,8 @@ use super::breadboard_schema;
 use super::error::ErrorCode;
 use super::method::{Direction, rows};
 use super::schema::{file_name, files};
-use crate::domain::normalize::breadboard_row;
-use crate::domain::wire::breadboard_shapes::{SHAPES, SentBy};
+use crate::domain::dialect::breadboard;
+use crate::domain::dialect::breadboard::schema::{SHAPES, SentBy};
 
 /// The whole document.
 pub fn document() -> String {
@@ -211,7 +211,7 @@ fn breadboard(text: &mut String) {
     );
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     for shape in SHAPES {
-        let (class, panes) = breadboard_row(shape.kind);
+        let (class, panes) = breadboard::row(shape.kind);
         let panes: Vec<String> = panes.iter().map(|pane| format!("`{}`", word(json!(pane)))).collect();
         let from = match shape.from {
             SentBy::Engine => "",

@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use super::envelope::{RpcEvt, RpcReq, RpcRes};
 use super::method::{Direction, MethodRow, rows};
 use crate::domain::approval::Permission;
+use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::event::SessionEvent;
 use crate::domain::view::{Block, Change, View};
-use crate::domain::wire::desktop::ServerMessage;
 
 pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 

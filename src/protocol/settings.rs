@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::dialect::Dialect;
 use crate::domain::policy::settings_secrets::SecretValues;
 
 /// `initialize.initializationOptions`. Every key is optional; unknown keys are ignored.
@@ -115,6 +116,15 @@ impl EngineKind {
             Self::Breadboard => "breadboard",
             Self::Desktop => "desktop",
             Self::Acp => "acp",
+        }
+    }
+
+    /// The dialect that an engine of this kind speaks.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Embedded | Self::Desktop => Dialect::Desktop,
+            Self::Breadboard => Dialect::Breadboard,
+            Self::Acp => Dialect::Acp,
         }
     }
 }

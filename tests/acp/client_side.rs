@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, TextPart, Want};
-use breadboard_ls::domain::normalize::{Dialect, normalize};
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
     AgentSession, Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, SessionWish,
 };
+use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::domain::normalize::{Dialect, normalize};
 use breadboard_ls::engine::acp::process::Secrets;
 use breadboard_ls::engine::acp::{AcpEngine, Patience, Setup};
 use breadboard_ls::protocol::WireError;

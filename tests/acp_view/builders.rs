@@ -1,12 +1,12 @@
 //! Everything that we say to an agent, read by the types of the protocol's owners.
 
 use agent_client_protocol_schema::v1;
-use breadboard_ls::domain::wire::acp::RpcId;
-use breadboard_ls::domain::wire::acp_blocks::{PromptAttachment, prompt_blocks};
-use breadboard_ls::domain::wire::acp_out::{
+use breadboard_ls::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
+use breadboard_ls::domain::dialect::acp::decode::RpcId;
+use breadboard_ls::domain::dialect::acp::encode::{
     self as out, ClientCapabilities, ConfigValue, ElicitationAnswer, PermissionOutcome,
 };
-use breadboard_ls::domain::wire::acp_results::PromptCapabilities;
+use breadboard_ls::domain::dialect::acp::results::PromptCapabilities;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
 //! Laws that hold whatever an agent says.
 
-use breadboard_ls::domain::normalize::Dialect;
+use breadboard_ls::domain::dialect::Dialect;
+use breadboard_ls::domain::dialect::acp::decode::{AcpLine, read_line};
 use breadboard_ls::domain::view::{
     BlockBody, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes, coalesce,
 };
-use breadboard_ls::domain::wire::acp::{AcpLine, read_line};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind, digest_of};
-use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
-use breadboard_ls::domain::normalize::{Dialect, normalize};
-use breadboard_ls::domain::view::{
-    Block, BlockBody, NoticeLevel, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes,
-};
-use breadboard_ls::domain::wire::acp::{
+use breadboard_ls::domain::dialect::acp::decode::{
     self, AcpLine, ask_event, method_event, prompt_event, read_line, unreadable_event, update_event,
+};
+use breadboard_ls::domain::dialect::{Dialect, normalize};
+use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
+use breadboard_ls::domain::fact::NoticeLevel;
+use breadboard_ls::domain::view::{
+    Block, BlockBody, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes,
 };
 use serde_json::{Value, json};
 
@@ -113,7 +114,7 @@ impl Story {
     pub fn says(&mut self, line: &str) {
         let read = read_line(line.as_bytes());
         let event = match read.line {
-            AcpLine::Notification { method, params } if method == acp::UPDATE => update_event(&params)
+            AcpLine::Notification { method, params } if method == decode::UPDATE => update_event(&params)
                 .map_or_else(|| method_event(&method, params.clone()), |(_, event)| event),
             AcpLine::Notification { method, params } => method_event(&method, params),
             AcpLine::Request { id, method, params } if method == "session/request_permission" => {

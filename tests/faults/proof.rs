@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use breadboard_ls::domain::dialect::Dialect;
 use breadboard_ls::domain::event::SessionEvent;
 use breadboard_ls::domain::view::{Change, Lane, View, ViewState, apply_changes};
 use breadboard_ls::simulate::breadboard::SentEvent;
@@ -230,7 +231,7 @@ fn client_heard_the_journal(evidence: &Evidence, wrong: &mut Vec<String>, fates:
 
 fn view_is_the_journal(evidence: &Evidence, wrong: &mut Vec<String>) {
     let at = evidence.selected["seq"].as_u64().unwrap();
-    let (mut state, mut view) = (ViewState::default(), empty());
+    let (mut state, mut view) = (ViewState::default().speaking(Dialect::Breadboard), empty());
     for event in &evidence.journal {
         let event: SessionEvent = serde_json::from_value(event.clone()).unwrap();
         if event.seq <= at {

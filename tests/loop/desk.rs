@@ -9,9 +9,9 @@ use breadboard_ls::app::inbox::{EditorAbilities, Folder, Inbox, Reply, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
+use breadboard_ls::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::domain::wire::desktop::{FinalMetadata, ServerMessage};
 use breadboard_ls::protocol::request::CredentialScope;
 use breadboard_ls::protocol::settings::{
     ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, Overrides, RetentionSetting,

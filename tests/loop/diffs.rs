@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use breadboard_ls::app::ports::*;
+use breadboard_ls::domain::dialect::desktop::message::{PatchProposed, ServerMessage};
 use breadboard_ls::domain::edits::reference::Reference;
-use breadboard_ls::domain::wire::desktop::{PatchProposed, ServerMessage};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 

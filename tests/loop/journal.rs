@@ -138,7 +138,7 @@ impl Journal for Faulty {
         let holds = |text: &[u8], word: &str| String::from_utf8_lossy(text).contains(word);
         let ends =
             commit.batch.as_ref().is_some_and(|batch| holds(&batch.events, r#""type":"run_finished""#));
-        let noted = commit.session.as_ref().is_some_and(|row| holds(&row.record, r#""open_turn":null"#));
+        let noted = commit.session.as_ref().is_some_and(|row| holds(&row.record, r#""turn":"idle""#));
         self.faults.torn_ends.fetch_add(usize::from(ends && !noted), Ordering::SeqCst);
         self.faults.checkpoints.fetch_add(usize::from(commit.view.is_some()), Ordering::SeqCst);
         self.inner.commit(commit)

@@ -1,7 +1,7 @@
 //! Tabs (seed 001): identities, routing, prompts, closing. Seen or not seen is in `tabs_seen`.
 
 use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::wire::acp::{RpcId, ask_event};
+use breadboard_ls::domain::dialect::acp::decode::{RpcId, ask_event};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

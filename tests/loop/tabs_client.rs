@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use breadboard_ls::app::ports::EngineReport;
-use breadboard_ls::domain::wire::desktop::ServerMessage;
+use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

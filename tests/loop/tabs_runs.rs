@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use breadboard_ls::app::Event;
-use breadboard_ls::domain::wire::desktop::{ServerMessage, ThinkingPhase};
+use breadboard_ls::domain::dialect::desktop::message::{ServerMessage, ThinkingPhase};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};

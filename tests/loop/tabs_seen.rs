@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use breadboard_ls::app::Event;
-use breadboard_ls::domain::wire::desktop::ServerMessage;
+use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

@@ -194,7 +194,7 @@ impl App {
         ask.status = status;
         ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
-        let turn = self.known(session_id).ok().and_then(|session| session.record.open_turn);
+        let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         let mut payload = Map::new();
         payload.insert("requestId".to_owned(), Value::from(request_id));
         payload.insert("status".to_owned(), serde_json::to_value(status).unwrap_or_default());

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::app::ports::{Attachment, EngineCall, Prompt};
 use crate::app::record::Settler;
-use crate::app::state::App;
+use crate::app::state::{App, Session};
+use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
@@ -60,7 +61,7 @@ impl App {
         };
         self.attachments_of(&session_id, &prompt)?;
         // One input is outstanding at the engine; the rest waits here, in order (ruling 7).
-        let busy = self.known(&session_id)?.record.open_turn.is_some();
+        let busy = self.known(&session_id)?.record.turn.is_open();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
             self.record_mut(&session_id)?
@@ -174,23 +175,17 @@ impl App {
         let now = self.ambient.now_ms();
         let Ok(attachments) = self.attachments_of(session_id, &prompt) else { return };
         let history = self.history(session_id);
+        let begins_itself = self.ways_of(session_id).streams;
         let Ok(record) = self.record_mut(session_id) else { return };
-        record.turn += 1;
-        record.open_turn = Some(record.turn);
+        record.last_turn += 1;
+        let turn = record.last_turn;
+        record.turn = if begins_itself { TurnState::sending(turn) } else { TurnState::running(turn) };
         record.updated_at = now;
         if record.title.is_none() {
             record.title = Some(title_of(&prompt.text));
         }
-        if let Some(held) = record.held.as_mut() {
-            held.begun = false;
-        }
-        let (turn, model) = (record.turn, record.model.clone());
+        let model = record.model.clone();
         if let Some(live) = self.live_mut(session_id) {
-            live.turn_finished = false;
-            live.stop_reason = None;
-            live.stop_asked = false;
-            live.stop_sent = false;
-            live.sent = true;
             live.end_unknown = false;
         }
         self.tab_turn_begins(session_id, turn, &prompt.message_id);
@@ -300,12 +295,10 @@ impl App {
             let stopping = self.pass_stop_on(session_id)?;
             return Ok(StopResult { session_id: session_id.to_owned(), stopping });
         }
-        let stopping = self.known(session_id)?.record.open_turn.is_some();
+        let stopping = self.known(session_id)?.record.turn.is_open();
         self.record_mut(session_id)?.queue.pause();
         if stopping {
-            if let Some(live) = self.live_mut(session_id) {
-                live.stop_asked = true;
-            }
+            self.record_mut(session_id)?.turn.stops(Stop::ByUser);
             self.stop_turn(session_id, "the user stopped it");
         }
         self.flush(session_id);
@@ -315,8 +308,8 @@ impl App {
     /// Tells the engine to stop; what waits for an answer is settled first, so that the stop cannot hang on it.
     pub(in crate::app) fn stop_turn(&mut self, session_id: &str, why: &str) {
         tracing::info!(why, "stopping a turn");
-        if let Some(live) = self.live_mut(session_id) {
-            live.stop_sent = true;
+        if let Ok(record) = self.record_mut(session_id) {
+            record.turn.stops(Stop::ByServer);
         }
         if self.ways_of(session_id).streams {
             self.deny_and_stop(session_id);
@@ -340,20 +333,23 @@ impl App {
         cancelled: bool,
     ) {
         let now = self.ambient.now_ms();
-        if self.known(session_id).ok().and_then(|session| session.record.open_turn) != Some(turn) {
+        if self.known(session_id).ok().and_then(|session| session.record.turn.open()) != Some(turn) {
             return;
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
-        let finished = self.live_mut(session_id).is_some_and(|live| live.turn_finished);
         if failure.is_some() && self.ways_of(session_id).holds_sessions {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
                 record.queue.pause();
             }
         }
-        let hidden = cancelled
-            && self.live_mut(session_id).is_some_and(|live| live.stop_reason.as_deref() != Some("cancelled"));
-        if failure.is_some() || !finished || hidden {
+        let said = |session: &Session| match &session.record.turn {
+            TurnState::Ended { reason, .. } => !cancelled || reason.as_deref() == Some("cancelled"),
+            TurnState::Idle | TurnState::Sending(_) | TurnState::Unconfirmed(_) | TurnState::Running(_) => {
+                false
+            }
+        };
+        if failure.is_some() || !self.known(session_id).is_ok_and(said) {
             let (reason, otherwise) = match (cancelled, &failure) {
                 (true, _) => ("cancelled", "The turn was stopped."),
                 (false, Some(_)) => ("failed", ""),
@@ -362,10 +358,9 @@ impl App {
             let message = failure.unwrap_or_else(|| otherwise.to_owned());
             self.record_event(session_id, turn_end(turn, now, reason, &message));
         }
-        if let Ok(record) = self.record_mut(session_id) {
-            record.open_turn = None;
-        }
-        let over = self.tab_turn_ends(session_id, turn);
+        let Ok(record) = self.record_mut(session_id) else { return };
+        let ended = std::mem::take(&mut record.turn);
+        let over = self.tab_turn_ends(session_id, turn, &ended);
         self.flush(session_id);
         self.tab_turn_over(over);
         self.cancel_abandoned();
@@ -379,7 +374,7 @@ impl App {
         // Without an engine the prompt stays where it is: taken out, it would begin a turn that nobody ends.
         if self.closing
             || self.engine_of(session_id).is_err()
-            || self.known(session_id).is_ok_and(|session| session.record.open_turn.is_some())
+            || self.known(session_id).is_ok_and(|session| session.record.turn.is_open())
         {
             return;
         }

@@ -293,7 +293,7 @@ impl App {
                 let asks = session.live.as_ref().map_or(0, |live| live.asks.len() as u64);
                 let held = session.record.held.as_ref();
                 let over = held.filter(|held| held.over.is_some()).and_then(|held| held.status.as_deref());
-                let status = match (over, session.record.open_turn, asks) {
+                let status = match (over, session.record.turn.open(), asks) {
                     (Some(over), ..) => over,
                     (None, None, 0) => "idle",
                     (None, Some(_), 0) => "running",

@@ -237,7 +237,7 @@ impl App {
             // Its session goes on in another tab.
             return;
         }
-        let open = session.as_ref().and_then(|id| self.known(id).ok()?.record.open_turn);
+        let open = session.as_ref().and_then(|id| self.known(id).ok()?.record.turn.open());
         for asked in record.prompts.iter_mut().filter(|asked| asked.stop_reason.is_none()) {
             if open != Some(asked.turn) {
                 asked.stop_reason = Some("interrupted".to_owned());

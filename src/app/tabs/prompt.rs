@@ -4,6 +4,7 @@
 
 use super::{Asked, PROMPTS};
 use crate::app::state::App;
+use crate::app::turn::{Stop, TurnState};
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::protocol::request::{Disposition, SendMessageParams, SendMessageResult};
 use crate::protocol::tab::*;
@@ -140,12 +141,19 @@ impl App {
     }
 
     /// A turn is over; noted in the same transaction. Given to `tab_turn_over` when that is written.
-    pub(in crate::app) fn tab_turn_ends(&mut self, session_id: &str, turn: u64) -> Option<TurnOver> {
+    pub(in crate::app) fn tab_turn_ends(
+        &mut self,
+        session_id: &str,
+        turn: u64,
+        ended: &TurnState,
+    ) -> Option<TurnOver> {
         let tab_id = self.tabs.tab_of(session_id)?;
-        let live = self.live_mut(session_id)?;
-        let said = live.stop_reason.take().unwrap_or_else(|| "end_turn".to_owned());
-        // Some agents say that they came to an end when they were stopped.
-        let stop_reason = if live.stop_asked { "cancelled".to_owned() } else { said };
+        let stop_reason = match ended.stop() {
+            // Some agents say that they came to an end when they were stopped.
+            Stop::ByUser => "cancelled",
+            Stop::No | Stop::ByServer => ended.reason().unwrap_or("end_turn"),
+        };
+        let stop_reason = stop_reason.to_owned();
         let tab = self.tabs.get_mut(&tab_id).ok()?;
         tab.covered = false;
         let asked = tab.record.prompts.iter_mut().rfind(|asked| asked.turn == turn);

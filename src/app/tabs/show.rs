@@ -106,7 +106,7 @@ impl App {
         });
         let (queue, paused) = self.queue_of_tab(tab_id);
         let epoch = self.tabs.epoch.clone();
-        let open = session_id.as_ref().and_then(|session_id| self.known(session_id).ok()?.record.open_turn);
+        let open = session_id.as_ref().and_then(|session_id| self.known(session_id).ok()?.record.turn.open());
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return false };
         tab.told.restart(&view.lanes.chat.blocks);
         if let Some(turn) = open.filter(|turn| tab.record.prompts.iter().all(|asked| asked.turn != *turn))

@@ -4,13 +4,16 @@
 
 use std::io::{BufRead, Read};
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::super::client::Incoming;
 use super::super::render::offers_rule;
 use super::super::terminal::{Tone, visible_code};
 use super::{Ended, Turn};
 use crate::domain::approval::{Decision, Permission};
+use crate::domain::dialect::fact;
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Ask, Fact};
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
@@ -29,15 +32,15 @@ pub(super) enum Open {
 
 pub(super) struct Pending {
     pub(super) permission: Permission,
-    pub(super) payload: Map<String, Value>,
+    /// The event that asks.
+    pub(super) event: SessionEvent,
 }
 
 impl Turn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
     pub(super) fn asked(&mut self, pending: Pending) -> Result<(), Ended> {
         if !self.interactive {
-            let pieces = self.renderer.permission(&pending.permission, &pending.payload);
-            self.show(&pieces)?;
+            self.show_ask(&pending)?;
             self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
             self.outcome.unanswered = true;
             return self.decide(pending, Decision::Deny);
@@ -54,16 +57,24 @@ impl Turn {
             return Ok(());
         }
         let Some(pending) = self.waiting.pop_front() else { return Ok(()) };
-        let pieces = self.renderer.permission(&pending.permission, &pending.payload);
-        self.show(&pieces)?;
+        self.show_ask(&pending)?;
         self.open = Some(Open::Decision(pending));
         self.put_question();
         Ok(())
     }
 
+    fn show_ask(&mut self, pending: &Pending) -> Result<(), Ended> {
+        let pieces = match fact(self.dialect, &pending.event) {
+            Fact::Ask(asked) => self.renderer.permission(&pending.permission, &asked),
+            Fact::Task(news) => self.renderer.permission(&pending.permission, &news.ask.unwrap_or_default()),
+            // The permission says what is asked.
+            _ => self.renderer.permission(&pending.permission, &Ask::default()),
+        };
+        self.show(&pieces)
+    }
+
     /// An ask was settled, perhaps by somebody else: nobody needs to be asked about it any more.
-    pub(super) fn settled(&mut self, payload: &Map<String, Value>) -> Result<(), Ended> {
-        let Some(id) = payload.get("requestId").and_then(Value::as_str) else { return Ok(()) };
+    pub(super) fn settled(&mut self, id: &str) -> Result<(), Ended> {
         self.waiting.retain(|pending| pending.permission.request_id != id);
         let open_id = match &self.open {
             Some(Open::Decision(pending) | Open::Trust(pending, _)) => {

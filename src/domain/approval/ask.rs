@@ -193,6 +193,19 @@ pub enum PermissionStatus {
     Cancelled,
 }
 
+impl PermissionStatus {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 impl PermissionAsk {
     /// The option that an answer means: `option_id` wins; a plain decision takes the narrowest option of its kind,
     /// which is the first, since asks list options narrowest first. `None` when there is no such option.

@@ -6,7 +6,7 @@ use imara_diff::InternedInput;
 
 use super::changes::{Change, changes};
 use super::diff::{file_header, hunks, write_hunk};
-use crate::domain::wire::desktop::PatchHunk;
+use crate::domain::dialect::desktop::message::PatchHunk;
 
 /// One side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::ops::Range;
 use imara_diff::InternedInput;
 
 use super::changes::{Change, changes};
-use crate::domain::wire::desktop::PatchHunk;
+use crate::domain::dialect::desktop::message::PatchHunk;
 
 /// Lines of context around a change.
 const CONTEXT: u32 = 3;

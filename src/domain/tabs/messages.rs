@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::domain::approval::{Permission, PermissionStatus};
-use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Fingerprint, Lane};
+use crate::domain::fingerprint::Fingerprint;
+use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 
 /// Blocks that may still change; engines keep far fewer open. A change of an older one comes as the whole block.
 const BLOCKS: usize = 512;

@@ -5,12 +5,10 @@
 
 mod maps;
 mod messages;
-mod stop;
 mod uuid;
 mod window;
 
 pub use maps::{TabMap, Taken};
 pub use messages::{News, Told};
-pub use stop::stop_reason;
 pub use uuid::is_uuid_v4;
 pub use window::{Step, Window};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::approval::{Permission, PermissionStatus};
+use crate::domain::fact::{NoticeLevel, PlanStep};
 
 /// The newest page of each lane at one `seq` of one `epoch`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -185,7 +186,7 @@ pub enum BlockBody {
     /// A plan.
     Plan {
         /// Steps in order.
-        steps: Vec<PlanStepView>,
+        steps: Vec<PlanStep>,
     },
     /// A proposed patch.
     Patch {
@@ -274,31 +275,6 @@ pub enum ToolBlockStatus {
     Failed,
     /// The turn ended first.
     Cancelled,
-}
-
-/// How loud a notice is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NoticeLevel {
-    /// For information.
-    Info,
-    /// To be seen.
-    Warning,
-    /// Something failed.
-    Error,
-}
-
-/// One step of a plan block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanStepView {
-    /// What.
-    pub text: String,
-    /// `pending`, `running`, `done` …, where the engine says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// Files of the step.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<String>,
 }
 
 /// One file of a patch block.

@@ -3,7 +3,7 @@
 //! Changes nothing but itself (R003-63).
 
 use super::block::{Block, BlockBody};
-use super::cut;
+use crate::domain::cut;
 use crate::domain::event::SessionEvent;
 
 /// The start is enough to recognise an event; the whole is one `bb/eventBody` away.

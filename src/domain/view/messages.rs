@@ -1,22 +1,26 @@
-//! Messages of an engine that names them, or sends each of them whole after its pieces.
+//! Messages of an engine that names them, sends each of them whole after its pieces, or none of both.
 //!
-//! Owns which message a piece belongs to (by the engine's id, else by what is open in this step) and which streamed
-//! message a whole one repeats. Never prints a text twice, and never takes away text that nothing replaces.
+//! Owns which message a piece belongs to (by the engine's id, else by what is open in this step, or by contiguous run) and
+//! which streamed message a whole one repeats. Never prints a text twice, and never takes away text that nothing replaces.
 
 use serde::{Deserialize, Serialize};
 
 use super::block::{Change, Lane};
-use super::fingerprint::Fingerprint;
-use super::open_text::{OpenText, Streaming, Voice};
-use super::reducer::TurnName;
+use super::open_text::{OpenText, Streaming};
+use super::turn::TurnName;
+use crate::domain::cut;
 use crate::domain::event::SessionEvent;
+use crate::domain::fact::Voice;
+use crate::domain::fingerprint::Fingerprint;
 
 /// Messages that may still grow, each with its text. Engines interleave two or three; when one more begins the oldest is
 /// closed, and a piece that still comes for it begins a block of its own.
 const LIVE: usize = 4;
-/// Messages of a run that a whole one is compared with, without their texts. The whole follows within the step; when one more
-/// comes the oldest is forgotten, and a whole that still comes for it is printed again.
-const KEPT: usize = 32;
+/// Messages that a whole one is compared with or that a late piece can still find, without their texts. Both follow soon; when
+/// one more comes the oldest is forgotten, and what still comes for it is printed in a block of its own.
+const KEPT: usize = 64;
+/// Bytes of a block to which late pieces are added, as of any answer.
+const TEXT: u64 = 512 * 1024;
 
 /// The messages of the run, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,9 @@ pub(super) struct Messages {
     /// Blocks so far in the whole session, because engines restart their numbers and ids.
     made: u64,
     kept: Vec<Message>,
+    /// Contiguous runs so far, and whose the last one is.
+    runs: u64,
+    last: Option<Voice>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +41,8 @@ struct Message {
     key: Option<String>,
     /// The engine's number of the step.
     step: Option<u64>,
+    /// It is told in contiguous runs: the number of its run, or 0 where it has an id.
+    run: Option<u64>,
     /// Its block. The text is kept only while more may come.
     open: OpenText,
     live: bool,
@@ -58,6 +67,18 @@ impl Message {
         self.pause(changes);
         self.live = false;
         self.open.text = String::new();
+    }
+
+    /// Adds a piece that comes late. It streams no more, so that nothing of a turn that is over lands in the next.
+    fn add(&mut self, piece: &str, changes: &mut Vec<Change>) {
+        let room = TEXT.saturating_sub(self.print.bytes);
+        if room == 0 || self.open.full {
+            return;
+        }
+        let said = cut::line(piece, usize::try_from(room).unwrap_or(usize::MAX));
+        self.open.full = said.len() != piece.len();
+        self.print.feed(piece);
+        changes.push(Change::append(Lane::Chat, &self.open.id, said));
     }
 
     fn replace(&mut self, whole: &str, changes: &mut Vec<Change>) {
@@ -96,7 +117,7 @@ impl Messages {
         let mine =
             |message: &&mut Message| message.key.as_deref() == key && (key.is_some() || message.streaming);
         let Some(message) = self.live(voice).rev().find(mine) else {
-            self.open(voice, key, text, (event, turn), changes);
+            self.open((voice, key, None), text, (event, turn), changes);
             return;
         };
         if !message.streaming {
@@ -107,6 +128,54 @@ impl Messages {
         match voice {
             Voice::Answer => message.open.add_answer(text, changes),
             Voice::Reasoning => message.open.add_reasoning(text, changes),
+        }
+    }
+
+    /// A piece of a text of which one streams at a time. A piece that still comes for an earlier one goes into that one's
+    /// block. With `over` no turn runs, and nothing is left streaming.
+    pub(super) fn run_piece(
+        &mut self,
+        (voice, key): (Voice, Option<&str>),
+        piece: &str,
+        (event, turn): (&SessionEvent, TurnName),
+        over: bool,
+        changes: &mut Vec<Change>,
+    ) {
+        if self.last != Some(voice) {
+            self.runs += 1;
+            self.last = Some(voice);
+        }
+        let run = Some(if key.is_some() { 0 } else { self.runs });
+        let mine = |message: &&mut Message| {
+            message.voice == voice && message.run == run && message.key.as_deref() == key
+        };
+        if let Some(message) = self.kept.iter_mut().rev().find(mine) {
+            if !message.live {
+                message.add(piece, changes);
+                return;
+            }
+            message.print.feed(piece);
+            match voice {
+                Voice::Answer => message.open.add_answer(piece, changes),
+                Voice::Reasoning => message.open.add_reasoning(piece, changes),
+            }
+            return;
+        }
+        self.close_run(changes);
+        self.open((voice, key, run), piece, (event, turn), changes);
+        if over {
+            self.close_run(changes);
+        }
+    }
+
+    /// Whether a text streams.
+    pub(super) fn streams(&self) -> bool {
+        self.kept.iter().any(|message| message.streaming)
+    }
+
+    fn close_run(&mut self, changes: &mut Vec<Change>) {
+        for message in self.kept.iter_mut().filter(|message| message.live && message.run.is_some()) {
+            message.close(changes);
         }
     }
 
@@ -169,7 +238,7 @@ impl Messages {
                 }
             },
             None => {
-                self.open(Voice::Answer, key, text, (event, turn), changes);
+                self.open((Voice::Answer, key, None), text, (event, turn), changes);
                 if let Some(message) = self.kept.last_mut() {
                     message.whole = true;
                     message.close(changes);
@@ -210,6 +279,9 @@ impl Messages {
     pub(super) fn pause_all(&mut self, changes: &mut Vec<Change>) {
         self.pause(Voice::Reasoning, changes);
         self.pause(Voice::Answer, changes);
+        // A text without an id that goes on below is another one.
+        self.last = None;
+        self.close_run(changes);
     }
 
     /// Another step: its ids are its own.
@@ -221,7 +293,7 @@ impl Messages {
 
     /// Another run: nothing is compared with what was said before. All are closed.
     pub(super) fn forget(&mut self) {
-        self.kept.clear();
+        self.kept.retain(|message| message.run.is_some());
     }
 
     fn pause(&mut self, voice: Voice, changes: &mut Vec<Change>) {
@@ -236,8 +308,7 @@ impl Messages {
 
     fn open(
         &mut self,
-        voice: Voice,
-        key: Option<&str>,
+        (voice, key, run): (Voice, Option<&str>, Option<u64>),
         text: &str,
         (event, turn): (&SessionEvent, TurnName),
         changes: &mut Vec<Change>,
@@ -269,6 +340,7 @@ impl Messages {
             voice,
             key: key.map(str::to_owned),
             step: event.turn,
+            run,
             open,
             live: true,
             streaming: true,

@@ -5,19 +5,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
-use super::cut;
+use crate::domain::cut;
+use crate::domain::fact::Voice;
 
 /// One answer of half a mebibyte is a book; past that a client pages the events.
 const ANSWER: usize = 512 * 1024;
 const REASONING: usize = 64 * 1024;
-
-/// Whose words a text is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Voice {
-    Answer,
-    Reasoning,
-}
 
 /// Whether more may come.
 #[derive(Clone, Copy, PartialEq, Eq)]

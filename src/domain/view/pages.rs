@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, ChangeOp, Lane};
-use super::json_size::json_bytes;
+use crate::domain::json_size::json_bytes;
 
 /// About what the names, the numbers and the punctuation of a block come to in JSON.
 const NAMES: usize = 160;

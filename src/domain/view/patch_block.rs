@@ -2,11 +2,10 @@
 //!
 //! Never applies a patch and never trusts a count that the engine gives: it counts.
 
-use serde_json::{Map, Value};
-
 use super::block::{BlockBody, PatchFileSummary};
-use super::cut;
-use super::fingerprint::key;
+use crate::domain::cut;
+use crate::domain::fact::Patch;
+use crate::domain::fingerprint::key;
 
 /// A diff longer than this is read in the diff view, not in a transcript.
 const DIFF: usize = 16 * 1024;
@@ -18,15 +17,14 @@ pub fn patch_block_id(patch_id: &str) -> String {
     format!("patch-{}", key(patch_id))
 }
 
-/// The body of the block of one `patch.proposed` message.
-pub(super) fn body(payload: &Map<String, Value>) -> BlockBody {
-    let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (added, removed) = count(text("diff"));
+/// The body of the block of a patch.
+pub(super) fn body(patch: Patch<'_>) -> BlockBody {
+    let (added, removed) = count(patch.diff);
     BlockBody::Patch {
-        patch_id: cut::line(text("patch_id"), PATH),
-        files: vec![PatchFileSummary { file_path: cut::line(text("file_path"), PATH), added, removed }],
-        rationale: Some(text("rationale")).filter(|why| !why.is_empty()).map(|why| cut::line(why, RATIONALE)),
-        diff: Some(cut::line(text("diff"), DIFF)),
+        patch_id: cut::line(patch.id, PATH),
+        files: vec![PatchFileSummary { file_path: cut::line(patch.file_path, PATH), added, removed }],
+        rationale: (!patch.rationale.is_empty()).then(|| cut::line(patch.rationale, RATIONALE)),
+        diff: Some(cut::line(patch.diff, DIFF)),
     }
 }
 

@@ -5,10 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
-use super::facts::Plan;
-use super::fingerprint::Fingerprint;
-use super::reducer::TurnName;
+use super::turn::TurnName;
 use crate::domain::event::SessionEvent;
+use crate::domain::fact::Plan;
+use crate::domain::fingerprint::Fingerprint;
 
 /// Lists side by side. When one more comes the oldest is forgotten, and makes a new block when it comes again.
 const SCOPES: usize = 8;

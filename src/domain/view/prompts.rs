@@ -4,12 +4,12 @@
 //! where the engine made other words of a prompt, it says so beside it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::block::{Block, BlockBody, Change, Lane, NoticeLevel};
-use super::cut;
-use super::fingerprint::Fingerprint;
+use super::block::{Block, BlockBody, Change, Lane};
+use crate::domain::cut;
 use crate::domain::event::SessionEvent;
+use crate::domain::fact::NoticeLevel;
+use crate::domain::fingerprint::Fingerprint;
 
 const PROMPT: usize = 512 * 1024;
 /// Prompts that wait for their echo. One input is outstanding at a time; an engine that never echoes fills this, and the
@@ -35,6 +35,13 @@ struct Waiting {
     ends: u8,
 }
 
+/// A prompt of ours.
+pub(super) struct Sent<'a> {
+    pub(super) words: &'a str,
+    pub(super) message_id: Option<&'a str>,
+    pub(super) attachment_ids: Vec<String>,
+}
+
 /// Whose prompt an echo is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Echo {
@@ -49,13 +56,9 @@ pub(super) enum Echo {
 
 impl Prompts {
     /// A prompt of ours.
-    pub(super) fn sent(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        let text = |name: &str| event.payload.get(name).and_then(Value::as_str);
-        let words = text("text").unwrap_or_default();
-        let ids = event.payload.get("attachmentIds").and_then(Value::as_array);
-        let ids = ids.map(|ids| ids.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-        let message_id = text("messageId").map(str::to_owned);
-        changes.push(block(event, words, message_id, ids.unwrap_or_default()));
+    pub(super) fn sent(&mut self, event: &SessionEvent, sent: Sent<'_>, changes: &mut Vec<Change>) {
+        let Sent { words, message_id, attachment_ids } = sent;
+        changes.push(block(event, words, message_id.map(str::to_owned), attachment_ids));
         if self.waiting.len() >= WAITING {
             self.waiting.remove(0);
         }

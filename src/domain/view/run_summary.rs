@@ -3,24 +3,13 @@
 //! Owns where a run of the BreadBoard engine begins, since its turn numbers change within a run. Never ends a turn: the
 //! reducer does.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::block::{Block, BlockBody, NoticeLevel};
-use super::cut;
-use super::reducer::TurnName;
-use crate::domain::event::{LocalKind, SessionEvent};
-use crate::domain::wire::breadboard_words::is;
-
-/// JSON of the engine's counts; more than that is not counts.
-const DETAILS: usize = 4 * 1024;
-const REASON: usize = 200;
-/// One line of what a provider or the engine said of a failure.
-const ERROR: usize = 500;
-/// What a client may want to show, under the engine's own names.
-const KEPT: [&str; 7] = ["steps", "steps_taken", "max_steps", "exit_kind", "mode", "usage", "logging_dir"];
+use super::block::{Block, BlockBody};
+use super::turn::TurnName;
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Fact, NoticeLevel, Prompt, RunReason, RunReport};
 
 /// The run that goes on or the last one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -38,7 +27,13 @@ struct End {
     turn: Option<u64>,
     finished: bool,
     completed: Option<bool>,
-    reason: Option<String>,
+    reason: Option<RunReason>,
+    /// The engine's own word for that.
+    word: Option<String>,
+    /// Somebody stopped it.
+    stopped: bool,
+    /// Steps that it may have at most.
+    most_steps: Option<u64>,
     /// What went wrong, in one line.
     #[serde(default)]
     error: Option<String>,
@@ -47,10 +42,10 @@ struct End {
 
 impl RunSummary {
     /// Notes where a run begins: at a prompt, or, in a stream without prompts, at the first turn after an end.
-    pub(super) fn hear(&mut self, event: &SessionEvent) {
-        let prompt = event.kind == LocalKind::Prompt.as_str() || is(&event.kind, "user_message");
+    pub(super) fn hear(&mut self, fact: &Fact<'_>) {
+        let prompt = matches!(fact, Fact::Prompt(Prompt::Sent { .. } | Prompt::Echo { .. }));
         let ended = self.end.as_ref().is_some_and(|end| end.finished);
-        if prompt || (ended && is(&event.kind, "turn_start")) {
+        if prompt || (ended && *fact == Fact::TurnBegan) {
             self.runs += 1;
             self.end = None;
         }
@@ -66,9 +61,14 @@ impl RunSummary {
         self.end.as_ref().map(|end| (end.id.clone(), end.seq))
     }
 
-    /// The summary, with what this `completion` or `run_finished` adds to it, and, where it is the first to say that the run
-    /// failed, a card that says so.
-    pub(super) fn told(&mut self, event: &SessionEvent, turn: TurnName) -> (Block, Option<Block>) {
+    /// The summary, with what this report adds to it, and, where it is the first to say that the run failed, a card that
+    /// says so.
+    pub(super) fn told(
+        &mut self,
+        event: &SessionEvent,
+        turn: TurnName,
+        report: RunReport,
+    ) -> (Block, Option<Block>) {
         if self.end.as_ref().is_some_and(|end| end.finished) {
             // Ended twice without a beginning between: another run.
             self.runs += 1;
@@ -81,15 +81,14 @@ impl RunSummary {
             finished: false,
             completed: None,
             reason: None,
+            word: None,
+            stopped: false,
+            most_steps: None,
             error: None,
             details: Map::new(),
         });
         let known = end.error.is_some();
-        end.finished |= is(&event.kind, "run_finished");
-        end.hear(&event.payload);
-        if let Some(summary) = event.payload.get("summary").and_then(Value::as_object) {
-            end.hear(summary);
-        }
+        end.hear(report);
         let error = end.error.as_deref().filter(|_| !known);
         let card = error.map(|error| {
             let text = format!("The turn failed: {error}");
@@ -101,28 +100,25 @@ impl RunSummary {
 }
 
 impl End {
-    fn hear(&mut self, said: &Map<String, Value>) {
-        if let Some(completed) = said.get("completed").and_then(Value::as_bool) {
+    fn hear(&mut self, report: RunReport) {
+        self.finished |= report.last;
+        if let Some(completed) = report.completed {
             // Both ends of a run must say that it is done.
             self.completed = Some(self.completed.unwrap_or(true) && completed);
         }
-        if let Some(reason) = said.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
-            self.reason = Some(cut::line(reason, REASON));
-        }
-        if let Some(error) = said.get("error").and_then(failure) {
-            self.error = Some(error);
-        }
-        for name in KEPT {
-            let Some(value) = said.get(name).filter(|value| !value.is_null()) else { continue };
-            self.details.insert(name.to_owned(), cut::value(Cow::Borrowed(value), DETAILS / KEPT.len()));
-        }
+        self.reason = report.reason.or(self.reason.take());
+        self.stopped = report.stopped.unwrap_or(self.stopped);
+        self.most_steps = report.most_steps.or(self.most_steps);
+        self.error = report.error.or(self.error.take());
+        self.word = report.word.or(self.word.take());
+        self.details.extend(report.details);
     }
 
     fn block(&self) -> Block {
         let (success, text) = self.sentence();
         let mut details = self.details.clone();
-        if let Some(reason) = &self.reason {
-            details.insert("reason".to_owned(), Value::from(reason.as_str()));
+        if let Some(word) = &self.word {
+            details.insert("reason".to_owned(), Value::from(word.as_str()));
         }
         let details = (!details.is_empty()).then_some(Value::Object(details));
         let body = BlockBody::Summary { success, text, details };
@@ -130,9 +126,7 @@ impl End {
     }
 
     fn sentence(&self) -> (bool, String) {
-        let exit = self.details.get("exit_kind").and_then(Value::as_str);
-        let reason = self.reason.as_deref().unwrap_or_default();
-        if reason == "stopped_by_user" || exit == Some("stopped") {
+        if self.reason == Some(RunReason::Stopped) || self.stopped {
             return (false, "The turn was stopped.".to_owned());
         }
         if self.completed.unwrap_or(true) {
@@ -141,39 +135,21 @@ impl End {
         if let Some(error) = &self.error {
             return (false, format!("The turn failed: {error}"));
         }
-        if reason.contains("max_steps") || reason.contains("step_limit") {
-            let most = self.details.get("max_steps").and_then(Value::as_u64);
-            let text = match most {
-                Some(most) => format!("The turn ended at its limit of {most} steps."),
-                None => "The turn ended at its limit of steps.".to_owned(),
-            };
-            return (false, text);
-        }
-        let text = match reason {
-            "" => "The turn ended before it was done.".to_owned(),
-            "run_loop_exception" => "The turn failed: the engine's run loop broke.".to_owned(),
-            "explicit_completion_marker" => {
+        let text = match (&self.reason, self.most_steps) {
+            (Some(RunReason::StepLimit), Some(most)) => {
+                format!("The turn ended at its limit of {most} steps.")
+            }
+            (Some(RunReason::StepLimit), None) => "The turn ended at its limit of steps.".to_owned(),
+            (Some(RunReason::Broken), _) => "The turn failed: the engine's run loop broke.".to_owned(),
+            (Some(RunReason::SaidDone), _) => {
                 "The turn ended before it was done: the agent said that it was.".to_owned()
             }
-            reason if reason.starts_with("finish_reason:") => {
-                let why = reason.split_once(':').map_or("", |(_, why)| why).replace('_', " ");
+            (Some(RunReason::Model(why)), _) => {
                 format!("The turn ended before it was done: the model ended with \"{why}\".")
             }
-            reason => format!("The turn ended before it was done: {}.", reason.replace('_', " ")),
+            (Some(RunReason::Other(why)), _) => format!("The turn ended before it was done: {why}."),
+            (Some(RunReason::Stopped) | None, _) => "The turn ended before it was done.".to_owned(),
         };
         (false, text)
     }
-}
-
-/// The first line of what went wrong. Never the trace of calls beside it: that is for the engine's log.
-fn failure(error: &Value) -> Option<String> {
-    let message = match error {
-        Value::String(message) => Some(message.as_str()),
-        Value::Object(error) => ["message", "type"]
-            .into_iter()
-            .find_map(|name| error.get(name).and_then(Value::as_str).filter(|said| !said.trim().is_empty())),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
-    };
-    let line = message?.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(cut::line(line, ERROR))
 }

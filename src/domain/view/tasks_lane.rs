@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
-use super::cut;
-use super::fingerprint::key;
+use crate::domain::cut;
 use crate::domain::event::SessionEvent;
+use crate::domain::fact::{TaskNews, TaskStatus};
 
 /// Tasks that can still change. When one more comes, an eighth of them is forgotten here, ended leaves first, oldest first;
 /// their blocks stay as they are, and what they were still counts for their parents.
@@ -63,69 +63,15 @@ enum Under {
     Orphans,
 }
 
-/// In the order of precedence (R003-47), weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum TaskStatus {
-    Queued,
-    Completed,
-    Running,
-    Failed,
-}
-
-/// What a `task_event` says. Everything else of it is in the event.
-#[derive(Deserialize)]
-struct Told {
-    #[serde(default)]
-    kind: Loose,
-    #[serde(default)]
-    task_id: Loose,
-    #[serde(default)]
-    parent_task_id: Loose,
-    #[serde(default)]
-    status: Loose,
-    #[serde(default)]
-    description: Loose,
-    #[serde(default)]
-    child_session_label: Loose,
-    #[serde(default)]
-    subagent_type: Loose,
-    #[serde(default)]
-    attempt: Loose,
-}
-
-/// A text or a number; everything else reads as absent.
-#[derive(Default, Deserialize)]
-#[serde(untagged)]
-enum Loose {
-    Text(String),
-    Number(u64),
-    Other(serde::de::IgnoredAny),
-    #[default]
-    Absent,
-}
-
-impl Loose {
-    fn text(&self) -> Option<String> {
-        match self {
-            Self::Text(text) if !text.is_empty() => Some(text.clone()),
-            Self::Number(number) => Some(number.to_string()),
-            Self::Text(_) | Self::Other(_) | Self::Absent => None,
-        }
-    }
-
-    fn number(&self) -> Option<u64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(_) | Self::Other(_) | Self::Absent => None,
-        }
-    }
-}
-
 impl TasksLane {
     /// Takes in what one event says of its task. `false`: it names no task, and nothing changed.
-    pub(super) fn event(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) -> bool {
-        let Some(told) = event.payload.read::<Told>() else { return false };
-        let Some(id) = told.task_id.text().map(|id| key(&id)) else { return false };
+    pub(super) fn event(
+        &mut self,
+        event: &SessionEvent,
+        news: &TaskNews<'_>,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let Some(id) = news.id.clone() else { return false };
         let is_new = !self.tasks.contains_key(&id);
         if is_new {
             self.make_room();
@@ -143,16 +89,14 @@ impl TasksLane {
             self.tasks.insert(id.clone(), task);
         }
         if let Some(task) = self.tasks.get_mut(&id) {
-            let name = told.description.text();
-            let name = name.or_else(|| is_new.then(|| told.child_session_label.text()).flatten());
-            let name = name.or_else(|| is_new.then(|| told.subagent_type.text()).flatten());
-            if let Some(name) = name {
+            let label = news.label.as_ref().filter(|_| is_new);
+            if let Some(name) = news.title.as_ref().or(label) {
                 let line = name.lines().map(str::trim).find(|line| !line.is_empty());
                 task.title = cut::line(line.unwrap_or(&id), TITLE);
             }
-            task.hear(&told);
+            task.hear(news);
         }
-        let left = told.parent_task_id.text().and_then(|parent| self.name_parent(&id, key(&parent)));
+        let left = news.parent.clone().and_then(|parent| self.name_parent(&id, parent));
         let adopted = if is_new { self.adopt(&id) } else { Vec::new() };
         self.show(&id, event, changes);
         if let Some(left) = left {
@@ -283,7 +227,7 @@ impl TasksLane {
             task_id: ORPHANS.to_owned(),
             parent_id: None,
             title: "Tasks whose parent is not known".to_owned(),
-            status: status.as_str().to_owned(),
+            status: word(status).to_owned(),
         };
         changes.push(Change::put(Lane::Tasks, Block { id: ORPHANS_BLOCK.to_owned(), turn: None, seq, body }));
     }
@@ -299,7 +243,7 @@ impl TasksLane {
             task_id: id.to_owned(),
             parent_id,
             title: task.title.clone(),
-            status: task.shown.as_str().to_owned(),
+            status: word(task.shown).to_owned(),
         };
         changes.push(Change::put(
             Lane::Tasks,
@@ -346,18 +290,13 @@ impl TasksLane {
 impl Task {
     /// The status that an event says. Two in one event have no order, nor has a snapshot; else the later event decides,
     /// but that a task leaves `failed` by a new attempt only.
-    fn hear(&mut self, told: &Told) {
-        let kind = told.kind.text().unwrap_or_default();
-        let last = kind.rsplit(['_', '.', ':', '-']).next().unwrap_or_default();
-        let by_kind = TaskStatus::of(last);
-        let by_status = told.status.text().and_then(|word| TaskStatus::of(&word));
-        let attempt = told.attempt.number();
-        let again = matches!(last, "spawned" | "started" | "restarted" | "retried")
-            || (attempt.is_some() && self.attempt.is_some() && attempt > self.attempt);
-        self.attempt = self.attempt.max(attempt);
-        let Some(said) = by_kind.max(by_status) else { return };
+    fn hear(&mut self, news: &TaskNews<'_>) {
+        let again =
+            news.again || (news.attempt.is_some() && self.attempt.is_some() && news.attempt > self.attempt);
+        self.attempt = self.attempt.max(news.attempt);
+        let Some(said) = news.status else { return };
         self.status = match self.status {
-            _ if last == "snapshot" => self.status.max(said),
+            _ if news.snapshot => self.status.max(said),
             TaskStatus::Failed if !again => TaskStatus::Failed,
             TaskStatus::Queued | TaskStatus::Completed | TaskStatus::Running | TaskStatus::Failed => said,
         };
@@ -371,29 +310,13 @@ impl Task {
     }
 }
 
-impl TaskStatus {
-    /// The seed's four words, and what engines say for them. A task that was stopped did not do what it was for.
-    fn of(word: &str) -> Option<Self> {
-        Some(match word.to_ascii_lowercase().as_str() {
-            "queued" | "pending" | "created" | "scheduled" | "waiting" => Self::Queued,
-            "running" | "started" | "restarted" | "retried" | "spawned" | "in_progress" | "active" => {
-                Self::Running
-            }
-            "completed" | "complete" | "succeeded" | "success" | "done" | "finished" | "ok" => {
-                Self::Completed
-            }
-            "failed" | "failure" | "error" | "cancelled" | "canceled" | "stopped" | "timeout" => Self::Failed,
-            _ => return None,
-        })
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
+/// The seed's four words.
+fn word(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Queued => "queued",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Running => "running",
+        TaskStatus::Failed => "failed",
     }
 }
 

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::{EventClass, Origin};
+use crate::domain::fact::Fact;
 use crate::domain::view::{LaneView, View, ViewLanes, apply_changes};
 
 /// A lane and the tasks that made it.
@@ -41,7 +43,8 @@ impl Tree {
             permission: None,
         };
         let mut changes = Vec::new();
-        self.lane.event(&event, &mut changes);
+        let Fact::Task(news) = fact(Dialect::Breadboard, &event) else { panic!("no task: {event:?}") };
+        self.lane.event(&event, &news, &mut changes);
         apply_changes(&mut self.view, &changes);
     }
 

@@ -4,19 +4,18 @@
 //! was streamed.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody, Change, Lane};
-use super::cut;
-use super::facts::{Plan, Speech};
-use super::fingerprint::Fingerprint;
 use super::messages::Messages;
-use super::open_text::{OpenText, Streaming, Voice};
+use super::open_text::{OpenText, Streaming};
 use super::plans::Plans;
-use super::prompts::{Echo, Prompts};
-use super::reducer::TurnName;
+use super::prompts::{Echo, Prompts, Sent};
+use super::turn::TurnName;
 use crate::domain::approval::{Permission, PermissionStatus};
-use crate::domain::event::{EventClass, Origin, SessionEvent};
+use crate::domain::cut;
+use crate::domain::event::{EventClass, SessionEvent};
+use crate::domain::fact::{Plan, Text, TextOf, TextPart, Voice};
+use crate::domain::fingerprint::Fingerprint;
 use crate::domain::shown::cut_marked;
 
 /// Asks that wait at one time. When one more comes the oldest is forgotten here: its card then keeps saying "pending"; the
@@ -64,8 +63,8 @@ struct Pending {
 
 impl Transcript {
     /// A prompt of ours.
-    pub(super) fn prompt(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        self.prompts.sent(event, changes);
+    pub(super) fn prompt(&mut self, event: &SessionEvent, sent: Sent<'_>, changes: &mut Vec<Change>) {
+        self.prompts.sent(event, sent, changes);
     }
 
     /// Whose prompt the engine echoes.
@@ -78,31 +77,36 @@ impl Transcript {
         self.prompts.waits_for(said)
     }
 
-    /// What the assistant says or thinks.
-    pub(super) fn speech(
+    /// What the assistant says or thinks. With `over` no turn runs.
+    pub(super) fn text(
         &mut self,
         event: &SessionEvent,
         turn: TurnName,
-        speech: Speech<'_>,
+        text: Text<'_>,
+        over: bool,
         changes: &mut Vec<Change>,
     ) {
-        let reasons = event.class == EventClass::ReasoningStream;
-        let voice = if reasons { Voice::Reasoning } else { Voice::Answer };
-        match speech {
-            Speech::Token(piece) => self.token(event, turn, piece, changes),
-            Speech::Thinking { phase, message } => self.thinking(event, turn, (phase, message), changes),
-            Speech::Start { id } => self.messages.start(voice, id.as_deref(), changes),
-            Speech::Piece { id, text } => {
-                self.messages.piece(voice, id.as_deref(), &text, (event, turn), changes);
+        let Text { voice, of, part } = text;
+        match (&of, part) {
+            (TextOf::Turn { phase }, TextPart::Piece(piece) | TextPart::Whole { text: piece, .. }) => {
+                match voice {
+                    Voice::Answer => self.token(event, turn, &piece, changes),
+                    Voice::Reasoning => self.thinking(event, turn, (phase, &piece), changes),
+                }
             }
-            Speech::End { id } => self.messages.end(voice, id.as_deref(), changes),
-            Speech::Whole { id, text, .. } if reasons => {
-                self.messages.piece(voice, id.as_deref(), &text, (event, turn), changes);
+            (TextOf::Turn { .. }, TextPart::Start | TextPart::End) => {}
+            (TextOf::Run(key), TextPart::Piece(piece) | TextPart::Whole { text: piece, .. }) => {
+                self.messages.run_piece((voice, key.as_deref()), &piece, (event, turn), over, changes);
             }
-            Speech::Whole { id, text, again } => {
-                self.messages.whole(id.as_deref(), &text, again, (event, turn), changes);
+            (TextOf::Run(_), TextPart::Start | TextPart::End) => {}
+            (TextOf::Message(key), TextPart::Start) => self.messages.start(voice, key.as_deref(), changes),
+            (TextOf::Message(key), TextPart::Piece(piece)) => {
+                self.messages.piece(voice, key.as_deref(), &piece, (event, turn), changes);
             }
-            Speech::Nothing => {}
+            (TextOf::Message(key), TextPart::End) => self.messages.end(voice, key.as_deref(), changes),
+            (TextOf::Message(key), TextPart::Whole { text, again }) => {
+                self.messages.whole(key.as_deref(), &text, again, (event, turn), changes);
+            }
         }
     }
 
@@ -129,8 +133,13 @@ impl Transcript {
     }
 
     /// The whole answer, at the end of a turn. It wins over what was streamed, and is not said again when it is the same.
-    pub(super) fn final_message(&mut self, event: &SessionEvent, turn: TurnName, changes: &mut Vec<Change>) {
-        let Some(whole) = text(&event.payload, "message").filter(|whole| !whole.is_empty()) else { return };
+    pub(super) fn whole_answer(
+        &mut self,
+        event: &SessionEvent,
+        turn: TurnName,
+        whole: &str,
+        changes: &mut Vec<Change>,
+    ) {
         let print = Fingerprint::of(whole);
         let said = print == self.streamed
             || match &self.answer {
@@ -187,12 +196,10 @@ impl Transcript {
         &mut self,
         event: &SessionEvent,
         turn: TurnName,
-        plan: Option<Plan>,
+        plan: Plan,
         changes: &mut Vec<Change>,
     ) {
-        if let Some(plan) = plan {
-            self.plans.show(event, turn, plan, changes);
-        }
+        self.plans.show(event, turn, plan, changes);
     }
 
     /// The engine asks; the loop gave the ask its id.
@@ -208,16 +215,11 @@ impl Transcript {
         self.pending.push(Pending { permission: bounded(pending.permission), ..pending });
     }
 
-    /// An ask was settled. `true`: the run may not do what it asked for.
-    pub(super) fn settled(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) -> bool {
-        // The engine's own word of it repeats its ids; the loop says which ask it meant.
-        let local = event.origin == Origin::Local;
-        let Some(id) = text(&event.payload, "requestId").filter(|_| local) else { return false };
+    /// The loop settled an ask. `true`: the run may not do what it asked for.
+    pub(super) fn settled(&mut self, id: &str, status: PermissionStatus, changes: &mut Vec<Change>) -> bool {
         let Some(at) = self.pending.iter().position(|ask| ask.permission.request_id == id) else {
             return false;
         };
-        let status = event.payload.get("status").cloned().unwrap_or_default();
-        let Ok(status) = serde_json::from_value::<PermissionStatus>(status) else { return false };
         let pending = if status == PermissionStatus::Pending {
             self.pending[at].clone()
         } else {
@@ -225,6 +227,11 @@ impl Transcript {
         };
         changes.push(Change::put(Lane::Chat, pending.card(status)));
         status == PermissionStatus::Denied && !pending.nested
+    }
+
+    /// Whether an answer or a message streams.
+    pub(super) fn streams(&self) -> bool {
+        self.answer.is_some() || self.messages.streams()
     }
 
     /// What comes next stands below: the text that streams is closed, and more text opens a new block.
@@ -284,8 +291,4 @@ fn bounded(mut permission: Permission) -> Permission {
         permission.options.clear();
     }
     permission
-}
-
-fn text<'a>(payload: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    payload.get(name).and_then(Value::as_str)
 }

@@ -115,15 +115,15 @@ fn repaired_string<'t>(mut rest: &'t [u8], out: &mut Vec<u8>) -> &'t [u8] {
 }
 
 /// A backslash and what belongs to it.
-pub(super) struct Escape {
-    pub(super) bytes: usize,
+pub(in crate::domain) struct Escape {
+    pub(in crate::domain) bytes: usize,
     /// Half of a surrogate pair without the other half.
-    pub(super) lone: bool,
+    pub(in crate::domain) lone: bool,
 }
 
 impl Escape {
     /// `text` begins with the backslash.
-    pub(super) fn at(text: &[u8]) -> Self {
+    pub(in crate::domain) fn at(text: &[u8]) -> Self {
         match unit(text) {
             Some(0xD800..=0xDBFF) => match text.get(6..).and_then(unit) {
                 Some(0xDC00..=0xDFFF) => Self { bytes: 12, lone: false },
@@ -137,7 +137,7 @@ impl Escape {
 }
 
 /// The UTF-16 unit of a `\u` escape.
-pub(super) fn unit(text: &[u8]) -> Option<u16> {
+pub(in crate::domain) fn unit(text: &[u8]) -> Option<u16> {
     let hex = text.strip_prefix(b"\\u")?.get(..4)?;
     hex.iter().try_fold(0_u16, |unit, digit| {
         let digit = char::from(*digit).to_digit(16)?;

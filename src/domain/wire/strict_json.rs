@@ -26,21 +26,21 @@ impl<'a> Object<'a> {
 }
 
 /// A walk through one text.
-pub(super) struct Walk<'a> {
+pub(in crate::domain) struct Walk<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Walk<'a> {
     /// At the start of a text without control characters, so without line ends too; `None` for any other.
-    pub(super) fn new(text: &'a str) -> Option<Self> {
+    pub(in crate::domain) fn new(text: &'a str) -> Option<Self> {
         // Looked at as a whole, many bytes at a time; a string is then searched for its end alone.
         let plain = text.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
         plain.then_some(Self { text, at: 0 })
     }
 
     /// Takes this byte, behind any spaces; whether it stands there.
-    pub(super) fn take(&mut self, byte: u8) -> bool {
+    pub(in crate::domain) fn take(&mut self, byte: u8) -> bool {
         self.skip_spaces();
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -48,20 +48,20 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes `null`.
-    pub(super) fn take_null(&mut self) -> bool {
+    pub(in crate::domain) fn take_null(&mut self) -> bool {
         self.skip_spaces();
         // Nearly always something else stands there.
         self.peek() == Some(b'n') && self.take_word("null").is_some()
     }
 
     /// Whether nothing but spaces is left.
-    pub(super) fn is_at_end(&mut self) -> bool {
+    pub(in crate::domain) fn is_at_end(&mut self) -> bool {
         self.skip_spaces();
         self.at == self.text.len()
     }
 
     /// Takes a string without escapes; what stands between its quotes.
-    pub(super) fn plain_string(&mut self) -> Option<&'a str> {
+    pub(in crate::domain) fn plain_string(&mut self) -> Option<&'a str> {
         if !self.take(b'"') {
             return None;
         }
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes a whole number, not below zero, of up to 18 digits.
-    pub(super) fn whole_number(&mut self) -> Option<u64> {
+    pub(in crate::domain) fn whole_number(&mut self) -> Option<u64> {
         self.skip_spaces();
         let digits = digits(self.rest());
         let number = self.rest().get(..digits)?;
@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes an object.
-    pub(super) fn object(&mut self) -> Option<Object<'a>> {
+    pub(in crate::domain) fn object(&mut self) -> Option<Object<'a>> {
         self.skip_spaces();
         let from = self.at;
         if self.peek() != Some(b'{') {
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes any value.
-    pub(super) fn value(&mut self) -> Option<()> {
+    pub(in crate::domain) fn value(&mut self) -> Option<()> {
         // One bit a level: whether it is an object. `MAX_DEPTH` levels fit.
         let (mut depth, mut objects) = (0, 0_u128);
         loop {

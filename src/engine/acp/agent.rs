@@ -23,11 +23,11 @@ use super::wanted::{Method, Wanted};
 use super::{Patience, Setup};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineReport};
+use crate::domain::dialect::acp::blocks::PromptAttachment;
+use crate::domain::dialect::acp::decode::{AcpError, RpcId};
+use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
+use crate::domain::dialect::acp::results::{InitializeResult, PromptCapabilities, read};
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::{AcpError, RpcId};
-use crate::domain::wire::acp_blocks::PromptAttachment;
-use crate::domain::wire::acp_out::{self, ClientCapabilities, PROTOCOL_VERSION};
-use crate::domain::wire::acp_results::{InitializeResult, PromptCapabilities, read};
 use crate::protocol::version::SERVER_VERSION;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -249,7 +249,7 @@ impl Agent {
         match outcome {
             Ok(()) if self.is_ending() => {}
             Ok(()) => {
-                let params = acp_out::initialize(self.offered(), SERVER_VERSION);
+                let params = encode::initialize(self.offered(), SERVER_VERSION);
                 self.ask("initialize", &params, Asked::Initialize, Some(self.patience.start));
             }
             Err(error) => self.gone(None, error, false),
@@ -274,7 +274,7 @@ impl Agent {
     pub(super) fn ask(&mut self, method: &str, params: &Value, asked: Asked, time: Option<Duration>) {
         let until = time.map(|time| self.now + time);
         let id = self.asked.add(asked, until);
-        self.write(acp_out::request(&RpcId::number(id), method, params));
+        self.write(encode::request(&RpcId::number(id), method, params));
     }
 
     pub(super) fn initialized(&mut self, outcome: Result<Payload, AcpError>) {

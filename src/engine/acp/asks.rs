@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::client_side::Job;
 use crate::app::ports::EngineReport;
+use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
+use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
-use crate::domain::wire::acp_out::{self, ElicitationAnswer, PermissionOutcome};
 
 /// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
 const ASKS: usize = 256;
@@ -113,13 +113,13 @@ impl Agent {
             Kind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
             Kind::Work(_) => {
                 let text = "The user did not allow this, so it was not done.";
-                return self.write(acp_out::error_answer(&id, AcpError::REFUSED, text));
+                return self.write(encode::error_answer(&id, AcpError::REFUSED, text));
             }
-            Kind::Permission => acp_out::permission(PermissionOutcome::Selected(option_id)),
-            Kind::Elicitation if allowed => acp_out::elicitation(ElicitationAnswer::Accept(content)),
-            Kind::Elicitation => acp_out::elicitation(ElicitationAnswer::Decline),
+            Kind::Permission => encode::permission(PermissionOutcome::Selected(option_id)),
+            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(content)),
+            Kind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
         };
-        self.write(acp_out::answer(&id, &result));
+        self.write(encode::answer(&id, &result));
     }
 
     /// Answers everything of a session that waits as cancelled.
@@ -136,7 +136,7 @@ impl Agent {
     pub(super) fn withdrawn(&mut self, params: &Payload) -> Option<String> {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json))?;
         let Some(ask) = self.asks.waiting.remove(&id) else { return self.withdraw_work(&id) };
-        self.write(acp_out::error_answer(&id, AcpError::REQUEST_CANCELLED, "The request was taken back."));
+        self.write(encode::error_answer(&id, AcpError::REQUEST_CANCELLED, "The request was taken back."));
         Some(ask.session_id)
     }
 
@@ -158,12 +158,12 @@ impl Agent {
 /// The answer where nobody decided.
 fn cancelled(id: &RpcId, kind: &Kind) -> String {
     let result = match kind {
-        Kind::Permission => acp_out::permission(PermissionOutcome::Cancelled),
-        Kind::Elicitation => acp_out::elicitation(ElicitationAnswer::Cancel),
+        Kind::Permission => encode::permission(PermissionOutcome::Cancelled),
+        Kind::Elicitation => encode::elicitation(ElicitationAnswer::Cancel),
         Kind::Work(_) => {
             let text = "Nobody allowed this before the turn ended, was stopped or the time for it was over, so it was not done.";
-            return acp_out::error_answer(id, AcpError::REQUEST_CANCELLED, text);
+            return encode::error_answer(id, AcpError::REQUEST_CANCELLED, text);
         }
     };
-    acp_out::answer(id, &result)
+    encode::answer(id, &result)
 }

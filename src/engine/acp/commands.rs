@@ -10,10 +10,10 @@ use super::agent::{Agent, Phase, one_line};
 use super::asked::Asked;
 use super::info::model_option;
 use crate::app::inbox::Reply;
+use crate::domain::dialect::acp::decode::AcpError;
+use crate::domain::dialect::acp::encode::{self, ConfigValue};
+use crate::domain::dialect::acp::results::read;
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::AcpError;
-use crate::domain::wire::acp_out::{self, ConfigValue};
-use crate::domain::wire::acp_results::read;
 use crate::protocol::request::{CommandResult, ModelEntry, ModelsResult};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -113,9 +113,9 @@ impl Agent {
         let session = self.sessions.get(session_id);
         let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
         let (method, params, time) = match &command {
-            Command::Mode(mode) => ("session/set_mode", acp_out::set_mode(&at_agent, mode), CHANGE),
+            Command::Mode(mode) => ("session/set_mode", encode::set_mode(&at_agent, mode), CHANGE),
             Command::Option(option, value) => {
-                ("session/set_config_option", acp_out::set_config_option(&at_agent, option, value), CHANGE)
+                ("session/set_config_option", encode::set_config_option(&at_agent, option, value), CHANGE)
             }
             Command::Model(model) => {
                 let Some(option) = session.and_then(|session| model_option(&session.facts)) else {
@@ -130,11 +130,11 @@ impl Agent {
                 let value = ConfigValue::Choice(model.clone());
                 (
                     "session/set_config_option",
-                    acp_out::set_config_option(&at_agent, &option.id, &value),
+                    encode::set_config_option(&at_agent, &option.id, &value),
                     CHANGE,
                 )
             }
-            Command::Authenticate(method) => ("authenticate", acp_out::authenticate(method), LOGIN),
+            Command::Authenticate(method) => ("authenticate", encode::authenticate(method), LOGIN),
             Command::Logout => ("logout", json!({}), CHANGE),
         };
         let asked = Asked::Command { session_id: session_id.to_owned(), command, reply };
@@ -227,8 +227,7 @@ impl Agent {
             );
             return self.notice(session_id, "warning", text);
         }
-        let params =
-            acp_out::set_config_option(&at_agent, &option.id, &ConfigValue::Choice(model.to_owned()));
+        let params = encode::set_config_option(&at_agent, &option.id, &ConfigValue::Choice(model.to_owned()));
         let asked = Asked::Model { session_id: session_id.to_owned(), model: model.to_owned() };
         self.ask("session/set_config_option", &params, asked, Some(CHANGE));
     }

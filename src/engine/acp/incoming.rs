@@ -13,12 +13,12 @@ use super::sessions::State;
 use super::unplaced::Piece;
 use super::wanted::Method;
 use crate::app::ports::EngineReport;
-use crate::domain::event::EngineEvent;
-use crate::domain::payload::Payload;
-use crate::domain::wire::acp::{
+use crate::domain::dialect::acp::decode::{
     AcpError, AcpLine, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event, update_event,
 };
-use crate::domain::wire::acp_out;
+use crate::domain::dialect::acp::encode;
+use crate::domain::event::EngineEvent;
+use crate::domain::payload::Payload;
 
 impl Agent {
     /// One line.
@@ -94,7 +94,7 @@ impl Agent {
             return self.wants(at_agent.as_deref(), id, (method, wanted), params, repaired);
         }
         let text = format!("breadboard-ls does not serve `{}` here.", super::agent::one_line(method));
-        self.write(acp_out::error_answer(&id, AcpError::METHOD_NOT_FOUND, &text));
+        self.write(encode::error_answer(&id, AcpError::METHOD_NOT_FOUND, &text));
         let mut event = method_event(method, params);
         event.repaired = repaired;
         self.place(at_agent, Piece::Event(event));

@@ -1,12 +1,12 @@
 //! How a session stands at its agent, for who asks: models and `bb/session/info`.
 //!
-//! Owns the answers. What is known is folded by `domain::session::agent_state`; events say the same to whoever reads along.
+//! Owns the answers. What is known is folded by `domain::dialect::acp::state`; events say the same to whoever reads along.
 
 use super::agent::{Agent, Phase};
 use super::commands::ModelOption;
 use crate::app::inbox::Reply;
-use crate::domain::session::AgentState;
-use crate::domain::wire::acp_results::ConfigChoice;
+use crate::domain::dialect::acp::results::ConfigChoice;
+use crate::domain::dialect::acp::state::AgentState;
 use crate::protocol::agent::{AgentInfo, AgentStatus, SessionInfoResult};
 use crate::protocol::request::ModelEntry;
 

@@ -14,11 +14,11 @@ use super::commands::Command;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentSession, EngineReport, EngineSession, SessionWish};
+use crate::domain::dialect::acp::decode::{AcpError, log_event};
+use crate::domain::dialect::acp::encode;
+use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
+use crate::domain::dialect::acp::state::AgentState;
 use crate::domain::payload::Payload;
-use crate::domain::session::AgentState;
-use crate::domain::wire::acp::{AcpError, log_event};
-use crate::domain::wire::acp_out;
-use crate::domain::wire::acp_results::{ListResult, SessionResult, read};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long it may take to close or delete one, or to list them.
@@ -211,10 +211,10 @@ impl Agent {
         };
         let cwd = cwd.to_string_lossy();
         let (method, params) = match (&how, &session.at_agent) {
-            (How::Load { .. }, Some(id)) => ("session/load", acp_out::open_session(id, &cwd)),
-            (How::Resume, Some(id)) => ("session/resume", acp_out::open_session(id, &cwd)),
+            (How::Load { .. }, Some(id)) => ("session/load", encode::open_session(id, &cwd)),
+            (How::Resume, Some(id)) => ("session/resume", encode::open_session(id, &cwd)),
             (How::Load { .. } | How::Resume, None) | (How::Make { .. }, _) => {
-                ("session/new", acp_out::new_session(&cwd))
+                ("session/new", encode::new_session(&cwd))
             }
         };
         session.state = State::Opening;
@@ -437,7 +437,7 @@ impl Agent {
             // What is asked next comes after it.
             session.state = State::Closed;
             let asked = Asked::Close { session_id: session_id.to_owned() };
-            self.ask("session/close", &acp_out::of_session(&at_agent), asked, Some(SHORT));
+            self.ask("session/close", &encode::of_session(&at_agent), asked, Some(SHORT));
         }
         self.end_if_idle();
     }
@@ -450,7 +450,7 @@ impl Agent {
         match at_agent.filter(|_| can) {
             Some(at_agent) => {
                 let asked = Asked::Delete { session_id: session_id.to_owned(), reply };
-                self.ask("session/delete", &acp_out::of_session(&at_agent), asked, Some(SHORT));
+                self.ask("session/delete", &encode::of_session(&at_agent), asked, Some(SHORT));
             }
             None => self.deleted(session_id, Ok(Payload::default()), reply),
         }
@@ -498,7 +498,7 @@ impl Agent {
             self.by_agent.insert(at_agent.to_owned(), String::new());
             if self.hello.agent_capabilities.session_capabilities.close {
                 let asked = Asked::Close { session_id: String::new() };
-                self.ask("session/close", &acp_out::of_session(at_agent), asked, Some(SHORT));
+                self.ask("session/close", &encode::of_session(at_agent), asked, Some(SHORT));
             }
         }
         self.end_if_idle();
@@ -520,7 +520,7 @@ impl Agent {
         give: oneshot::Sender<Vec<EngineSession>>,
     ) {
         let cwd = self.folder().map(|folder| folder.to_string_lossy().into_owned());
-        let params = acp_out::list_sessions(cwd.as_deref(), cursor);
+        let params = encode::list_sessions(cwd.as_deref(), cursor);
         self.ask("session/list", &params, Asked::List { so_far, give }, Some(SHORT));
     }
 

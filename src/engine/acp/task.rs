@@ -17,8 +17,8 @@ use super::framing::{Line, LineReader};
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineCall, EngineReport, EngineSession};
-use crate::domain::wire::acp_blocks::{PromptAttachment, wants_content};
-use crate::domain::wire::acp_results::PromptCapabilities;
+use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
+use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Lines that wait for an agent to read. Ours are few: past that it does not read at all, and is ended.

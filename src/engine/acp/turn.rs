@@ -9,10 +9,10 @@ use super::agent::{Agent, Deed, one_line};
 use super::asked::Asked;
 use super::sessions::{Session, State};
 use crate::app::ports::{EngineReport, Prompt};
+use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
+use crate::domain::dialect::acp::decode::{AcpError, prompt_event};
+use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::{AcpError, prompt_event};
-use crate::domain::wire::acp_blocks::{PromptAttachment, prompt_blocks};
-use crate::domain::wire::acp_out;
 use crate::protocol::{ErrorCode, WireError};
 
 /// One turn.
@@ -105,7 +105,7 @@ impl Agent {
         let Some(prompt) = turn.prompt.take() else { return };
         turn.sent = true;
         turn.heard = now;
-        let params = acp_out::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
+        let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
         let asked = Asked::Prompt { session_id: session_id.to_owned(), turn: number };
         self.ask("session/prompt", &params, asked, None);
     }
@@ -180,7 +180,7 @@ impl Agent {
         turn.stopped = true;
         turn.stop_by = Some(now + patience);
         if let Some(at_agent) = session.at_agent.clone() {
-            self.write(acp_out::notification("session/cancel", &acp_out::of_session(&at_agent)));
+            self.write(encode::notification("session/cancel", &encode::of_session(&at_agent)));
         }
     }
 

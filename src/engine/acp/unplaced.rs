@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use crate::domain::dialect::acp::decode::RpcId;
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::RpcId;
 
 /// Messages that wait, over all sessions. A replay of a long conversation fits.
 const MESSAGES: usize = 4_096;
@@ -92,7 +92,7 @@ impl Unplaced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::wire::acp::unreadable_event;
+    use crate::domain::dialect::acp::decode::unreadable_event;
 
     fn piece(text: &str) -> Piece {
         Piece::Event(unreadable_event(text))

@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::agent::{Agent, Deed, one_line};
 use super::asks::Kind;
 use super::client_side::{Came, CreateTerminal, Job, Order};
+use crate::domain::dialect::acp::decode::{AcpError, RpcId, method_event};
+use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
-use crate::domain::wire::acp::{AcpError, RpcId, method_event};
-use crate::domain::wire::acp_out;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Requests of one agent that can be under way; agents wait for a few at once. One more is refused.
@@ -205,7 +205,7 @@ impl Agent {
             None => Ok(came),
         });
         match (to_ask, outcome) {
-            (None, Ok(Came::Answer(result))) => self.write(acp_out::answer(&id, &result)),
+            (None, Ok(Came::Answer(result))) => self.write(encode::answer(&id, &result)),
             (Some(to_ask), Ok(came)) => self.ask_first(&session_id, id, *to_ask, came),
             (to_ask, outcome) => {
                 self.refuse_work(&id, &outcome.err().unwrap_or_else(WireError::internal));
@@ -293,7 +293,7 @@ impl Agent {
     }
 
     pub(super) fn refuse_work(&mut self, id: &RpcId, error: &WireError) {
-        self.write(acp_out::error_answer(id, code_of(error.code), &one_line(&error.message)));
+        self.write(encode::error_answer(id, code_of(error.code), &one_line(&error.message)));
     }
 }
 

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::trouble::{Denied, Trouble};
 use crate::app::ports::Secret;
-use crate::domain::wire::breadboard_http;
+use crate::domain::dialect::breadboard;
 use crate::http::{self, BaseUrl, retry_after};
 
 /// How long we wait for an engine.
@@ -376,5 +376,5 @@ async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, Trou
 fn decoded<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
     let broken =
         || Trouble::Broken { status: 200, why: "its answer is not the JSON that belongs there".to_owned() };
-    breadboard_http::read(body).ok_or_else(broken)
+    breadboard::http::read(body).ok_or_else(broken)
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::Shared;
 use super::trouble::Trouble;
 use crate::app::ports::EngineDecision;
+use crate::domain::dialect::breadboard::http::{Command, CommandReply};
 use crate::domain::policy::command::{CommandNeed, need_of};
-use crate::domain::wire::breadboard_http::{Command, CommandReply};
 use crate::protocol::request::CommandResult;
 use crate::protocol::{ErrorCode, WireError};
 

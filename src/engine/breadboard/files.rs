@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::Shared;
 use super::trouble::Trouble;
+use crate::domain::dialect::breadboard::http::{FileContent, FileEntry as EngineFile};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
 use crate::domain::policy::path::WorkspacePath;
-use crate::domain::wire::breadboard_http::{FileContent, FileEntry as EngineFile};
 use crate::protocol::request::{
     FileEntry, FileKind, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
     SnippetSource,

@@ -3,7 +3,7 @@
 //! Owns the translation only.
 
 use super::Shared;
-use crate::domain::wire::breadboard_http::Models;
+use crate::domain::dialect::breadboard::http::Models;
 use crate::protocol::WireError;
 use crate::protocol::request::{ModelEntry, ModelsResult};
 
@@ -17,7 +17,7 @@ pub(super) async fn list(shared: &Shared) -> Result<ModelsResult, WireError> {
         .read(&["v1", "models"], &[("config_path", &shared.config_path)])
         .await
         .map_err(|trouble| shared.told(&trouble))?;
-    let entry = |model: crate::domain::wire::breadboard_http::Model| ModelEntry {
+    let entry = |model: crate::domain::dialect::breadboard::http::Model| ModelEntry {
         name: model.name.unwrap_or_else(|| model.id.clone()),
         id: model.id,
         provider: model.provider,

@@ -12,8 +12,8 @@ use super::link::LARGEST_EVENT;
 use super::trouble::Trouble;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineReport;
+use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::event::EngineEvent;
-use crate::domain::wire::breadboard::decode;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
 
 /// Bytes of events in one answer; the rest can be asked for again.

@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineDecision, EngineReport, EngineSession, ListedSessions, SessionWish};
-use crate::domain::wire::breadboard_http::{CreateSession, SessionCreated, SessionSummary};
+use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
 use crate::protocol::{ErrorCode, WireError};
 

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use super::trouble::Trouble;
 use super::{Shared, commands, upload};
 use crate::app::ports::{EngineReport, Prompt};
+use crate::domain::dialect::breadboard::http::{CancelTurn, Input, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
-use crate::domain::wire::breadboard_http::{CancelTurn, Input, InputReply};
 
 /// Sessions that are known at the same time. One more makes another, whose turn is not on its way, be forgotten: its
 /// earlier prompts come with its next turn, and its model is told again.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Shared;
 use super::trouble::Trouble;
 use crate::app::ports::Attachment;
-use crate::domain::wire::breadboard_http::Attachments;
+use crate::domain::dialect::breadboard::http::Attachments;
 
 /// How long one file may take: 100 MB at 1 MB/s and more.
 const UPLOAD_TIME: Duration = Duration::from_secs(180);

@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, Prompt};
+use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::domain::edits::overlay::Overlay;
-use crate::domain::wire::desktop::{ModelInfo, ServerInfo, ServerMessage};
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };

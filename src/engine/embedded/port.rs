@@ -11,7 +11,7 @@ use super::Shared;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, Want};
-use crate::domain::wire::desktop::ServerMessage;
+use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::ports::{Answer, PortError, PortFuture, TurnPort, WorkspaceView};
 use crate::protocol::WireError;
 

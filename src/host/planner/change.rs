@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::intent::Replacement;
 use super::{counted, refused};
-use crate::domain::wire::desktop::ThinkingPhase;
+use crate::domain::dialect::desktop::message::ThinkingPhase;
 use crate::host::proposal::{Change, Outcome, Proposal, blocking, propose, read_base};
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;

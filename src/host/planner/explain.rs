@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::json;
 
 use super::{counted, list, places, refused};
-use crate::domain::wire::desktop::{RetrieveStage, ThinkingPhase};
+use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;

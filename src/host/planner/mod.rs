@@ -14,7 +14,7 @@ use super::retrieval;
 use super::tools;
 use super::turn::args;
 use super::voice::Voice;
-use crate::domain::wire::desktop::ThinkingPhase;
+use crate::domain::dialect::desktop::message::ThinkingPhase;
 use intent::Intent;
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::{counted, refused};
-use crate::domain::wire::desktop::{RetrieveStage, ThinkingPhase};
+use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
 use crate::host::turn::{args, fence};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{RESULT_LIMIT, Told, arguments, cut};
-use crate::domain::wire::desktop::ServerMessage;
+use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::models::ToolSpec;
 use crate::host::ports::{Answer, WorkspaceView};
 use crate::host::proposal::Refusal;

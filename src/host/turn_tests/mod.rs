@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::domain::dialect::desktop::message::{
+    FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase,
+};
 use crate::domain::edits::text::content_hash;
-use crate::domain::wire::desktop::{FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase};
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};
 use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Provider, Target, Token};

@@ -14,7 +14,7 @@ use super::Terminals;
 use super::files::{ClientFiles, WriteBase};
 use super::words::{CreateTerminal, TerminalExit};
 use crate::app::ports::EngineReport;
-use crate::domain::wire::acp_out;
+use crate::domain::dialect::acp::encode;
 use crate::process::Directory;
 use crate::protocol::WireError;
 
@@ -152,27 +152,27 @@ async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> End
         Job::Read { path, line, limit } => files
             .read(session, &path, line, limit)
             .await
-            .map(|part| Came::Answer(acp_out::file_content(&part.content))),
+            .map(|part| Came::Answer(encode::file_content(&part.content))),
         Job::Base { path } => files.base(session, &path).await.map(Came::Base),
         Job::Write { base, text } => {
-            files.write(session, base, text).await.map(|_| Came::Answer(acp_out::done()))
+            files.write(session, base, text).await.map(|_| Came::Answer(encode::done()))
         }
         Job::Place { wanted } => Terminals::place(wanted.as_deref(), &folders).map(Came::Place),
         Job::Create(params, place) => terminals.create(session, place, params).await.map(|id| {
-            let answer = acp_out::terminal_created(&id);
+            let answer = encode::terminal_created(&id);
             made = Some(id);
             Came::Answer(answer)
         }),
         Job::Output(id) => terminals.output(session, &id).map(|shown| {
             let exit = shown.exit_status.as_ref().map(TerminalExit::parts);
-            Came::Answer(acp_out::terminal_output(&shown.output, shown.truncated, exit))
+            Came::Answer(encode::terminal_output(&shown.output, shown.truncated, exit))
         }),
         Job::Wait(id) => terminals.wait_for_exit(session, &id).await.map(|exit| {
             let (code, signal) = exit.parts();
-            Came::Answer(acp_out::terminal_exit(code, signal))
+            Came::Answer(encode::terminal_exit(code, signal))
         }),
-        Job::Kill(id) => terminals.kill(session, &id).await.map(|()| Came::Answer(acp_out::done())),
-        Job::Release(id) => terminals.release(session, &id).map(|()| Came::Answer(acp_out::done())),
+        Job::Kill(id) => terminals.kill(session, &id).await.map(|()| Came::Answer(encode::done())),
+        Job::Release(id) => terminals.release(session, &id).map(|()| Came::Answer(encode::done())),
     };
     Ended { number, session_id, made, outcome }
 }

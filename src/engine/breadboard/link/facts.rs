@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::domain::event::EngineEvent;
-use crate::domain::wire::breadboard_facts::{
-    asked, begins_run, ends_run, pending_asks, permission_answer, request_id, todo_snapshot,
+use crate::domain::dialect::breadboard::permissions::{
+    asked, pending_asks, permission_answer, request_id, todo_snapshot,
 };
+use crate::domain::dialect::breadboard::words::{begins_run, ends_run};
+use crate::domain::event::EngineEvent;
 
 /// Asks of one session that are kept apart here; more cannot wait at once, since the engine asks step by step.
 const ASKS: usize = 256;

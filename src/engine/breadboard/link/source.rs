@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::super::client::{Client, EventStream, From};
 use super::super::trouble::Trouble;
 use super::follow::LARGEST_EVENT;
-use crate::domain::wire::breadboard::decode;
+use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
 
 /// The way to the engine.

@@ -12,8 +12,8 @@ use super::task::Link;
 use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
 use crate::domain::delivery::{Resumption, Step};
+use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::event::EngineEvent;
-use crate::domain::wire::breadboard::decode;
 use crate::domain::wire::sse::SseItem;
 
 /// The largest number of an event that is taken for one: the journal's integers have a sign, and a place that it cannot

@@ -1,0 +1,295 @@
+//! What an agent asks: from `session/request_permission`, `elicitation/create`, `terminal/create` and
+//! `fs/write_text_file` to a `PermissionAsk`.
+//!
+//! Owns the title: it says what would happen by what the agent will do (the command line, the paths), and by the agent's own
+//! words only where it says nothing else. Title and labels are made safe to show here, part by part; everything else of the
+//! ask is as the agent wrote it. The options of a permission are the agent's. Never makes a rule: what "always" covers, the agent alone knows and keeps.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::domain::approval::{InputForm, PermissionAsk, PermissionOption, PermissionOptionKind};
+use crate::domain::dialect::quoted::quoted;
+use crate::domain::event::EngineEvent;
+use crate::domain::shown::{Kind, cut_marked, show_start};
+
+/// A title may show a long command whole; past that the end is named as missing, and the details have it.
+const TITLE: usize = 4 * 1024;
+/// One path or word of a title.
+const PART: usize = 1024;
+const LABEL: usize = 200;
+/// Files that a title names.
+const FILES: usize = 12;
+/// JSON of arguments that a title shows, where nothing in them is known.
+const ARGUMENTS: usize = 1024;
+/// Options of one ask. More than a screen holds are no choice.
+const OPTIONS: usize = 32;
+
+/// The ask of an event whose `id` says how it is answered. `None`: nobody is asked.
+pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
+    if event.id.is_empty() {
+        return None;
+    }
+    let params: &Map<String, Value> = &event.payload;
+    let (title, options, input) = match event.kind.as_str() {
+        "session/request_permission" => {
+            let call = params.get("toolCall").and_then(Value::as_object);
+            (call.map(call_title), offered(params), None)
+        }
+        "elicitation/create" => {
+            let (title, input) = elicitation(params);
+            let options = vec![
+                option("accept", "Accept", PermissionOptionKind::AllowOnce),
+                option("decline", "Decline", PermissionOptionKind::Deny),
+            ];
+            (Some(title), options, Some(input))
+        }
+        "terminal/create" => (Some(terminal_title(params)), once_or_not(), None),
+        "fs/write_text_file" => (Some(write_title(params)), once_or_not(), None),
+        _ => return None,
+    };
+    Some(PermissionAsk {
+        engine_request_id: event.id.clone(),
+        title: title.unwrap_or_else(|| "The agent does not say what it wants to do.".to_owned()),
+        options,
+        rule: None,
+        input,
+        subject: Value::Object(params.clone()),
+    })
+}
+
+/// The agent's own options, the narrowest first. Of a kind that nobody knows the widest is assumed.
+fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
+    let options = params.get("options").and_then(Value::as_array);
+    let mut options: Vec<(u8, PermissionOption)> = options
+        .into_iter()
+        .flatten()
+        .filter_map(|offered| {
+            let id = offered.get("optionId").and_then(Value::as_str)?;
+            let (rank, kind) = match offered.get("kind").and_then(Value::as_str) {
+                Some("allow_once") => (0, PermissionOptionKind::AllowOnce),
+                Some("reject_once") => (2, PermissionOptionKind::Deny),
+                Some("reject_always") => (3, PermissionOptionKind::Deny),
+                Some(_) | None => (1, PermissionOptionKind::AllowRule),
+            };
+            let name = offered.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+            Some((
+                rank,
+                PermissionOption {
+                    option_id: id.to_owned(),
+                    label: show_start(name.unwrap_or(id), Kind::Sentence, LABEL).into_owned(),
+                    kind,
+                },
+            ))
+        })
+        .take(OPTIONS)
+        .collect();
+    options.sort_by_key(|(rank, _)| *rank);
+    options.into_iter().map(|(_, option)| option).collect()
+}
+
+fn once_or_not() -> Vec<PermissionOption> {
+    vec![
+        option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+        option("deny", "Deny", PermissionOptionKind::Deny),
+    ]
+}
+
+fn option(id: &str, label: &str, kind: PermissionOptionKind) -> PermissionOption {
+    PermissionOption { option_id: id.to_owned(), label: label.to_owned(), kind }
+}
+
+/// What a tool call would do.
+fn call_title(call: &Map<String, Value>) -> String {
+    let input = call.get("rawInput").and_then(Value::as_object);
+    let kind = text(call, "kind").unwrap_or("other");
+    let mut parts = Vec::new();
+    if let Some(command) = input.and_then(command_line) {
+        let place = input
+            .and_then(|input| ["cwd", "workdir", "directory"].into_iter().find_map(|name| text(input, name)));
+        parts.push(match place {
+            Some(place) => format!("{} in {}", run(&command), code(&quoted(place), PART)),
+            None => run(&command),
+        });
+    }
+    let verb = match kind {
+        "read" => "Read",
+        "edit" => "Edit",
+        "delete" => "Delete",
+        "move" => "Move",
+        "search" => "Search in",
+        "fetch" => "Fetch",
+        "execute" => "Work on",
+        _ => "Use",
+    };
+    let edits = diffs(call);
+    if !edits.is_empty() {
+        parts.push(listed(&edits));
+    } else if parts.is_empty() {
+        let mut targets = targets(call, input);
+        if kind == "fetch"
+            && let Some(url) = input.and_then(|input| text(input, "url"))
+        {
+            targets = vec![code(url, PART).into_owned()];
+        }
+        if !targets.is_empty() {
+            parts.push(format!("{verb} {}", listed(&targets)));
+        }
+    }
+    let said = text(call, "title").or_else(|| text(call, "name"));
+    if parts.is_empty() {
+        let what = code(said.unwrap_or("A tool without a name"), PART);
+        return match call
+            .get("rawInput")
+            .filter(|input| !input.is_null() && **input != Value::Object(Map::new()))
+        {
+            Some(input) => cut_marked(format!("{what} {}", code(&input.to_string(), ARGUMENTS)), 2 * TITLE),
+            None => what.into_owned(),
+        };
+    }
+    cut_marked(parts.join("; "), 2 * TITLE)
+}
+
+/// What is said of a command. One that has words in it which the rest of a title begins with is quoted, so that no command
+/// reads like a shorter one in another folder or with another environment.
+fn run(command: &str) -> String {
+    let ambiguous = [" in ", " with ", "; Edit ", "; Create "].iter().any(|words| command.contains(words));
+    let command = if ambiguous { Cow::Owned(quoted(command)) } else { Cow::Borrowed(command) };
+    format!("Run {}", code(&command, TITLE))
+}
+
+/// The command line of arguments: text, or words, or a program and its arguments.
+fn command_line(input: &Map<String, Value>) -> Option<String> {
+    let words = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(quoted).collect()
+    };
+    match input.get("command").or_else(|| input.get("cmd"))? {
+        Value::String(program) if !program.trim().is_empty() => {
+            let rest = input.get("args").map(words).unwrap_or_default();
+            Some([vec![program.clone()], rest].concat().join(" "))
+        }
+        list @ Value::Array(_) => Some(words(list).join(" ")).filter(|line| !line.is_empty()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+    }
+}
+
+/// The files that the shown differences change.
+fn diffs(call: &Map<String, Value>) -> Vec<String> {
+    let content = call.get("content").and_then(Value::as_array);
+    let mut seen: Vec<String> = Vec::new();
+    for piece in content.into_iter().flatten() {
+        if piece.get("type").and_then(Value::as_str) != Some("diff") {
+            continue;
+        }
+        let old = piece.get("oldText").and_then(Value::as_str);
+        let verb = if old.is_none_or(str::is_empty) { "Create" } else { "Edit" };
+        let path = piece.get("path").and_then(Value::as_str).unwrap_or("a file without a name");
+        let said = format!("{verb} {}", code(path, PART));
+        if !seen.contains(&said) {
+            seen.push(said);
+        }
+    }
+    seen
+}
+
+/// Paths that a call is about: those of its arguments and, where those have none, its locations.
+fn targets(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<String> {
+    const NAMES: [&str; 9] = [
+        "filePath",
+        "filepath",
+        "file_path",
+        "abs_path",
+        "absolute_path",
+        "path",
+        "target_file",
+        "source",
+        "destination",
+    ];
+    let mut paths: Vec<String> = input
+        .into_iter()
+        .flat_map(|input| NAMES.iter().filter_map(|name| text(input, name)))
+        .map(str::to_owned)
+        .collect();
+    // Many files at once, by name.
+    let changes = input.and_then(|input| input.get("changes")).and_then(Value::as_object);
+    paths.extend(changes.into_iter().flat_map(Map::keys).cloned());
+    let locations = call.get("locations").and_then(Value::as_array);
+    paths.extend(
+        locations
+            .into_iter()
+            .flatten()
+            .filter_map(|place| place.get("path").and_then(Value::as_str))
+            .map(str::to_owned),
+    );
+    let mut shown: Vec<String> = Vec::new();
+    for path in paths {
+        let path = code(&path, PART).into_owned();
+        if !shown.contains(&path) {
+            shown.push(path);
+        }
+    }
+    shown
+}
+
+fn listed(items: &[String]) -> String {
+    let shown = items.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match items.len().saturating_sub(FILES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn elicitation(params: &Map<String, Value>) -> (String, InputForm) {
+    let message = text(params, "message").unwrap_or("The agent asks for something without saying what.");
+    let url = text(params, "url");
+    let title = match url {
+        Some(url) => {
+            format!("Visit {}: {}", code(url, TITLE), show_start(message, Kind::Sentence, PART))
+        }
+        None => show_start(message, Kind::Sentence, TITLE).into_owned(),
+    };
+    let schema = params.get("requestedSchema").filter(|schema| schema.is_object()).cloned();
+    (title, InputForm { message: message.to_owned(), schema, url: url.map(str::to_owned) })
+}
+
+fn terminal_title(params: &Map<String, Value>) -> String {
+    let line = command_line(params).unwrap_or_else(|| "a command without a name".to_owned());
+    let mut title = run(&line);
+    if let Some(cwd) = text(params, "cwd") {
+        title.push_str(&format!(" in {}", code(&quoted(cwd), PART)));
+    }
+    let env = params.get("env").and_then(Value::as_array);
+    let set: Vec<String> = env
+        .into_iter()
+        .flatten()
+        .filter_map(|variable| {
+            let name = variable.get("name").and_then(Value::as_str)?;
+            let value = variable.get("value").and_then(Value::as_str).unwrap_or_default();
+            Some(code(&format!("{name}={}", quoted(value)), PART).into_owned())
+        })
+        .collect();
+    if !set.is_empty() {
+        title.push_str(&format!(" with {}", listed(&set)));
+    }
+    cut_marked(title, 2 * TITLE)
+}
+
+fn write_title(params: &Map<String, Value>) -> String {
+    let path = text(params, "path").unwrap_or("a file without a name");
+    let bytes = params.get("content").and_then(Value::as_str).map_or(0, str::len);
+    format!("Write {} ({bytes} bytes)", code(path, TITLE))
+}
+
+/// What runs or is named, whole or cut with a word about it.
+fn code(text: &str, most: usize) -> Cow<'_, str> {
+    show_start(text, Kind::Code, most)
+}
+
+fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    map.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+#[cfg(test)]
+#[path = "ask_tests.rs"]
+mod tests;

@@ -1,0 +1,316 @@
+//! What the updates of an agent say (Agent Client Protocol): text, plans, notices, counts, how a turn ended.
+//!
+//! Owns field names and what stands for content that is no text. Tools: `tools`. Never keeps state.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{state, tools};
+use crate::domain::cut;
+use crate::domain::dialect::Slot;
+use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text};
+use crate::domain::event::{EventClass, EventRef};
+use crate::domain::fact::{
+    Ask, Commands, CommandsOf, Compaction, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
+    TextPart, TurnEnd, TurnReport, Usage, UsageOf, Voice,
+};
+use crate::domain::fingerprint::{key, short};
+
+const SENTENCE: usize = 4 * 1024;
+const WORD: usize = 200;
+/// Which list `plan` and a todo tool mean.
+const MAIN: &str = "main";
+
+const CHUNK: Slot = Slot { paths: &[&["content", "text"]], alike: &["messageId"] };
+
+/// Where a piece of text stands.
+pub(in crate::domain::dialect) fn slot(kind: &str) -> Option<&'static Slot> {
+    matches!(kind, "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk").then_some(&CHUNK)
+}
+
+/// What an event says.
+pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
+    match event.class {
+        EventClass::UserMessage => {
+            let (id, words) = chunk(event);
+            Fact::Prompt(Prompt::Told { id: id.map(Cow::into_owned), words })
+        }
+        EventClass::AssistantStream => said(Voice::Answer, event),
+        EventClass::ReasoningStream => said(Voice::Reasoning, event),
+        EventClass::ToolCall => tools::news(event.payload, true).map_or(Fact::Unknown, Fact::ToolCall),
+        EventClass::ToolOutput => tools::news(event.payload, false).map_or(Fact::Unknown, Fact::ToolOutput),
+        EventClass::ToolResult => tools::news(event.payload, false).map_or(Fact::Unknown, Fact::ToolResult),
+        EventClass::PlanUpdate => plan(event).map_or(Fact::Unknown, Fact::Plan),
+        EventClass::PermissionRequest => Fact::Ask(Box::new(ask(event))),
+        EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(event.payload))),
+        EventClass::Notice => Fact::Notice(notice(event.payload)),
+        EventClass::ContextCompaction => compaction(event).map_or(Fact::Unknown, Fact::Compaction),
+        EventClass::UsageUpdate => Fact::Usage(usage(event)),
+        EventClass::SkillsCatalog => Fact::Commands(commands(event.payload)),
+        EventClass::SessionLifecycle => {
+            text(event.payload, "currentModeId").map_or(Fact::Unknown, Fact::Mode)
+        }
+        EventClass::PermissionResponse
+        | EventClass::RunErrorOrGap
+        | EventClass::TurnStart
+        | EventClass::CheckpointList
+        | EventClass::CheckpointRestored
+        | EventClass::TaskEvent
+        | EventClass::SkillsSelection
+        | EventClass::CtreeNode
+        | EventClass::CtreeSnapshot
+        | EventClass::RewardUpdate
+        | EventClass::RunLogLink
+        | EventClass::TodoUpdate
+        | EventClass::RetrievalStatus
+        | EventClass::PatchProposed
+        | EventClass::UnknownEvent => Fact::Unknown,
+    }
+}
+
+fn said(voice: Voice, event: EventRef<'_>) -> Fact<'_> {
+    match chunk(event) {
+        (id, Some(words)) => Fact::Text(Text { voice, of: TextOf::Run(id), part: TextPart::Piece(words) }),
+        (_, None) => Fact::Nothing,
+    }
+}
+
+/// A chunk as most agents write it.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default, rename = "messageId")]
+    message_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: TextBlock<'a>,
+}
+
+#[derive(Deserialize)]
+struct TextBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+/// The id of a `*_chunk` and its words. None, as in a chunk that only carries counts: it says nothing.
+fn chunk(event: EventRef<'_>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let (id, words) = match event.payload.read::<Chunk<'_>>().filter(|chunk| chunk.content.kind == "text") {
+        Some(chunk) => (chunk.message_id, Some(chunk.content.text)),
+        None => (
+            text(event.payload, "messageId").map(Cow::Borrowed),
+            event.payload.get("content").and_then(words).map(Cow::Owned),
+        ),
+    };
+    (id.filter(|id| !id.is_empty()).map(short), words.filter(|words| !words.is_empty()))
+}
+
+/// The words of a content block, or of a list of them; what is no text as a line of its own. `None`: there are none.
+pub(super) fn words(content: &Value) -> Option<String> {
+    let said = match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(words).collect(),
+        Value::Object(block) => match text(block, "type") {
+            Some("text") | None => text(block, "text").unwrap_or_default().to_owned(),
+            Some(kind) => format!("\n[{}]\n", marker(kind, block)),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    };
+    (!said.is_empty()).then_some(said)
+}
+
+fn marker(kind: &str, block: &Map<String, Value>) -> String {
+    let inner = block.get("resource").and_then(Value::as_object);
+    let said = |name: &str| text(block, name).or_else(|| inner.and_then(|inner| text(inner, name)));
+    let name = ["title", "name", "uri"].into_iter().find_map(said);
+    let what = match kind {
+        "image" => "image",
+        "audio" => "sound",
+        "resource_link" => "link",
+        "resource" => "file",
+        other => other,
+    };
+    let mut line = cut::line(what, WORD);
+    for more in [name, said("mimeType")].into_iter().flatten() {
+        line.push_str(&format!(" {}", cut::line(more, WORD)));
+    }
+    line.replace(['\n', '\r'], " ")
+}
+
+/// What `plan`, `plan_update` and `plan_removed` say.
+fn plan(event: EventRef<'_>) -> Option<Plan> {
+    let payload: &Map<String, Value> = event.payload;
+    match event.kind {
+        "plan" => entries(payload.get("entries")?, MAIN),
+        "plan_removed" => Some(Plan { scope: Some(scope(payload)), steps: Vec::new(), standing: false }),
+        _ => {
+            let plan = payload.get("plan")?.as_object()?;
+            if let Some(list) = plan.get("entries") {
+                return entries(list, &scope(plan));
+            }
+            let said = text(plan, "content").or_else(|| text(plan, "uri"))?;
+            let steps = said.lines().filter(|line| !line.trim().is_empty()).take(PLAN_STEPS);
+            let step =
+                |line: &str| PlanStep { text: cut::line(line, PLAN_TEXT), status: None, files: Vec::new() };
+            Some(Plan { scope: Some(scope(plan)), steps: steps.map(step).collect(), standing: false })
+        }
+    }
+}
+
+fn scope(plan: &Map<String, Value>) -> String {
+    key(text(plan, "planId").unwrap_or(MAIN))
+}
+
+/// A list of steps: of `plan`, or of a tool that keeps a todo list.
+fn entries(list: &Value, scope: &str) -> Option<Plan> {
+    let step = |entry: &Value| {
+        let said = entry.as_str().or_else(|| entry.get("content").and_then(Value::as_str))?;
+        Some(PlanStep {
+            text: cut::line(said, PLAN_TEXT),
+            status: entry.get("status").and_then(Value::as_str).map(|status| cut::line(status, WORD)),
+            files: Vec::new(),
+        })
+    };
+    let steps = list.as_array()?.iter().filter_map(step).take(PLAN_STEPS).collect();
+    Some(Plan { scope: Some(scope.to_owned()), steps, standing: false })
+}
+
+/// The list of a tool that keeps one.
+pub(super) fn todos(list: &Value) -> Option<Plan> {
+    entries(list, MAIN)
+}
+
+/// What is asked, and for which call.
+fn ask(event: EventRef<'_>) -> Ask<'_> {
+    let call = event.payload.get("toolCall").and_then(Value::as_object);
+    Ask { raw: Some(event.payload), call: call.and_then(|call| tools::news(call, false)), ..Ask::default() }
+}
+
+/// What a `notice` says.
+fn notice(payload: &Map<String, Value>) -> Notice {
+    let said = |name: &str| text(payload, name).filter(|said| !said.trim().is_empty());
+    let level = match said("severity") {
+        Some("error") => NoticeLevel::Error,
+        Some("warning") => NoticeLevel::Warning,
+        _ => NoticeLevel::Info,
+    };
+    let sentence = match (said("title"), said("description")) {
+        (Some(title), Some(more)) => format!("{title}: {more}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => "The agent gave a notice without words.".to_owned(),
+    };
+    Notice::new(level, cut::line(&sentence, SENTENCE))
+}
+
+/// How a conversation is made shorter. `None`: a piece of what it is made shorter to.
+fn compaction(event: EventRef<'_>) -> Option<Compaction> {
+    if event.kind != "compaction_update" {
+        return None;
+    }
+    let payload = event.payload;
+    let why = text(payload, "error").map(|why| format!(": {}", cut::line(why, SENTENCE))).unwrap_or_default();
+    let (level, sentence) = match text(payload, "status") {
+        Some("completed") => {
+            (NoticeLevel::Info, "The conversation was shortened so that it fits the model.".to_owned())
+        }
+        Some("failed") => (NoticeLevel::Warning, format!("The conversation could not be shortened{why}.")),
+        Some("cancelled") => (NoticeLevel::Info, "The conversation was not shortened.".to_owned()),
+        _ => (NoticeLevel::Info, "The conversation is being shortened so that it fits the model.".to_owned()),
+    };
+    Some(Compaction {
+        id: Some(key(text(payload, "compactionId").unwrap_or_default())),
+        begins: false,
+        notice: Notice::new(level, sentence),
+    })
+}
+
+/// How full the context is, or what else the agent counts.
+fn usage(event: EventRef<'_>) -> Usage {
+    let Some(usage) = state::usage(event.payload) else {
+        return Usage { of: UsageOf::Usage, notice: counted(event.payload), context: None };
+    };
+    let mut sentence = format!("Context: {} of {} tokens", usage.used, usage.size);
+    let mut context = json!({"used": usage.used, "size": usage.size});
+    if let Some(cost) = &usage.cost {
+        let currency = cut::line(&cost.currency, WORD);
+        sentence.push_str(&format!("; cost so far {} {currency}", cost.amount));
+        context["cost"] = json!({"amount": cost.amount, "currency": currency});
+    }
+    sentence.push('.');
+    Usage { of: UsageOf::Usage, notice: Notice::new(NoticeLevel::Info, sentence), context: Some(context) }
+}
+
+fn commands(payload: &Map<String, Value>) -> Commands {
+    let commands = payload.get("availableCommands").and_then(Value::as_array).map_or(0, Vec::len);
+    let text = match commands {
+        1 => "The agent has 1 command.".to_owned(),
+        commands => format!("The agent has {commands} commands."),
+    };
+    Commands { of: CommandsOf::Catalog, text }
+}
+
+/// What the answer to a prompt says of its turn. A reason that is no word of the protocol is said as it came.
+fn ended(payload: &Map<String, Value>) -> TurnEnd<'_> {
+    let mut counts = Map::new();
+    for name in ["stopReason", "usage"] {
+        if let Some(value) = payload.get(name).filter(|value| !value.is_null()) {
+            counts.insert(name.to_owned(), cut::value(Cow::Borrowed(value), DETAILS / 3));
+        }
+    }
+    let (success, told, text) = ending(payload);
+    TurnEnd {
+        reason: reason(payload),
+        report: TurnReport::Whole {
+            answer: None,
+            success,
+            text,
+            told,
+            details: (!counts.is_empty()).then_some(Value::Object(counts)),
+        },
+    }
+}
+
+/// Why, in the agent's word where it has one.
+fn reason(payload: &Map<String, Value>) -> Cow<'_, str> {
+    let failed = payload.get("error").is_some_and(|error| !error.is_null());
+    Cow::Borrowed(text(payload, "stopReason").unwrap_or(if failed { "failed" } else { "end_turn" }))
+}
+
+/// Whether the turn did what it was for, how loud the chat says how it ended, and a sentence.
+fn ending(payload: &Map<String, Value>) -> (bool, Option<NoticeLevel>, Cow<'static, str>) {
+    if let Some(error) = payload.get("error") {
+        let said = error.get("message").and_then(Value::as_str).filter(|said| !said.trim().is_empty());
+        let said = cut::line(said.unwrap_or("the agent does not say why"), SENTENCE);
+        let sentence = match error.get("code").and_then(Value::as_i64) {
+            Some(-32000) => format!("The agent wants a login first: {said}"),
+            _ => format!("The turn failed: {said}"),
+        };
+        return (false, Some(NoticeLevel::Error), Cow::Owned(sentence));
+    }
+    let (success, told, sentence) = match text(payload, "stopReason") {
+        Some("end_turn") => (true, None, "The turn is done."),
+        Some("cancelled") => (false, None, "The turn was stopped."),
+        Some("max_tokens") => (
+            false,
+            Some(NoticeLevel::Warning),
+            "The turn ended at the model's limit of tokens; the answer may be cut.",
+        ),
+        Some("max_turn_requests") => (
+            false,
+            Some(NoticeLevel::Warning),
+            "The turn ended at the agent's limit of model requests in one turn.",
+        ),
+        Some("refusal") => (
+            false,
+            Some(NoticeLevel::Warning),
+            "The agent refused to go on; it may not remember this prompt.",
+        ),
+        Some(other) => {
+            let sentence = format!("The turn ended: {}", cut::line(other, WORD));
+            return (false, Some(NoticeLevel::Warning), Cow::Owned(sentence));
+        }
+        None => (true, None, "The turn is done; the agent gives no reason for its end."),
+    };
+    (success, told, Cow::Borrowed(sentence))
+}

@@ -1,0 +1,15 @@
+//! The Agent Client Protocol, version 1: everything that only agents say.
+//!
+//! Owns its messages in both directions, its updates and its results. Never decides what is shown or what follows.
+
+mod ask;
+pub mod blocks;
+mod class;
+pub mod decode;
+pub mod encode;
+pub(super) mod fact;
+pub mod results;
+pub mod state;
+mod tools;
+
+pub(super) use class::classify;

@@ -1,0 +1,167 @@
+//! The tools of the Agent Client Protocol as facts: what one message adds to what is known of a call.
+//!
+//! Owns field names, the agents' private places for exit codes, and how content is shown as text. Absent and `null` mean
+//! unchanged. Never keeps state and never judges whether a call may run.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::fact::{todos as todos_of, words};
+use crate::domain::cut;
+use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
+use crate::domain::edits::diff::unified_diff;
+use crate::domain::fact::{ToolNews, ToolProgress, ToolState, ToolStep};
+use crate::domain::fingerprint::key;
+
+/// Of a difference no more than this is compared; it is shown as a preview only.
+const COMPARED: usize = 128 * 1024;
+/// Text of one call that is put together, before it is cut to a preview.
+const SHOWN: usize = 256 * 1024;
+
+/// What a `tool_call`, a `tool_call_update` or the call of a permission says. `None`: it names no call.
+pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'static>> {
+    let id = text(call, "toolCallId").filter(|id| !id.is_empty()).map(key)?;
+    let input = call.get("rawInput").filter(|input| !is_empty(input));
+    let output = call.get("rawOutput").filter(|output| !output.is_null());
+    let title = text(call, "title").and_then(|title| title.lines().find(|line| !line.trim().is_empty()));
+    let todos = input.and_then(|input| input.get("todos")).or_else(|| output?.get("metadata")?.get("todos"));
+    let todos = todos.and_then(todos_of);
+    let place = place(call);
+    let telling = input.and_then(|input| {
+        TELLING.iter().chain(&["filePath"]).find_map(|name| input.get(*name).and_then(Value::as_str))
+    });
+    let title =
+        title.map(str::to_owned).or_else(|| telling.and_then(|said| said.lines().next()).map(str::to_owned));
+    let keeps_plan =
+        todos.is_some() || title.as_deref() == Some("todowrite") || text(call, "name") == Some("todowrite");
+    let state = ToolState {
+        begins,
+        progress: text(call, "status").map(|status| match status {
+            "completed" => ToolProgress::Completed,
+            "failed" => ToolProgress::Failed,
+            "cancelled" => ToolProgress::Cancelled,
+            _ => ToolProgress::Open,
+        }),
+        content: call.get("content").and_then(Value::as_array).map(|content| shown(content)),
+        output: output.and_then(said),
+        printed: call.get("_meta").and_then(|meta| meta.get("terminal_output_delta")).and_then(delta),
+        exit: output.and_then(exit),
+        keeps_plan,
+    };
+    Some(ToolNews {
+        id: Some(id),
+        name: text(call, "name")
+            .or_else(|| text(call, "kind"))
+            .filter(|name| !name.is_empty())
+            .map(|name| cut::line(name, NAME)),
+        title: title.map(|title| located(&title, place.as_deref())),
+        input: input.map(|input| cut::value(Cow::Borrowed(input), INPUT)),
+        step: ToolStep::Told(Box::new(state)),
+        plan: todos,
+        ..ToolNews::default()
+    })
+}
+
+/// The first place that a call works at, with its line.
+fn place(call: &Map<String, Value>) -> Option<String> {
+    let first = call.get("locations")?.as_array()?.first()?;
+    let path = first.get("path")?.as_str()?;
+    Some(match first.get("line").and_then(Value::as_u64) {
+        Some(line) => format!("{path}:{line}"),
+        None => path.to_owned(),
+    })
+}
+
+/// The title, with the place where it does not name that already.
+fn located(title: &str, place: Option<&str>) -> String {
+    let name = |place: &str| {
+        let last = place.rsplit(['/', '\\']).next().unwrap_or_default();
+        last.split(':').next().unwrap_or_default().to_owned()
+    };
+    match place {
+        Some(place) if !title.contains(&name(place)) && !title.contains(' ') => {
+            cut::line(&format!("{title} {place}"), TITLE)
+        }
+        _ => cut::line(title, TITLE),
+    }
+}
+
+/// Content as text: words, differences, and a line for what is neither.
+fn shown(content: &[Value]) -> String {
+    let mut whole = String::new();
+    for piece in content {
+        if whole.len() >= SHOWN {
+            break;
+        }
+        let said = match piece.get("type").and_then(Value::as_str) {
+            Some("diff") => difference(piece),
+            Some("terminal") => Some(format!(
+                "[terminal {}]",
+                cut::line(piece.get("terminalId").and_then(Value::as_str).unwrap_or("?"), NAME)
+            )),
+            _ => piece
+                .get("content")
+                .or(Some(piece))
+                .and_then(words)
+                .map(|words| words.trim_matches('\n').to_owned()),
+        };
+        let Some(said) = said.filter(|said| !said.is_empty()) else { continue };
+        if !whole.is_empty() && !whole.ends_with('\n') {
+            whole.push('\n');
+        }
+        whole.push_str(&said);
+    }
+    whole
+}
+
+fn difference(piece: &Value) -> Option<String> {
+    let path = piece.get("path").and_then(Value::as_str)?;
+    let new = piece.get("newText").and_then(Value::as_str)?;
+    let old = piece.get("oldText").and_then(Value::as_str);
+    if old.map_or(0, str::len) + new.len() > COMPARED {
+        return Some(format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME)));
+    }
+    // Its path is absolute more often than not, which the head of a diff is not made for.
+    let unified = unified_diff(path, old, new).unified;
+    let hunks = unified.find("@@").and_then(|at| unified.get(at..)).unwrap_or_default();
+    let what = if old.is_none_or(str::is_empty) { "new file " } else { "" };
+    Some(format!("{what}{}\n{hunks}", cut::line(path, PATH)))
+}
+
+/// The words of a raw output.
+fn said(output: &Value) -> Option<String> {
+    let words = match output {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(fields) => {
+            ["output", "aggregated_output", "formatted_output", "stdout", "error", "message"]
+                .into_iter()
+                .find_map(|name| text(fields, name).filter(|said| !said.is_empty()))
+                .map(str::to_owned)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    };
+    words.filter(|words| !words.is_empty())
+}
+
+/// Exit codes stand where each agent puts them: opencode, codex, qwen.
+fn exit(output: &Value) -> Option<Option<i64>> {
+    let metadata = output.get("metadata").and_then(|metadata| metadata.get("exit"));
+    let code = metadata.or_else(|| output.get("exit_code")).or_else(|| output.get("exitCode"))?;
+    if code.is_null() { Some(None) } else { code.as_i64().map(Some) }
+}
+
+fn delta(delta: &Value) -> Option<String> {
+    let words = match delta {
+        Value::String(text) => Some(text.as_str()),
+        Value::Object(fields) => {
+            ["data", "delta", "text", "output"].into_iter().find_map(|name| text(fields, name))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    };
+    words.filter(|words| !words.is_empty()).map(str::to_owned)
+}
+
+fn is_empty(input: &Value) -> bool {
+    input.is_null() || input.as_object().is_some_and(Map::is_empty)
+}

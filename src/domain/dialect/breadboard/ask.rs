@@ -1,0 +1,139 @@
+//! What the BreadBoard engine asks: from the payload of a `permission_request` to a `PermissionAsk`.
+//!
+//! The title says everything that an answer covers, item by item. Never offers a rule that covers more than the title
+//! shows. Never settles anything.
+
+use serde_json::{Map, Value};
+
+use super::permissions::request_id;
+use crate::domain::approval::{
+    PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
+};
+use crate::domain::shown::{Kind, show};
+
+/// The ask. `envelope` is the payload of the event: `request` itself, or the task event around it. `None` without an id,
+/// since nobody could answer it.
+pub(super) fn ask(request: &Map<String, Value>, envelope: &Map<String, Value>) -> Option<PermissionAsk> {
+    let engine_request_id = request_id(request).or_else(|| request_id(envelope))?;
+    let items: Vec<&Map<String, Value>> = request
+        .get("items")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .collect();
+    let rule = rule(request, &items);
+    let mut options = vec![option("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
+    if let Some(rule) = &rule {
+        let label = match rule.scope {
+            RuleScope::Session => "Allow for this session",
+            RuleScope::Workspace => "Allow in this workspace",
+        };
+        options.push(option("allow_rule", label, PermissionOptionKind::AllowRule));
+    }
+    options.push(option("deny", "Deny", PermissionOptionKind::Deny));
+    Some(PermissionAsk {
+        engine_request_id,
+        title: show(&title(request, &items), Kind::Code).into_owned(),
+        options,
+        rule,
+        input: None,
+        subject: Value::Object(request.clone()),
+    })
+}
+
+fn title(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> String {
+    match items {
+        [] => action(request, request),
+        [only] => action(only, request),
+        several => {
+            let each = several
+                .iter()
+                .enumerate()
+                .map(|(at, item)| format!("({}) {}", at + 1, action(item, request)));
+            each.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// One thing that would happen. `whole` names the tool where the item does not.
+fn action(item: &Map<String, Value>, whole: &Map<String, Value>) -> String {
+    let metadata = item.get("metadata").and_then(Value::as_object);
+    let detail = |name: &str| metadata.and_then(|map| text(map, name));
+    let category = text(item, "category").unwrap_or_default();
+    let known = match category {
+        "shell" => detail("command").map(str::to_owned),
+        "edit" => match (detail("path"), detail("function")) {
+            (Some(path), Some(function)) => Some(format!("Edit {path} ({function})")),
+            (Some(path), None) => Some(format!("Edit {path}")),
+            // A patch: which files it changes stands in the call before.
+            (None, Some(function)) if metadata.is_some_and(says_no_more) => {
+                Some(format!("Edit files ({function})"))
+            }
+            (None, _) => None,
+        },
+        "webfetch" => detail("url").map(|url| format!("Fetch {url}")),
+        _ => None,
+    };
+    if let Some(known) = known {
+        return known;
+    }
+    // A tool that we know nothing about: its name and everything that is said about it.
+    let name = detail("function").or_else(|| text(whole, "tool")).unwrap_or(category);
+    match (name, metadata) {
+        ("", None) => text(whole, "summary")
+            .or_else(|| text(item, "pattern"))
+            .unwrap_or("The engine does not say what it wants to do.")
+            .to_owned(),
+        (name, None) => match text(item, "pattern").or_else(|| text(whole, "summary")) {
+            Some(target) => format!("{name} {target}"),
+            None => name.to_owned(),
+        },
+        (name, Some(metadata)) => {
+            format!("{name} {}", serde_json::to_string(metadata).unwrap_or_default()).trim_start().to_owned()
+        }
+    }
+}
+
+/// Whether the details of an edit are its tool and an empty path.
+fn says_no_more(metadata: &Map<String, Value>) -> bool {
+    let counted = |(name, value): (&String, &Value)| match name.as_str() {
+        "function" | "batch_size" => true,
+        "path" => value.as_str() == Some(""),
+        _ => false,
+    };
+    metadata.iter().all(counted)
+}
+
+/// The rule that the engine suggests. Several items of different patterns get none: the engine keeps one pattern and
+/// allows them all, so what is saved would not be what was shown.
+fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<PermissionRule> {
+    let kind_of = |item: &Map<String, Value>| {
+        (text(item, "category").map(str::to_owned), text(item, "pattern").map(str::to_owned))
+    };
+    let first = items.first().map(|item| kind_of(item));
+    if items.iter().any(|item| Some(kind_of(item)) != first) {
+        return None;
+    }
+    let pattern = text(request, "rule_suggestion")
+        .or_else(|| text(request, "pattern"))
+        .or_else(|| items.first().and_then(|item| text(item, "pattern")))?;
+    // `project` is the engine's word and its default: the rule is written into the workspace.
+    let scope = match text(request, "default_scope") {
+        Some("session") => RuleScope::Session,
+        Some(_) | None => RuleScope::Workspace,
+    };
+    Some(PermissionRule { pattern: pattern.to_owned(), scope })
+}
+
+fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    map.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn option(id: &str, label: &str, kind: PermissionOptionKind) -> PermissionOption {
+    PermissionOption { option_id: id.to_owned(), label: label.to_owned(), kind }
+}
+
+#[cfg(test)]
+#[path = "ask_tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! What the events of the BreadBoard engine say (seed 003).
+//!
+//! Owns which reading a class gets. Texts: `text`; tools: `tools`; runs, tasks, checkpoints and counts: `run`.
+
+use super::permissions::{asked, permission_answer};
+use super::words::{Word, is};
+use super::{run, text, tools};
+use crate::domain::dialect::Slot;
+use crate::domain::dialect::limits::{self, UNTOLD, failure};
+use crate::domain::event::{EventClass, EventRef};
+use crate::domain::fact::{Answered, Ask, Fact, Notice, NoticeLevel};
+
+const DELTA: Slot = Slot {
+    paths: &[&["delta"], &["delta", "text"], &["text"]],
+    alike: &["item_id", "message_id", "exec_id"],
+};
+
+/// Where a piece of text stands.
+pub(in crate::domain::dialect) fn slot(kind: &str) -> Option<&'static Slot> {
+    match Word::of(kind)?.as_str() {
+        "assistant_delta"
+        | "assistant_message_delta"
+        | "assistant_reasoning_delta"
+        | "assistant_thought_summary_delta"
+        | "tool_exec_stdout_delta"
+        | "tool_exec_stderr_delta" => Some(&DELTA),
+        _ => None,
+    }
+}
+
+/// What an event says.
+pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
+    match event.class {
+        EventClass::UserMessage => text::prompt(event),
+        EventClass::AssistantStream | EventClass::ReasoningStream => text::text(event),
+        EventClass::ToolCall => tools::call(event),
+        EventClass::ToolOutput => tools::output(event),
+        EventClass::ToolResult => tools::result(event),
+        EventClass::PlanUpdate | EventClass::TodoUpdate => tools::todo(event),
+        EventClass::PermissionRequest => {
+            let asked = asked(event.kind, event.payload).unwrap_or(event.payload);
+            Fact::Ask(Box::new(ask(asked)))
+        }
+        EventClass::PermissionResponse => Fact::Answered(
+            permission_answer(event.kind, event.payload).map_or(Answered::Unnamed, Answered::Confirmed),
+        ),
+        EventClass::TaskEvent => Fact::Task(Box::new(run::task(event))),
+        EventClass::TurnStart => Fact::TurnBegan,
+        EventClass::RunFinished => Fact::TurnEnded(Box::new(run::ended(event))),
+        EventClass::SessionLifecycle => run::closed(event).map_or(Fact::Unknown, Fact::TurnClosed),
+        EventClass::RunErrorOrGap => failed(event),
+        EventClass::Notice => {
+            let said = limits::text(event.payload, "message");
+            let text = said.unwrap_or("The engine warns without saying of what.");
+            Fact::Notice(Notice::new(NoticeLevel::Warning, text))
+        }
+        EventClass::ContextCompaction => Fact::Compaction(run::compaction(event)),
+        EventClass::CheckpointList => run::checkpoints(event).map_or(Fact::Unknown, Fact::Checkpoints),
+        EventClass::CheckpointRestored => run::restored(event).map_or(Fact::Unknown, Fact::Restored),
+        EventClass::RunLogLink => run::link(event.payload).map_or(Fact::Unknown, Fact::Link),
+        EventClass::RewardUpdate => Fact::Reward(run::reward(event.payload)),
+        EventClass::UsageUpdate => Fact::Usage(run::usage(event)),
+        EventClass::SkillsCatalog | EventClass::SkillsSelection => Fact::Commands(run::skills(event)),
+        EventClass::CtreeNode => Fact::TreeNode,
+        EventClass::CtreeSnapshot => Fact::Tree { nodes: run::tree_nodes(event) },
+        EventClass::PatchProposed | EventClass::RetrievalStatus | EventClass::UnknownEvent => Fact::Unknown,
+    }
+}
+
+/// What is asked. The card says all of it; the rest is for who wants more.
+pub(super) fn ask(asked: &serde_json::Map<String, serde_json::Value>) -> Ask<'_> {
+    Ask {
+        reason: limits::text(asked, "reason"),
+        diff: limits::text(asked, "diff"),
+        command: limits::text(asked, "command"),
+        directory: limits::text(asked, "working_directory"),
+        raw: Some(asked),
+        ..Ask::default()
+    }
+}
+
+fn failed(event: EventRef<'_>) -> Fact<'_> {
+    if !is(event.kind, "stream_gap") {
+        return Fact::Failure(Notice::new(NoticeLevel::Error, failure(event.payload).unwrap_or(UNTOLD)));
+    }
+    let said = |name| limits::text(event.payload, name);
+    let text = match said("reason").or_else(|| said("message")) {
+        Some(reason) => {
+            format!("Some events are missing here: {reason}. Rebuild the session to read them again.")
+        }
+        None => "Some events are missing here. Rebuild the session to read them again.".to_owned(),
+    };
+    Fact::Gap(Notice::new(NoticeLevel::Warning, text))
+}

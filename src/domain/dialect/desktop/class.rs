@@ -1,0 +1,302 @@
+//! The table of the desktop dialect (seed 002).
+//!
+//! Owns which fields a message must have to be understood. Asks for no more than the reducers and the ledger read, so
+//! that a host that leaves out what we added to the seed (`call_id`, `request_id` of a command) still works.
+
+use serde_json::{Map, Value};
+
+use super::ask::ask;
+use crate::domain::approval::PermissionAsk;
+use crate::domain::event::{EngineEvent, EventClass, Pane};
+
+/// What a field must hold.
+enum Shape {
+    Text,
+    List,
+    Object,
+    Word(&'static [&'static str]),
+}
+
+struct Row {
+    kind: &'static str,
+    needs: &'static [(&'static str, Shape)],
+    class: EventClass,
+    panes: &'static [Pane],
+}
+
+/// The first row whose type and fields fit decides.
+const TABLE: &[Row] = &[
+    row("assistant.token", &[("token", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+    row(
+        "assistant.thinking",
+        &[("phase", Shape::Text), ("message", Shape::Text)],
+        EventClass::ReasoningStream,
+        &[Pane::Chat],
+    ),
+    row(
+        "tool.execute",
+        &[("tool_name", Shape::Text), ("status", Shape::Word(&["started"]))],
+        EventClass::ToolCall,
+        &[Pane::Chat],
+    ),
+    row(
+        "tool.execute",
+        &[("tool_name", Shape::Text), ("status", Shape::Word(&["completed", "failed"]))],
+        EventClass::ToolResult,
+        &[Pane::Chat],
+    ),
+    row(
+        "agent.retrieve.status",
+        &[("stage", Shape::Text), ("message", Shape::Text)],
+        EventClass::RetrievalStatus,
+        &[Pane::Run],
+    ),
+    row("agent.plan", &[("steps", Shape::List)], EventClass::PlanUpdate, &[Pane::Chat]),
+    row(
+        "patch.proposed",
+        &[("patch_id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        EventClass::PatchProposed,
+        &[Pane::Chat, Pane::Files],
+    ),
+    row(
+        "tool.request_approval",
+        &[("request_id", Shape::Text), ("tool_name", Shape::Text), ("args", Shape::Object)],
+        EventClass::PermissionRequest,
+        &[Pane::Chat],
+    ),
+    row(
+        "command.request_approval",
+        &[("request_id", Shape::Text), ("command", Shape::Text)],
+        EventClass::PermissionRequest,
+        &[Pane::Chat],
+    ),
+    row(
+        "command.request_approval",
+        &[("command_id", Shape::Text), ("command", Shape::Text)],
+        EventClass::PermissionRequest,
+        &[Pane::Chat],
+    ),
+    row(
+        "assistant.message_final",
+        &[("message", Shape::Text), ("metadata", Shape::Object)],
+        EventClass::RunFinished,
+        &[Pane::Chat, Pane::Run],
+    ),
+    row("server.error", &[("error", Shape::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("server.hello", &[("server_info", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("session.state", &[("state", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+];
+
+const fn row(
+    kind: &'static str,
+    needs: &'static [(&'static str, Shape)],
+    class: EventClass,
+    panes: &'static [Pane],
+) -> Row {
+    Row { kind, needs, class, panes }
+}
+
+/// Class, panes and ask of one desktop message.
+pub(in crate::domain::dialect) fn classify(
+    event: &EngineEvent,
+) -> (EventClass, &'static [Pane], Option<PermissionAsk>) {
+    let fitting = TABLE.iter().find(|row| row.kind == event.kind && fits(row.needs, &event.payload));
+    let Some(row) = fitting else { return (EventClass::UnknownEvent, &[Pane::Debug], None) };
+    let ask = (row.class == EventClass::PermissionRequest).then(|| ask(&event.kind, &event.payload));
+    (row.class, row.panes, ask)
+}
+
+fn fits(needs: &[(&str, Shape)], payload: &Map<String, Value>) -> bool {
+    needs.iter().all(|(name, shape)| {
+        payload.get(*name).is_some_and(|value| match shape {
+            Shape::Text => value.is_string(),
+            Shape::List => value.is_array(),
+            Shape::Object => value.is_object(),
+            Shape::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::option;
+    use super::*;
+    use crate::domain::approval::{ALLOW_IN_WORKSPACE, PermissionOptionKind, PermissionRule, RuleScope};
+    use crate::domain::dialect::{Dialect, Normalized, normalize};
+    use serde_json::json;
+
+    fn event(kind: &str, payload: Value) -> EngineEvent {
+        EngineEvent {
+            id: "7#x".to_owned(),
+            kind: kind.to_owned(),
+            turn: Some(3),
+            ts: Some(1_000),
+            payload: payload.as_object().cloned().unwrap_or_default().into(),
+            repaired: true,
+        }
+    }
+
+    fn normalized(kind: &str, payload: Value) -> Normalized {
+        normalize(Dialect::Desktop, event(kind, payload))
+    }
+
+    #[test]
+    fn r003_06_07_every_message_of_the_dialect_has_its_class_and_panes() {
+        let patch = json!({"patch_id": "p", "file_path": "a.rs", "diff": "", "rationale": "", "hunks": [],
+            "acceptance_criteria": [], "requires_approval": true});
+        let cases: Vec<(&str, Value, &str, &[Pane])> = vec![
+            ("server.hello", json!({"server_info": {}}), "session.lifecycle", &[Pane::Debug]),
+            ("session.state", json!({"state": {}}), "session.lifecycle", &[Pane::Debug]),
+            (
+                "assistant.thinking",
+                json!({"phase": "planning", "message": "m"}),
+                "transcript.reasoning_stream",
+                &[Pane::Chat],
+            ),
+            ("agent.plan", json!({"steps": [], "rationale": ""}), "plan.update", &[Pane::Chat]),
+            (
+                "agent.retrieve.status",
+                json!({"stage": "text_search", "results_count": 1, "message": "m"}),
+                "retrieval.status",
+                &[Pane::Run],
+            ),
+            (
+                "tool.execute",
+                json!({"tool_name": "read_file", "args": {}, "status": "started", "result": null}),
+                "tool.call",
+                &[Pane::Chat],
+            ),
+            (
+                "tool.execute",
+                json!({"tool_name": "read_file", "args": {}, "status": "completed", "result": 1}),
+                "tool.result",
+                &[Pane::Chat],
+            ),
+            (
+                "tool.execute",
+                json!({"tool_name": "read_file", "args": {}, "status": "failed", "result": {}}),
+                "tool.result",
+                &[Pane::Chat],
+            ),
+            ("patch.proposed", patch, "patch.proposed", &[Pane::Chat, Pane::Files]),
+            (
+                "tool.request_approval",
+                json!({"request_id": "r", "tool_name": "write_file", "args": {}}),
+                "permission.request",
+                &[Pane::Chat],
+            ),
+            (
+                "command.request_approval",
+                json!({"request_id": "r", "command": "ls"}),
+                "permission.request",
+                &[Pane::Chat],
+            ),
+            (
+                "assistant.token",
+                json!({"token": "t", "extra": 1}),
+                "transcript.assistant_stream",
+                &[Pane::Chat],
+            ),
+            (
+                "assistant.message_final",
+                json!({"message": "m", "metadata": {}}),
+                "run.finished",
+                &[Pane::Chat, Pane::Run],
+            ),
+            (
+                "server.error",
+                json!({"error": {"code": "MODEL_ERROR"}}),
+                "run.error_or_gap",
+                &[Pane::Chat, Pane::Run],
+            ),
+        ];
+        for (kind, payload, class, panes) in cases {
+            let given = event(kind, payload);
+            let out = normalize(Dialect::Desktop, given.clone()).event;
+            assert_eq!(serde_json::to_value(out.class).unwrap(), json!(class), "{kind}");
+            assert_eq!(out.pane, panes, "{kind}");
+            assert_eq!(
+                (out.id, out.kind, out.turn, out.ts, out.payload, out.repaired),
+                (given.id, given.kind, given.turn, given.ts, given.payload, given.repaired)
+            );
+        }
+    }
+
+    #[test]
+    fn r003_08_what_does_not_fit_is_kept_whole_as_unknown() {
+        for (kind, payload) in [
+            ("assistant.song", json!({"verse": [1, 2]})),
+            ("assistant.token", json!({"token": 7})),
+            ("tool.execute", json!({"tool_name": "x", "status": "dreaming"})),
+            ("tool.request_approval", json!({"tool_name": "write_file", "args": {}})),
+            ("unknown", json!({"raw": "not json"})),
+        ] {
+            let out = normalized(kind, payload.clone());
+            assert_eq!(out.event.class, EventClass::UnknownEvent, "{kind}");
+            assert_eq!(*out.event.pane, [Pane::Debug]);
+            assert_eq!(Value::Object(out.event.payload.into()), payload);
+            assert_eq!(out.ask, None);
+        }
+    }
+
+    #[test]
+    fn a_command_asks_with_its_exact_text_and_its_directory_in_the_rule() {
+        let payload = json!({"request_id": "r1", "command_id": "c1", "command": "cargo test && rm x",
+            "working_directory": "core", "environment": {}, "requires_approval": true, "reason": "check"});
+        let ask = normalized("command.request_approval", payload.clone()).ask.unwrap();
+        assert_eq!(
+            ask,
+            PermissionAsk {
+                engine_request_id: "r1".into(),
+                title: "cargo test && rm x".into(),
+                options: vec![
+                    option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+                    option("allow_rule", "Allow for this session", PermissionOptionKind::AllowRule),
+                    option(
+                        ALLOW_IN_WORKSPACE,
+                        "Always allow in this workspace",
+                        PermissionOptionKind::AllowRule
+                    ),
+                    option("deny", "Deny", PermissionOptionKind::Deny),
+                ],
+                rule: Some(PermissionRule {
+                    pattern: "run: cargo test && rm x (in core)".into(),
+                    scope: RuleScope::Session
+                }),
+                input: None,
+                subject: payload,
+            }
+        );
+    }
+
+    #[test]
+    fn a_command_without_our_additive_request_id_is_known_by_its_command_id() {
+        let ask =
+            normalized("command.request_approval", json!({"command_id": "c9", "command": "ls"})).ask.unwrap();
+        assert_eq!(ask.engine_request_id, "c9");
+        assert_eq!(ask.rule.unwrap().pattern, "run: ls (in .)");
+    }
+
+    #[test]
+    fn a_write_asks_for_its_path_and_an_unnamed_target_offers_no_rule() {
+        let write = normalized(
+            "tool.request_approval",
+            json!({"request_id": "r", "tool_name": "write_file", "args": {"file_path": "src/a.rs"}}),
+        );
+        let ask = write.ask.unwrap();
+        assert_eq!(
+            (ask.title.as_str(), ask.rule.unwrap().pattern.as_str()),
+            ("Write src/a.rs", "write: src/a.rs")
+        );
+
+        let strange = normalized(
+            "tool.request_approval",
+            json!({"request_id": "r", "tool_name": "launch", "args": {"to": "moon"}}),
+        );
+        let ask = strange.ask.unwrap();
+        assert_eq!(ask.title, "launch {\"to\":\"moon\"}");
+        assert_eq!(ask.rule, None);
+        let ids: Vec<_> = ask.options.iter().map(|option| option.option_id.as_str()).collect();
+        assert_eq!(ids, ["allow_once", "deny"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! What the messages of the desktop dialect (seed 002) say.
+//!
+//! Owns their field names. Reads the payload as a map: its messages are small.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::domain::cut;
+use crate::domain::dialect::Slot;
+use crate::domain::dialect::limits::{
+    DETAILS, INPUT, NAME, PLAN_FILES, PLAN_STEPS, PLAN_TEXT, TELLING, UNTOLD, failure, text, title,
+};
+use crate::domain::event::{EventClass, EventRef};
+use crate::domain::fact::{
+    Ask, Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews,
+    ToolOutcome, ToolStep, TurnEnd, TurnReport, Voice,
+};
+use crate::domain::fingerprint::key;
+
+const TOKEN: Slot = Slot { paths: &[&["token"]], alike: &[] };
+const THINKING: Slot = Slot { paths: &[&["message"]], alike: &["phase"] };
+
+/// Where a piece of text stands.
+pub(in crate::domain::dialect) fn slot(kind: &str) -> Option<&'static Slot> {
+    match kind {
+        "assistant.token" => Some(&TOKEN),
+        "assistant.thinking" => Some(&THINKING),
+        _ => None,
+    }
+}
+
+/// What an event says, by its class: the table has looked at its fields.
+pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
+    let payload: &Map<String, Value> = event.payload;
+    let said = |name| text(payload, name).unwrap_or_default();
+    match event.class {
+        EventClass::AssistantStream => piece(Voice::Answer, "", said("token")),
+        EventClass::ReasoningStream => piece(Voice::Reasoning, said("phase"), said("message")),
+        EventClass::ToolCall => Fact::ToolCall(tool(payload, ToolStep::Called)),
+        EventClass::ToolResult => Fact::ToolResult(tool(payload, ToolStep::Result(outcome(payload)))),
+        EventClass::PlanUpdate => Fact::Plan(plan(payload)),
+        EventClass::PatchProposed => Fact::Patch(Patch {
+            id: said("patch_id"),
+            file_path: said("file_path"),
+            rationale: said("rationale"),
+            diff: said("diff"),
+        }),
+        EventClass::PermissionRequest => Fact::Ask(Box::new(ask(payload))),
+        EventClass::RetrievalStatus => Fact::Search { stage: said("stage"), message: said("message") },
+        EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(payload))),
+        EventClass::RunErrorOrGap => {
+            Fact::Failure(Notice::new(NoticeLevel::Error, failure(payload).unwrap_or(UNTOLD)))
+        }
+        EventClass::UserMessage
+        | EventClass::ToolOutput
+        | EventClass::PermissionResponse
+        | EventClass::CheckpointList
+        | EventClass::CheckpointRestored
+        | EventClass::TaskEvent
+        | EventClass::SkillsCatalog
+        | EventClass::SkillsSelection
+        | EventClass::CtreeNode
+        | EventClass::CtreeSnapshot
+        | EventClass::RewardUpdate
+        | EventClass::RunLogLink
+        | EventClass::TurnStart
+        | EventClass::TodoUpdate
+        | EventClass::ContextCompaction
+        | EventClass::UsageUpdate
+        | EventClass::SessionLifecycle
+        | EventClass::Notice
+        | EventClass::UnknownEvent => Fact::Unknown,
+    }
+}
+
+fn piece<'a>(voice: Voice, phase: &'a str, words: &'a str) -> Fact<'a> {
+    Fact::Text(Text { voice, of: TextOf::Turn { phase }, part: TextPart::Piece(Cow::Borrowed(words)) })
+}
+
+fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a> {
+    let args = payload.get("args").filter(|args| !args.is_null());
+    let name = cut::line(text(payload, "tool_name").unwrap_or("tool"), NAME);
+    let telling = args.and_then(|args| TELLING.iter().find_map(|key| args.get(key).and_then(Value::as_str)));
+    ToolNews {
+        id: text(payload, "call_id").filter(|id| !id.is_empty()).map(key),
+        title: telling.map(|telling| title(&name, telling)),
+        input: args.map(|args| cut::value(Cow::Borrowed(args), INPUT)),
+        name: Some(name),
+        step,
+        ..ToolNews::default()
+    }
+}
+
+fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
+    let result = payload.get("result").filter(|result| !result.is_null());
+    let words =
+        |result: &'_ Value| match result.as_str().or_else(|| result.get("error").and_then(Value::as_str)) {
+            Some(_) => None,
+            None => Some(result.to_string()),
+        };
+    let borrowed =
+        result.and_then(|result| result.as_str().or_else(|| result.get("error").and_then(Value::as_str)));
+    ToolOutcome {
+        shape: Shape::Only,
+        failed: text(payload, "status") == Some("failed"),
+        text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(words).map(Cow::Owned)),
+        count: result.and_then(count),
+        artifact: None,
+    }
+}
+
+/// How much a tool found: in its own words, or as many as its list has.
+fn count(result: &Value) -> Option<String> {
+    if let Some(summary) = result.get("summary").and_then(Value::as_str) {
+        return Some(cut::line(summary, NAME));
+    }
+    let found = match result {
+        Value::Array(items) => Some(items.len()),
+        Value::Object(map) => ["results", "matches", "places", "symbols", "entries", "files"]
+            .iter()
+            .find_map(|key| map.get(*key)?.as_array().map(Vec::len)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    };
+    found.map(|found| if found == 1 { "1 result".to_owned() } else { format!("{found} results") })
+}
+
+fn plan(payload: &Map<String, Value>) -> Plan {
+    let steps = payload.get("steps").and_then(Value::as_array);
+    let steps = steps.map(|steps| steps.iter().take(PLAN_STEPS).map(step).collect()).unwrap_or_default();
+    Plan { scope: None, steps, standing: false }
+}
+
+fn step(step: &Value) -> PlanStep {
+    let files = step.get("files_involved").and_then(Value::as_array);
+    let said = step.as_str().or_else(|| step.get("description").and_then(Value::as_str)).unwrap_or_default();
+    PlanStep {
+        text: cut::line(said, PLAN_TEXT),
+        status: step.get("status").and_then(Value::as_str).map(|status| cut::line(status, PLAN_TEXT)),
+        files: files
+            .map(|files| {
+                let files = files.iter().take(PLAN_FILES).filter_map(Value::as_str);
+                files.map(|file| cut::line(file, PLAN_TEXT)).collect()
+            })
+            .unwrap_or_default(),
+    }
+}
+
+/// A command says it in its message, a tool in its arguments.
+fn ask(payload: &Map<String, Value>) -> Ask<'_> {
+    let args = payload.get("args").and_then(Value::as_object);
+    let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
+    let environment = payload.get("environment").and_then(Value::as_object);
+    Ask {
+        reason: field("reason"),
+        diff: field("diff"),
+        command: field("command"),
+        directory: field("working_directory"),
+        environment: environment.filter(|variables| !variables.is_empty()),
+        raw: Some(payload),
+        call: None,
+    }
+}
+
+fn ended(payload: &Map<String, Value>) -> TurnEnd<'_> {
+    let metadata = payload.get("metadata");
+    let flag = |name: &str| metadata.and_then(|map| map.get(name)).and_then(Value::as_bool);
+    let success = flag("success").unwrap_or(true);
+    let cancelled = flag("cancelled").unwrap_or(false);
+    let (text_of_it, reason) = match (cancelled, success) {
+        (true, _) => ("The turn was stopped.", "cancelled"),
+        (false, true) => ("The turn is done.", "end_turn"),
+        (false, false) => ("The turn failed.", "failed"),
+    };
+    TurnEnd {
+        reason: Cow::Borrowed(reason),
+        report: TurnReport::Whole {
+            answer: text(payload, "message").filter(|whole| !whole.is_empty()),
+            success,
+            text: Cow::Borrowed(text_of_it),
+            told: None,
+            details: metadata.map(|map| cut::value(Cow::Borrowed(map), DETAILS)),
+        },
+    }
+}

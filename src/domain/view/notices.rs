@@ -1,0 +1,89 @@
+//! Blocks of one sentence, in the chat and in the run lane: what failed, how a search goes, what is counted and offered.
+//!
+//! Owns their ids: one that is replaced is named by its kind and its run. Never holds state.
+
+use super::block::{Block, BlockBody};
+use super::turn::TurnName;
+use crate::domain::cut;
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Commands, CommandsOf, Link, Notice, NoticeLevel, Usage, UsageOf};
+use crate::domain::fingerprint::key;
+
+/// One sentence; what is longer belongs in a log.
+const SENTENCE: usize = 4 * 1024;
+/// A sentence about counts.
+const COUNTS: usize = 1024;
+/// A link that is longer leads nowhere.
+const URI: usize = 2 * 1024;
+const LABEL: usize = 200;
+
+/// A sentence of its own.
+pub(super) fn notice(event: &SessionEvent, notice: &Notice) -> Block {
+    named(event, format!("n-{}", event.seq), notice)
+}
+
+/// A sentence under a name.
+pub(super) fn named(event: &SessionEvent, id: String, notice: &Notice) -> Block {
+    let body = BlockBody::Notice { level: notice.level, text: cut::line(&notice.text, SENTENCE) };
+    Block { id, turn: event.turn, seq: event.seq, body }
+}
+
+/// How a search goes: one block a stage and turn.
+pub(super) fn search(event: &SessionEvent, turn: TurnName, stage: &str, message: &str) -> Block {
+    let id = format!("retrieval-{}-{}-{}", turn.label, turn.index, key(stage));
+    named(event, id, &Notice::new(NoticeLevel::Info, message))
+}
+
+/// A link: one row a target.
+pub(super) fn link(event: &SessionEvent, link: &Link<'_>) -> Block {
+    let body = BlockBody::Link { uri: cut::line(link.uri, URI), label: cut::line(&link.label, LABEL) };
+    Block { id: format!("link-{}", link.id), turn: event.turn, seq: event.seq, body }
+}
+
+/// Tokens, cost or limits of a run.
+pub(super) fn usage(event: &SessionEvent, run: u64, usage: &Usage) -> Block {
+    let of = match usage.of {
+        UsageOf::Usage => "usage",
+        UsageOf::Limits => "limits",
+    };
+    counted(event, format!("{of}-{run}"), usage.notice.level, &usage.notice.text)
+}
+
+/// A reward of a run.
+pub(super) fn reward(event: &SessionEvent, run: u64, text: &str) -> Block {
+    counted(event, format!("reward-{run}"), NoticeLevel::Info, text)
+}
+
+/// What the engine offers. It belongs to the session, so there is one of each.
+pub(super) fn commands(event: &SessionEvent, commands: &Commands) -> Block {
+    let id = match commands.of {
+        CommandsOf::Catalog => "skills-catalog",
+        CommandsOf::Selection => "skills-selection",
+    };
+    counted(event, id.to_owned(), NoticeLevel::Info, &commands.text)
+}
+
+/// The mode of the session.
+pub(super) fn mode(event: &SessionEvent, mode: &str) -> Block {
+    counted(event, "mode".to_owned(), NoticeLevel::Info, &format!("Mode: {}.", cut::line(mode, LABEL)))
+}
+
+/// The engine was asked to stop.
+pub(super) fn stopping(event: &SessionEvent, run: u64) -> Block {
+    let text = "A stop was asked for; the engine stops after its present step.";
+    counted(event, format!("stop-{run}"), NoticeLevel::Info, text)
+}
+
+/// How large the conversation tree is.
+pub(super) fn tree(event: &SessionEvent, run: u64, nodes: Option<u64>) -> Block {
+    let text = match nodes {
+        Some(nodes) => format!("The conversation tree has {nodes} nodes."),
+        None => "The conversation tree was saved.".to_owned(),
+    };
+    counted(event, format!("tree-{run}"), NoticeLevel::Info, &text)
+}
+
+fn counted(event: &SessionEvent, id: String, level: NoticeLevel, text: &str) -> Block {
+    let body = BlockBody::Notice { level, text: cut::line(text, COUNTS) };
+    Block { id, turn: event.turn, seq: event.seq, body }
+}

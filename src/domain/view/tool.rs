@@ -1,0 +1,335 @@
+//! One tool call as a block: its status, and the start or the end of what it gave.
+//!
+//! Owns what is shown of a call and which source of its status is believed. A command that failed, was stopped or was not
+//! allowed is not well, whatever word the engine has for it, and a status that was final never goes back. Never knows
+//! another call.
+
+use serde::{Deserialize, Serialize};
+
+use super::block::{Block, BlockBody, Change, Lane, ToolBlockStatus};
+use crate::domain::approval::PermissionStatus;
+use crate::domain::cut;
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Shape, ToolNews, ToolOutcome, ToolProgress, ToolState};
+
+/// What fits in a transcript without hiding what stands around it; the whole is in the event.
+const PREVIEW: usize = 4 * 1024;
+/// Asks of one call that wait.
+const ASKS: usize = 8;
+const DENIED: &str = "Denied.";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tool {
+    /// The engine's id of the call.
+    pub(super) call: Option<String>,
+    /// The engine's id of its execution.
+    pub(super) exec: Option<String>,
+    /// The turn that it began in, by our count.
+    pub(super) turn: u64,
+    pub(super) block: Block,
+    /// The engine tells it anew with each change, also behind its turn.
+    pub(super) told_anew: bool,
+    /// Bytes that it printed while it ran.
+    pub(super) printed: u64,
+    /// Its preview is what it would do, or that it may not, and not what it did.
+    foreseen: bool,
+    /// The user did not allow it, or the ask ended without an answer.
+    refused: bool,
+    /// What its status was last learned from.
+    pub(super) learned: Learned,
+    /// Its result has come in this shape.
+    execution: bool,
+    transcript: bool,
+    /// `seq` of its first result.
+    pub(super) ended: u64,
+    /// A result without an id cannot be its: its step is over.
+    pub(super) past: bool,
+    /// What its results call it, where that is another name than the call's.
+    pub(super) alias: Option<String>,
+    /// It keeps a list of things to do, which is shown as a plan and not as a call.
+    keeps_plan: bool,
+    /// Ids of its asks that wait.
+    asks: Vec<String>,
+}
+
+/// Where a status comes from, the least to be trusted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Learned {
+    Nothing,
+    Transcript,
+    ExitCode,
+    Execution,
+}
+
+impl Tool {
+    /// The id holds the `seq` because engines repeat their call ids, and a block id is never given twice.
+    pub(super) fn new(event: &SessionEvent, turn: u64, news: &ToolNews<'_>) -> Self {
+        let id = match &news.id {
+            Some(call) => format!("t-{call}-{}", event.seq),
+            None => format!("t-{}", event.seq),
+        };
+        let body = BlockBody::Tool {
+            name: "tool".to_owned(),
+            status: ToolBlockStatus::Running,
+            title: None,
+            input: None,
+            preview: None,
+            truncated: None,
+            bytes: None,
+            result_seq: None,
+            artifact: None,
+        };
+        Self {
+            call: news.id.clone(),
+            exec: news.exec.clone(),
+            turn,
+            block: Block { id, turn: event.turn, seq: event.seq, body },
+            told_anew: false,
+            printed: 0,
+            foreseen: false,
+            refused: false,
+            learned: Learned::Nothing,
+            execution: false,
+            transcript: false,
+            ended: 0,
+            past: false,
+            alias: None,
+            keeps_plan: false,
+            asks: Vec::new(),
+        }
+    }
+
+    /// The same, for a call that the engine tells anew with each change.
+    pub(super) fn told(event: &SessionEvent, turn: u64, news: &ToolNews<'_>, state: &ToolState) -> Self {
+        Self { told_anew: true, keeps_plan: state.keeps_plan, ..Self::new(event, turn, news) }
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        if let BlockBody::Tool { name, .. } = &self.block.body { Some(name) } else { None }
+    }
+
+    pub(super) fn lacks(&self, shape: Shape) -> bool {
+        match shape {
+            Shape::Only => false,
+            Shape::Execution => !self.execution,
+            Shape::Transcript => !self.transcript,
+        }
+    }
+
+    /// Shows the call as it stands.
+    pub(super) fn put(&self, changes: &mut Vec<Change>) {
+        if !self.keeps_plan {
+            changes.push(Change::put(Lane::Chat, self.block.clone()));
+        }
+    }
+
+    /// The call says how it runs, perhaps again.
+    pub(super) fn announce(&mut self, news: ToolNews<'_>) {
+        if let BlockBody::Tool { name, title, input, preview, .. } = &mut self.block.body {
+            *name = news.name.unwrap_or_else(|| "tool".to_owned());
+            *title = news.title;
+            *input = news.input;
+            if news.preview.is_some() && self.printed == 0 {
+                *preview = news.preview;
+                self.foreseen = true;
+            }
+        }
+    }
+
+    /// An execution says what the call did not.
+    pub(super) fn begin_execution(&mut self, news: ToolNews<'_>) {
+        if let BlockBody::Tool { status, title, input, .. } = &mut self.block.body {
+            *status = ToolBlockStatus::Running;
+            *title = title.take().or(news.title);
+            *input = input.take().or(news.input);
+        }
+    }
+
+    /// The call is told anew. `true`: it has its last status.
+    pub(super) fn tell(
+        &mut self,
+        event: &SessionEvent,
+        news: ToolNews<'_>,
+        state: ToolState,
+        over: bool,
+    ) -> bool {
+        if let BlockBody::Tool { name, title, input, .. } = &mut self.block.body {
+            if let Some(said) = news.name {
+                *name = said;
+            }
+            *title = news.title.or(title.take());
+            *input = news.input.or(input.take());
+        }
+        let last = state.progress.is_some_and(|progress| progress != ToolProgress::Open);
+        let content = state.content.filter(|content| !content.is_empty());
+        let shown = content.or(state.output.filter(|_| last && self.printed == 0));
+        if let Some(shown) = &shown {
+            self.show(shown, event.seq);
+            self.printed = 0;
+        }
+        if (shown.is_some() || last)
+            && let Some(Some(code)) = state.exit
+        {
+            self.show_exit(code);
+        }
+        if let Some(printed) = state.printed {
+            self.print(&printed);
+        }
+        if over {
+            return last;
+        }
+        match state.progress {
+            Some(ToolProgress::Completed) => self.set(match state.exit {
+                _ if self.refused => ToolBlockStatus::Cancelled,
+                Some(None) => ToolBlockStatus::Cancelled,
+                Some(Some(0)) | None => ToolBlockStatus::Ok,
+                Some(Some(_)) => ToolBlockStatus::Failed,
+            }),
+            Some(ToolProgress::Failed) if !self.refused => self.set(ToolBlockStatus::Failed),
+            Some(ToolProgress::Failed | ToolProgress::Cancelled) => self.set(ToolBlockStatus::Cancelled),
+            Some(ToolProgress::Open) | None if self.refused => self.set(ToolBlockStatus::Cancelled),
+            Some(ToolProgress::Open) | None => self.set(ToolBlockStatus::Running),
+        }
+        last
+    }
+
+    /// A permission is asked for it: what it would do is shown, while nothing is known of what it does.
+    pub(super) fn ask(&mut self, request_id: &str, content: Option<String>) {
+        if self.asks.len() >= ASKS {
+            self.asks.remove(0);
+        }
+        self.asks.push(request_id.to_owned());
+        let Some(content) = content.filter(|content| !content.is_empty()) else { return };
+        let BlockBody::Tool { preview, truncated, .. } = &mut self.block.body else { return };
+        if preview.is_none() {
+            let start = cut::start_of(&content, PREVIEW);
+            *truncated = (start.len() < content.len()).then_some(true);
+            *preview = Some(start.to_owned());
+            self.foreseen = true;
+        }
+    }
+
+    /// Whether this ask is about it and waits.
+    pub(super) fn waits_for(&self, request_id: &str) -> bool {
+        self.asks.iter().any(|id| id == request_id)
+    }
+
+    /// An ask about it was settled. `true`: it may not run, which is to be shown where it has not ended.
+    pub(super) fn settled(&mut self, request_id: &str, status: PermissionStatus) -> bool {
+        self.refused = match status {
+            PermissionStatus::Pending => return false,
+            PermissionStatus::Allowed => false,
+            PermissionStatus::Denied | PermissionStatus::Expired | PermissionStatus::Cancelled => true,
+        };
+        self.asks.retain(|id| id != request_id);
+        self.refused
+    }
+
+    /// It may not run.
+    pub(super) fn refuse(&mut self, status: PermissionStatus) {
+        self.set(ToolBlockStatus::Cancelled);
+        if let BlockBody::Tool { preview, .. } = &mut self.block.body
+            // What it would have changed says more.
+            && preview.is_none()
+            && status == PermissionStatus::Denied
+        {
+            *preview = Some(DENIED.to_owned());
+            self.foreseen = true;
+        }
+    }
+
+    /// An execution ended.
+    pub(super) fn exit(&mut self, code: Option<i64>) {
+        self.learn(Learned::ExitCode, code.is_some_and(|code| code != 0));
+        if let Some(code) = code {
+            self.show_exit(code);
+        }
+    }
+
+    /// One of the call's results.
+    pub(super) fn result(&mut self, event: &SessionEvent, outcome: &ToolOutcome<'_>) {
+        if let BlockBody::Tool { preview, .. } = &mut self.block.body
+            && self.foreseen
+            && preview.as_deref() == Some(DENIED)
+        {
+            // It ran all the same.
+            *preview = None;
+            self.foreseen = false;
+        }
+        let from = if outcome.shape == Shape::Transcript { Learned::Transcript } else { Learned::Execution };
+        self.learn(from, outcome.failed);
+        self.execution |= outcome.shape == Shape::Execution;
+        // What the model reads is the compact text; an execution's fields only stand in for it, or for what was printed.
+        let stands_in = outcome.shape == Shape::Execution && (self.transcript || self.printed > 0);
+        self.transcript |= outcome.shape == Shape::Transcript;
+        let BlockBody::Tool { preview, result_seq, artifact, .. } = &mut self.block.body else { return };
+        if outcome.artifact.is_some() {
+            artifact.clone_from(&outcome.artifact);
+        }
+        let Some(whole) = outcome.text.as_deref() else { return };
+        if whole.is_empty() && outcome.shape != Shape::Only {
+            return;
+        }
+        if stands_in && preview.is_some() {
+            result_seq.get_or_insert(event.seq);
+            return;
+        }
+        self.show(whole, event.seq);
+    }
+
+    /// Shows the end of what was printed so far.
+    pub(super) fn print(&mut self, text: &str) {
+        let BlockBody::Tool { preview, truncated, bytes, .. } = &mut self.block.body else { return };
+        let mut shown = preview.take().filter(|_| self.printed > 0).unwrap_or_default();
+        self.printed += text.len() as u64;
+        shown.push_str(text);
+        if shown.len() > PREVIEW {
+            shown = format!("…{}", cut::end_of(&shown, PREVIEW - '…'.len_utf8()));
+            *truncated = Some(true);
+        }
+        *preview = Some(shown);
+        *bytes = Some(self.printed);
+        self.foreseen = false;
+    }
+
+    pub(super) fn set(&mut self, how: ToolBlockStatus) {
+        if let BlockBody::Tool { status, .. } = &mut self.block.body {
+            *status = how;
+        }
+    }
+
+    /// Shows a text in the place of what was shown.
+    fn show(&mut self, whole: &str, seq: u64) {
+        let BlockBody::Tool { preview, truncated, bytes, result_seq, .. } = &mut self.block.body else {
+            return;
+        };
+        let start = cut::start_of(whole, PREVIEW);
+        *preview = Some(start.to_owned());
+        *truncated = (start.len() < whole.len()).then_some(true);
+        *bytes = Some(whole.len() as u64);
+        *result_seq = Some(seq);
+        self.foreseen = false;
+    }
+
+    /// Says below what is shown that a command failed.
+    fn show_exit(&mut self, code: i64) {
+        let BlockBody::Tool { preview, .. } = &mut self.block.body else { return };
+        if code == 0 {
+            return;
+        }
+        let said = format!("[exit code {code}]");
+        let shown = preview.take().filter(|_| !self.foreseen).unwrap_or_default();
+        let between = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
+        *preview = Some(if shown.ends_with(&said) { shown } else { format!("{shown}{between}{said}") });
+        self.foreseen = false;
+    }
+
+    /// Sets the status, unless it is known from a better source.
+    fn learn(&mut self, from: Learned, failed: bool) {
+        if from >= self.learned {
+            self.learned = from;
+            self.set(if failed { ToolBlockStatus::Failed } else { ToolBlockStatus::Ok });
+        }
+    }
+}
