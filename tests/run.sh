@@ -5,6 +5,7 @@
 #   BREADBOARD_SEEDS=2000 tests/run.sh  that many cases a property, from a fresh seed
 #   BREADBOARD_FAULT_RUNS=50 tests/run.sh  fewer fault runs (`tests/faults`) than the thousand
 #   BREADBOARD_TAB_RUNS=50 tests/run.sh    fewer runs of tabs (`tests/loop/tabs_runs.rs`) than the thousand
+#   BREADBOARD_WINDOW_RUNS=50 tests/run.sh more runs of windows (`tests/windows`) than the few
 #
 # Seeds are those of the date (UTC) and are printed with the way to run with them again: PROPTEST_RNG_SEED (properties),
 # BREADBOARD_ATTACK_SEED (`tests/hostile`), BREADBOARD_SEED (runs of tabs, kills at random instants; the first of them).

@@ -46,7 +46,7 @@ pub(super) struct Leases {
 }
 
 /// What tells whether a record is the one that was read or written last.
-pub(super) fn digest(record: &[u8]) -> u64 {
+pub(in crate::app) fn digest(record: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     record.hash(&mut hasher);
     hasher.finish()

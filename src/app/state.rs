@@ -145,6 +145,8 @@ pub struct App {
     pub(super) rules: Vec<RootedRule>,
     /// The spec that is written in this workspace.
     pub(super) spec: Spec,
+    /// What tells the spec that was read or written here last from one that another window wrote; `None` without one.
+    pub(super) spec_saved: Option<u64>,
     /// Images whose files are read for it, by pick; what is held elsewhere is still on its way.
     pub(super) images_coming: Vec<Weak<usize>>,
     /// Tokens of downloads whose progress was begun.
@@ -202,6 +204,7 @@ impl App {
             closing: false,
             rules: Vec::new(),
             spec: Spec::default(),
+            spec_saved: None,
             images_coming: Vec::new(),
             downloads: Vec::new(),
         }

@@ -23,7 +23,8 @@ impl User {
 
     /// One more window, greeted.
     pub fn window(&self) -> Server {
-        let options = Options { options: json!({ "model": self.model.setting() }), ..Options::default() };
+        let options = json!({ "model": self.model.setting(), "workspaceTrusted": true });
+        let options = Options { options, ..Options::default() };
         let mut window = Server::start_in(Arc::clone(&self.workspace), Arc::clone(&self.state), options);
         window.shake_hands();
         window.ask("bb/init", json!({}));
@@ -162,4 +163,43 @@ fn what_one_window_deletes_or_makes_is_gone_or_there_in_the_other() {
         .map(|event| event["payload"]["text"].clone())
         .collect();
     assert_eq!(turns, ["one", "two", "three"]);
+}
+
+/// Linux only: elsewhere nothing ends what escapes a process group.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_is_taken_over_only_when_the_commands_of_its_killed_window_are_gone() {
+    let user = User::new();
+    let (mut first, mut second) = (user.window(), user.window());
+    let session = first.session();
+    // Given a command that is hard to end
+    let command = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done";
+    first.prompt(&session, &format!("run: {command}"));
+    let ask = first.wait_ask(&session);
+    first.decide(&session, &ask, "allow_once");
+    select(&mut second, &session);
+    let pid = std::iter::repeat_with(|| {
+        first.assert_alive();
+        std::fs::read_to_string(first.workspace.path().join("pid")).unwrap_or_default()
+    });
+    let pid = pid.take(1_000_000).find(|pid| pid.ends_with('\n')).expect("the command runs");
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(process.exists());
+    // When its window is killed
+    first.kill();
+    // Then another one settles its turn, and by then the command is gone
+    second.wait_event(&session, "the end of the turn", |event| event["class"] == "run.finished");
+    assert!(!process.exists(), "the command still runs");
+    second.turn(&session, "and now");
+}
+
+#[test]
+fn the_draft_of_a_spec_is_the_newest_in_whichever_window_it_is_opened() {
+    let user = User::new();
+    let (mut first, mut second) = (user.window(), user.window());
+    for text in ["a first draft", "a second draft"] {
+        first.ask("bb/createSpec/autosave", json!({ "description": text }));
+        let opened = second.ask("bb/createSpec/ready", json!({}));
+        assert_eq!(opened["draft"]["formData"]["description"], text);
+    }
 }

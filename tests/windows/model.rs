@@ -1,7 +1,7 @@
 //! A model on loopback whose answers end when the test says so.
 //!
-//! Owns the sockets. A prompt that contains `hold` gets three pieces and then no more until `let_go`; every other one is
-//! answered at once. Never knows a window.
+//! Owns the sockets. A prompt that contains `hold` gets three pieces and then no more until `let_go`, one that begins with `run`
+//! gets a call of the command that follows; every other one is answered at once. Never knows a window.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -76,6 +76,14 @@ fn serve(stream: TcpStream, gate: &Gate) -> std::io::Result<()> {
     out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")?;
     for piece in ["one ", "two ", "three "] {
         say(&mut out, &json!({ "content": piece }), Value::Null)?;
+    }
+    if let Some((_, command)) = last.as_deref().and_then(|text| text.trim_matches('"').split_once("run: ")) {
+        let arguments = json!({ "command": command, "reason": "to see" }).to_string();
+        let call = json!({ "tool_calls": [{ "index": 0, "id": "call-1", "type": "function",
+            "function": { "name": "run_command", "arguments": arguments } }] });
+        say(&mut out, &call, json!("tool_calls"))?;
+        out.write_all(b"data: [DONE]\n\n")?;
+        return out.shutdown(std::net::Shutdown::Write);
     }
     if last.is_some_and(|text| text.contains("hold")) {
         let times = gate.times.lock().unwrap();

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use crate::app::inbox::Reply;
+use crate::app::leases::digest;
 use crate::app::ports::{
     EngineCall, FileJob, ImagePick, Preview, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
@@ -21,11 +22,15 @@ use super::journal_failed;
 use super::prompts::fits_a_prompt;
 
 impl App {
-    /// The spec of this workspace, at the start.
+    /// The spec of this workspace: at the start, and when another window wrote it since it was read or written here.
     pub(in crate::app) fn read_spec(&mut self) {
         let workspace = self.workspace.clone();
-        let row = self.journal.as_mut().and_then(|journal| journal.spec(&workspace).unwrap_or_default());
-        self.spec = row.and_then(|row| serde_json::from_slice(&row).ok()).unwrap_or_default();
+        let Some(Ok(row)) = self.journal.as_mut().map(|journal| journal.spec(&workspace)) else { return };
+        let saved = row.as_deref().map(digest);
+        if saved != self.spec_saved {
+            self.spec_saved = saved;
+            self.spec = row.and_then(|row| serde_json::from_slice(&row).ok()).unwrap_or_default();
+        }
     }
 
     /// Writes the spec as it stands. It is in memory in any case; the error says that it may not survive this window.
@@ -35,7 +40,10 @@ impl App {
         let record = serde_json::to_vec(&self.spec).unwrap_or_default();
         let record = self.redactor.scrub_json(&record).into_owned();
         let record = (self.spec != Spec::default()).then_some(record);
-        self.journal()?.set_spec(&workspace, record.as_deref()).map_err(|error| journal_failed(&error))
+        let kept = self.journal()?.set_spec(&workspace, record.as_deref());
+        kept.map_err(|error| journal_failed(&error))?;
+        self.spec_saved = record.as_deref().map(digest);
+        Ok(())
     }
 
     /// Where the request itself does not depend on the disk, its trouble is not the request's.
@@ -46,6 +54,7 @@ impl App {
     }
 
     pub(in crate::app) fn create_spec_ready(&mut self) -> CreateSpecInit {
+        self.read_spec();
         self.spec.open();
         self.try_to_keep_spec();
         CreateSpecInit { draft: self.spec.draft.clone(), should_focus_primary_field: true }

@@ -140,21 +140,19 @@ impl App {
             return Ok(done);
         }
         let of = |(session_id, session): (&String, &crate::app::state::Session)| {
-            let at = session
-                .record
-                .rooted_rules
-                .iter()
-                .position(|rule| id_of(rule, Some(session_id)) == rule_id)?;
-            Some((session_id.clone(), at))
+            let has = |rule: &RootedRule| id_of(rule, Some(session_id)) == rule_id;
+            session.record.rooted_rules.iter().any(has).then(|| session_id.clone())
         };
-        let Some((session_id, at)) = self.sessions.iter().find_map(of) else {
+        let Some(session_id) = self.sessions.iter().find_map(of) else {
             return Err(WireError::new(
                 ErrorCode::NotFound,
                 "There is no such rule (any more); list them again with `bb/permission/list`.",
             ));
         };
         self.load(&session_id)?;
-        self.record_mut(&session_id)?.rooted_rules.remove(at);
+        self.hold(&session_id)?;
+        let rules = &mut self.record_mut(&session_id)?.rooted_rules;
+        rules.retain(|rule| id_of(rule, Some(&session_id)) != rule_id);
         self.flush(&session_id);
         Ok(done)
     }

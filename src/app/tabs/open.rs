@@ -203,7 +203,9 @@ impl App {
     pub(in crate::app) fn tab_close(&mut self, params: &TabIdParams) -> Result<TabIdResult, WireError> {
         self.tabs.get(&params.tab_id)?;
         // Before its turn ends: nobody hears of that any more.
-        if let Some(session_id) = self.drop_tab(&params.tab_id) {
+        // What another window works on goes on there.
+        let session_id = self.drop_tab(&params.tab_id);
+        if let Some(session_id) = session_id.filter(|id| !self.leases.elsewhere.contains(id)) {
             self.stop(&session_id)?;
             self.call_engine(&session_id, EngineCall::CloseSession { session_id: session_id.clone() });
         }
