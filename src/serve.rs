@@ -15,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
-use crate::app::ports::{Ambient, Engine, Outbox, Secret};
+use crate::app::ports::{Ambient, Engine, Journal, Outbox, Secret};
 use crate::app::{App, Ports};
 use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
@@ -34,6 +34,7 @@ use crate::host::models::{HostTokens, Token};
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::{ErrorCode, WireError};
+use crate::store::{SqliteJournal, resolve_state_dir};
 use crate::workspace::WorkspaceFiles;
 
 /// Threads of the loop and of whatever speaks with engines. An event goes from the engine's socket into the editor's pipe
@@ -132,7 +133,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     let (hide, agents_hide) = (redactor.clone(), redactor.clone());
     let app = App::new(Ports {
         outbox: outbox.clone(),
-        open_journal: Box::new(crate::store::open),
+        open_journal: Box::new(open_journal),
         open_engine: Box::new(move |settings| {
             open_engine(settings, engine_reports, overlay_seen, runtime, hide)
         }),
@@ -148,6 +149,18 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     loop_runtime
         .spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
     serve_editor(std::io::stdin(), Edge { outbox, inbox, overrides: options.overrides, lifecycle, gate })
+}
+
+/// The journal. Whatever this process starts holds the lock of its window too, so that no other window works on its sessions
+/// before all of it is gone.
+fn open_journal(state_dir: Option<&str>) -> Box<dyn Journal> {
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut journal = SqliteJournal::open(resolve_state_dir(state_dir).as_deref());
+    #[cfg(unix)]
+    if let Some(lock) = journal.share_lock() {
+        process::share_lock(lock.into());
+    }
+    Box::new(journal)
 }
 
 /// A file-size limit then fails the write, and the journal says `Full`; by default the signal ends the process.

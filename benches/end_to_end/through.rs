@@ -19,9 +19,9 @@ use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
 use breadboard_ls::editor::FrameOutbox;
-use breadboard_ls::engine::breadboard::Place;
 use breadboard_ls::engine::breadboard::client::{Client, Patience};
 use breadboard_ls::engine::breadboard::link::{Links, Pace};
+use breadboard_ls::http::BaseUrl;
 use breadboard_ls::store::SqliteJournal;
 use tokio::sync::mpsc;
 
@@ -52,7 +52,7 @@ fn product(url: &str, mut way: Way) {
         .build()
         .expect("a runtime");
     let (reports, mut said) = mpsc::channel(64);
-    let place = Place::parse(url).expect("an address");
+    let place = BaseUrl::parse(url).expect("an address");
     let client = Client::new(place, None, None, Patience::default());
     let now_ms = Arc::new(|| 0);
     let links = Links::new(Arc::new(client), reports, runtime.handle().clone(), now_ms, Pace::default(), 1);

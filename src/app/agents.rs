@@ -31,7 +31,7 @@ impl App {
     /// An agent ended. What it had said stays; what it was asked and what it asked is settled; the queues wait for the user.
     pub(super) fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
         for session_id in sessions {
-            if self.load(session_id).is_err() {
+            if !self.may_record(session_id) || self.load(session_id).is_err() {
                 continue;
             }
             self.release(session_id);
@@ -60,7 +60,7 @@ impl App {
 
     /// A session is open at a new process of its agent.
     pub(super) fn rebound(&mut self, session_id: &str, at_agent: String, lost: Option<String>) {
-        if self.load(session_id).is_err() {
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
         if let Ok(record) = self.record_mut(session_id) {

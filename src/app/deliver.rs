@@ -12,7 +12,7 @@ use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
 use crate::domain::dialect::fact;
-use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, Origin, SessionEvent};
+use crate::domain::event::{EventClass, NormalizedEvent, Origin, SessionEvent};
 use crate::domain::fact::Fact;
 use crate::domain::policy::redact::Redactor;
 use crate::domain::view::{Block, Lane};
@@ -27,8 +27,8 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        // Of one event that the engine said, the others that it leads to are ours; a gap stands for what it did not say.
-        if (event.origin == Origin::Engine || event.kind == LocalKind::Gap.as_str())
+        // Of one event that the engine said, the others that it leads to are ours.
+        if event.origin == Origin::Engine
             && let Some(cursor) = live.coming.take()
         {
             live.unwritten_cursors.push_back((live.head, cursor.clone()));
@@ -82,6 +82,9 @@ impl App {
     /// Writes what waits of a session, then tells.
     pub(super) fn flush(&mut self, session_id: &str) {
         let now = self.now_us();
+        if self.leases.elsewhere.contains(session_id) && !self.leases.ours.contains(session_id) {
+            return self.flush_tabs(session_id);
+        }
         let workspace = self.workspace.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
@@ -136,6 +139,16 @@ impl App {
         self.checkpoint(session_id);
     }
 
+    /// Of a session that another window works on only the tabs are ours to write.
+    fn flush_tabs(&mut self, session_id: &str) {
+        let Some(live) = self.live_mut(session_id) else { return };
+        live.record_changed = false;
+        let tabs = std::mem::take(&mut live.tabs);
+        if !tabs.is_empty() {
+            self.write(Commit { tabs, ..Commit::default() });
+        }
+    }
+
     /// After each event: batches that are due, the state if it changed, and news that did not fit before.
     pub(super) fn settle(&mut self) {
         let now = self.now_us();
@@ -158,6 +171,8 @@ impl App {
         }
         self.expire_asks();
         self.retain();
+        self.let_go();
+        self.look_at_others();
         self.tell_news();
     }
 
@@ -179,6 +194,7 @@ impl App {
             .filter_map(|id| self.sessions.get(id)?.live.as_ref()?.batcher.due_us())
             .chain(self.retention_due_us())
             .chain(self.next_expiry_us())
+            .chain(self.look_due_us())
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }

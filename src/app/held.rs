@@ -97,7 +97,7 @@ impl App {
             record.updated_at = made.updated_at.unwrap_or(created);
             record.title = made.title;
             record.held = Some(Held { origin, ..Held::default() });
-            Session { record, live: None }
+            Session::new(record)
         });
         if let Some(held) = session.record.held.as_mut() {
             // One that was missed in an earlier list, and is back.
@@ -222,6 +222,10 @@ impl App {
     /// Asks the engine for the stream of a session, from what the journal has.
     pub(super) fn follow(&mut self, session_id: &str) {
         if !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+            return;
+        }
+        // Another window that works on it hears the stream, and writes what it says.
+        if self.hold(session_id).is_err() {
             return;
         }
         self.flush(session_id);

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::leases::digest;
 use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
 use super::on_request::journal_failed;
 use super::ports::{BatchRow, BlockRow, Commit, JournalError};
@@ -22,9 +23,14 @@ impl App {
         let journal = self.journal.as_mut().filter(|_| self.unwritten.is_empty());
         let tried = journal.map(|journal| journal.commit(&commit));
         if let Some(Ok(())) = tried {
+            self.written_as_ours(&commit);
             self.was_written(weight(&commit));
             self.say_of_journal();
             return commit.batch;
+        }
+        if let Some(Err(JournalError::Held)) = tried {
+            self.lost_to_another(&commit.session_id);
+            return None;
         }
         let batch = commit.batch.clone();
         self.unwritten_bytes += weight(&commit);
@@ -38,19 +44,51 @@ impl App {
 
     /// As much of the line as the disk takes; says once that it does not, and once that it does again.
     pub(super) fn write_waiting(&mut self) {
-        let Some(journal) = self.journal.as_mut() else { return };
-        while let Some(first) = self.unwritten.front() {
-            if let Err(error) = journal.commit(first) {
-                return self.disk_trouble(&error);
+        while let (Some(first), Some(journal)) = (self.unwritten.front(), self.journal.as_mut()) {
+            match journal.commit(first) {
+                Ok(()) => {}
+                Err(JournalError::Held) => {
+                    // While nothing could be written, neither could it be seen that another window works on it.
+                    let session_id = first.session_id.clone();
+                    self.drop_unwritten(&session_id);
+                    self.lost_to_another(&session_id);
+                    continue;
+                }
+                Err(error) => return self.disk_trouble(&error),
             }
             let bytes = weight(first);
+            let Some(first) = self.unwritten.pop_front() else { return };
             self.unwritten_bytes -= bytes;
-            self.unwritten.pop_front();
+            self.written_as_ours(&first);
             if self.unwritten.is_empty() {
                 return self.was_written(bytes);
             }
             self.retention.wrote(bytes);
         }
+    }
+
+    /// A commit was written: the lease of its session is this window's, and its record is the one in the journal.
+    fn written_as_ours(&mut self, commit: &Commit) {
+        if !commit.session_id.is_empty() && !self.leases.ours.contains(&commit.session_id) {
+            self.leases.ours.insert(commit.session_id.clone());
+        }
+        if let Some(row) = &commit.session
+            && let Some(session) = self.sessions.get_mut(&commit.session_id)
+        {
+            session.saved = Some(digest(&row.record));
+        }
+    }
+
+    /// What was to be written of a session belongs to another window, which works on it.
+    fn lost_to_another(&mut self, session_id: &str) {
+        self.leases.ours.remove(session_id);
+        self.leases.elsewhere.insert(session_id.to_owned());
+        self.state_changed = true;
+        self.reload(session_id);
+        self.say(
+            "warning",
+            "Another window works on a session that was changed here too; what was changed here was not kept. Wait there for the end of its turn.",
+        );
     }
 
     /// So much was written, and nothing waits.
@@ -88,6 +126,7 @@ impl App {
             let why = match error {
                 JournalError::Full => "The disk (or the quota) of the state directory is full".to_owned(),
                 JournalError::Failed(why) => format!("The journal could not be written: {why}"),
+                JournalError::Held => "Another window works on a session".to_owned(),
             };
             self.say(
                 "error",
@@ -121,7 +160,7 @@ impl App {
     /// Writes the view's changed blocks and reducer state, at the end of a turn and now and then within one. Only on top
     /// of a journal that has everything: blocks stay in memory until they are stored.
     pub(super) fn checkpoint(&mut self, session_id: &str) {
-        if !self.unwritten.is_empty() {
+        if !self.unwritten.is_empty() || !self.leases.ours.contains(session_id) {
             return;
         }
         let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut())

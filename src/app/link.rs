@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{EngineCall, EngineCursor, LinkNews, ResumedLink};
+use super::ports::{EngineCall, LinkNews, ResumedLink};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -31,8 +31,8 @@ impl LinkState {
 
 impl App {
     pub(super) fn link_news(&mut self, session_id: &str, news: LinkNews) {
-        // Deleted meanwhile.
-        if self.load(session_id).is_err() {
+        // Deleted meanwhile, or another window works on it.
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
         // What was said before this news stands before it.
@@ -105,9 +105,6 @@ impl App {
         }
         if let Some(live) = self.live_mut(session_id) {
             live.end_unknown = true;
-            // What was said to be lost is not asked for again, and so not said again, after a restart.
-            let before = live.cursor.as_ref().map_or(0, |cursor| cursor.seq);
-            live.coming = to.filter(|to| *to > before).map(|to| EngineCursor { seq: to, id: to.to_string() });
         }
         let mut payload = Map::new();
         payload.insert("from".to_owned(), Value::from(from));
@@ -204,7 +201,8 @@ impl App {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
             None => return reply.refuse(WireError::unknown_session(session_id)),
         };
-        if known || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        let not_ours = self.hold(session_id).is_err();
+        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
             let answer = self.selected(session_id);
             reply.settle(answer);
             // Its last word may be older than the end of its stream, which was let go meanwhile.

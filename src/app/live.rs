@@ -24,6 +24,8 @@ pub const DIRTY_BYTES: usize = 8 << 20;
 
 /// Everything of a loaded session that is not in its record.
 pub struct Live {
+    /// Opaque name of its numbers.
+    pub epoch: String,
     /// Last `seq` given out.
     pub head: u64,
     /// Last `seq` that the journal has and attached clients may know.

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::inbox::StartUp;
+use super::leases::digest;
 use super::live::{Flow, LinkState, Live};
 use super::on_request::journal_failed;
-use super::ports::EngineCall;
+use super::ports::{EngineCall, LedgerRow};
 use super::record::{Ask, Record, Settler};
 use super::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
@@ -51,7 +52,6 @@ impl App {
             for warning in journal.take_warnings() {
                 self.say("warning", &warning);
             }
-            self.epoch = journal.epoch().to_owned();
             if let Some(state_dir) = journal.state_dir() {
                 self.files.set_state_dir(state_dir);
             }
@@ -73,7 +73,6 @@ impl App {
             engine.call(EngineCall::SetModel(self.settings.model.clone()));
         }
         self.read_sessions();
-        self.restore_tabs();
     }
 
     fn read_sessions(&mut self) {
@@ -92,7 +91,8 @@ impl App {
         for row in rows {
             match serde_json::from_slice::<Record>(&row.record) {
                 Ok(record) => {
-                    self.sessions.insert(row.session_id, Session { record, live: None });
+                    let saved = Some(digest(&row.record));
+                    self.sessions.insert(row.session_id, Session { record, live: None, saved });
                 }
                 Err(error) => {
                     tracing::warn!(%error, session = row.session_id, "a session's record cannot be read");
@@ -107,34 +107,32 @@ impl App {
                 &format!("{count} sessions are not listed, because their records in the journal are damaged ({first}); what they hold stays in the state directory."),
             );
         }
-        self.record_losses();
         // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
         for session in self.sessions.values_mut() {
             if !session.record.queue.items().is_empty() {
                 session.record.queue.pause();
             }
         }
-        let interrupted: Vec<String> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.record.open_turn.is_some())
-            .map(|(id, _)| id.clone())
-            .collect();
-        for session_id in interrupted {
-            let goes_on = self.known(&session_id).is_ok_and(|session| self.streams(&session.record));
-            if goes_on {
-                // The engine went on without us: its stream tells how it stands.
-                if self.load(&session_id).is_ok() {
-                    self.follow(&session_id);
-                }
-            } else {
-                self.settle_interrupted(&session_id);
+        self.record_losses();
+        self.begin_looking();
+        self.take_over();
+    }
+
+    /// A turn whose window is gone: its lease is ours now.
+    pub(super) fn settle_left(&mut self, session_id: &str) {
+        let goes_on = self.known(session_id).is_ok_and(|session| self.streams(&session.record));
+        if goes_on {
+            // The engine went on without us: its stream tells how it stands.
+            if self.load(session_id).is_ok() {
+                self.follow(session_id);
             }
+        } else {
+            self.settle_interrupted(session_id);
         }
     }
 
     /// The journal was damaged on disk: the transcript of each session that is concerned says so, before anything else comes.
-    fn record_losses(&mut self) {
+    pub(super) fn record_losses(&mut self) {
         let losses = match self.journal.as_mut().map(|journal| journal.losses()) {
             Some(Ok(losses)) => losses,
             Some(Err(error)) => return self.say("warning", &journal_failed(&error).message),
@@ -142,7 +140,10 @@ impl App {
         };
         for (session_id, reason) in losses {
             // Those of other workspaces are told when their workspace is opened.
-            if !self.sessions.contains_key(&session_id) || self.load(&session_id).is_err() {
+            if !self.sessions.contains_key(&session_id)
+                || self.hold(&session_id).is_err()
+                || self.load(&session_id).is_err()
+            {
                 continue;
             }
             let payload = serde_json::Map::from_iter([("reason".to_owned(), reason.clone().into())]);
@@ -211,6 +212,7 @@ impl App {
 
     /// Brings a session into memory: its view from the checkpoint, the events after it reduced again.
     pub(super) fn load(&mut self, session_id: &str) -> Result<(), WireError> {
+        self.meet(session_id);
         if self.known(session_id)?.live.is_some() {
             return Ok(());
         }
@@ -222,6 +224,7 @@ impl App {
         let asks = journal.pending_asks(session_id).map_err(failed)?;
         let cursor = journal.cursor(session_id).map_err(failed)?;
         let first = journal.first(session_id).map_err(failed)?;
+        let epoch = journal.session_epoch(session_id);
         let mut anew = false;
         let (checkpoint, (view, dirty)) = match stored {
             Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
@@ -247,6 +250,7 @@ impl App {
         };
         let view = view.speaking(self.dialect_of(session_id));
         let mut live = Live {
+            epoch,
             head: checkpoint,
             flushed: head,
             view,
@@ -260,11 +264,7 @@ impl App {
             prompts: Vec::new(),
             tabs: Vec::new(),
             record_changed: false,
-            asks: asks
-                .into_iter()
-                .filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok())
-                .map(|ask| (ask.permission.request_id.clone(), ask))
-                .collect(),
+            asks: asks_of(asks),
             allowed_root: None,
             turn_finished: false,
             held: Vec::new(),
@@ -311,7 +311,7 @@ impl App {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.live = Some(Box::new(live));
         }
-        if !waiting.is_empty() {
+        if !waiting.is_empty() && self.leases.ours.contains(session_id) {
             let now = self.ambient.now_ms();
             for request_id in waiting {
                 self.watch_expiry(session_id, &request_id, now);
@@ -339,6 +339,14 @@ impl App {
             }
         }
     }
+}
+
+/// Asks that wait, as the journal has them.
+pub(super) fn asks_of(rows: Vec<LedgerRow>) -> BTreeMap<String, Ask> {
+    rows.into_iter()
+        .filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok())
+        .map(|ask| (ask.permission.request_id.clone(), ask))
+        .collect()
 }
 
 /// What names a workspace in the journal: its folders, in an order of their own.

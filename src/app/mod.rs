@@ -13,6 +13,7 @@ mod engines;
 mod held;
 pub mod inbox;
 mod journalling;
+mod leases;
 mod link;
 mod live;
 mod load;

@@ -56,13 +56,17 @@ impl App {
             EngineReport::AskWithdrawn { session_id, engine_request_id } => {
                 self.ask_withdrawn(&session_id, &engine_request_id);
             }
-            EngineReport::Noticed { session_id, level, text } => self.noticed(&session_id, level, &text),
+            EngineReport::Noticed { session_id, level, text } => {
+                if self.may_record(&session_id) {
+                    self.noticed(&session_id, level, &text);
+                }
+            }
         }
     }
 
     fn said(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
-        // A session that was deleted while its engine still spoke.
-        if self.load(session_id).is_err() {
+        // A session that was deleted while its engine still spoke, or that another window works on.
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
         if self.waits_for_nothing(session_id) {
@@ -192,6 +196,8 @@ impl App {
         let (request_id, asked_at) = (ask.permission.request_id.clone(), ask.asked_at);
         let asked = ask.rule.as_ref();
         let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
+        // Another window may have taken a rule back.
+        self.read_rules();
         let covered = self.trusted
             && !self.ways_of(session_id).holds_sessions
             && (rule_allows(&self.rules, asked, &ask.root) || self.known(session_id).is_ok_and(of_session));

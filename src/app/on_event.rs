@@ -34,16 +34,18 @@ impl App {
         }
     }
 
-    fn on_request(&mut self, mut request: Request, reply: Reply) {
+    pub(super) fn on_request(&mut self, mut request: Request, reply: Reply) {
         // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
         if reply.is_abandoned() {
             return;
         }
         tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
         self.greeted = true;
+        self.restore_tabs(&mut request);
         if let Err(error) = self.name_session(&mut request) {
             return reply.refuse(error);
         }
+        let Some((request, reply)) = self.may_change(request, reply) else { return };
         match request {
             Request::Init(params) => reply.settle(self.init(params)),
             Request::CreateSession(params) => self.create_session(params, reply),

@@ -204,6 +204,9 @@ impl App {
     /// The last event of a session that may go; `None` when the session is in use.
     fn may_go(&mut self, session_id: &str) -> Result<Option<u64>, JournalError> {
         let in_memory = self.in_memory();
+        if self.leases.elsewhere.contains(session_id) {
+            return Ok(None);
+        }
         if let Some(session) = self.sessions.get(session_id) {
             return Ok(match session.live.as_deref() {
                 None => session.record.open_turn.is_none().then_some(u64::MAX),

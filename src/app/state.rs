@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::editor_asks::PendingAsk;
 use super::inbox::{EditorAbilities, Folder};
+use super::leases::Leases;
 use super::live::Live;
 use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox, Reach};
 use super::record::Record;
@@ -58,6 +59,15 @@ pub struct Session {
     pub record: Record,
     /// What is in memory.
     pub live: Option<Box<Live>>,
+    /// What tells the record in the journal that was read or written last from another one; `None` while it has none.
+    pub saved: Option<u64>,
+}
+
+impl Session {
+    /// One that the journal does not have.
+    pub fn new(record: Record) -> Self {
+        Self { record, live: None, saved: None }
+    }
 }
 
 /// What the client asked to hear.
@@ -86,7 +96,8 @@ pub struct App {
     pub(super) agents: Option<Box<dyn Engine>>,
     /// Whether the engine answers; `None` for one that needs no connection.
     pub(super) reach: Option<Reach>,
-    pub(super) epoch: String,
+    /// What this window knows of leases.
+    pub(super) leases: Leases,
     pub(super) settings: Settings,
     pub(super) delivery: Delivery,
     /// `maxLatencyMs` of `bb/init`: what the client said itself stands above every setting.
@@ -156,7 +167,7 @@ impl App {
             engine: Err(WireError::internal()),
             agents: None,
             reach: None,
-            epoch: String::new(),
+            leases: Leases::default(),
             delivery: settings.delivery,
             latency_wish: None,
             settings,

@@ -51,13 +51,14 @@ impl Unsaid {
 impl App {
     /// `bb/events` and `bb/view` for batches that are in the journal.
     pub(super) fn tell(&mut self, session_id: &str, batches: &[BatchRow]) {
-        let (outbox, hears, epoch) = (self.outbox.clone(), self.hears, &self.epoch);
+        let (outbox, hears) = (self.outbox.clone(), self.hears);
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
         let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
         else {
             return;
         };
         let changes = coalesce(std::mem::take(&mut live.changes));
+        let epoch = live.epoch.clone();
         if !live.attached {
             return;
         }
@@ -68,14 +69,14 @@ impl App {
         for batch in batches {
             if hears.events
                 && live.flow == Flow::Direct
-                && !outbox.push(wire_out::events(session_id, epoch, batch))
+                && !outbox.push(wire_out::events(session_id, &epoch, batch))
             {
                 live.flow = Flow::Behind { next_seq: batch.from_seq };
             }
         }
         let mut params = ViewParams {
             session_id: session_id.to_owned(),
-            epoch: epoch.clone(),
+            epoch,
             from_seq: first.from_seq,
             to_seq: last.to_seq,
             changes,
@@ -113,6 +114,7 @@ impl App {
                 return;
             }
             let Flow::Behind { next_seq } = live.flow else { break };
+            let epoch = live.epoch.clone();
             if next_seq > live.flushed || !hears_events {
                 live.flow = Flow::Direct;
                 break;
@@ -125,7 +127,7 @@ impl App {
             }
             for row in rows {
                 let row = from_seq_on(row, next_seq);
-                let pushed = self.outbox.push(wire_out::events(session_id, &self.epoch, &row));
+                let pushed = self.outbox.push(wire_out::events(session_id, &epoch, &row));
                 let Some(live) = self.live_mut(session_id) else { return };
                 if !pushed {
                     return;
@@ -147,11 +149,11 @@ impl App {
         if live.flow != Flow::Direct {
             return;
         }
-        let head = live.head;
         let Ok(view) = self.snapshot(session_id) else { return };
+        let head = view.seq;
         let params = ViewParams {
             session_id: session_id.to_owned(),
-            epoch: self.epoch.clone(),
+            epoch: view.epoch.clone(),
             from_seq: head,
             to_seq: head,
             changes: Vec::new(),

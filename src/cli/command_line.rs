@@ -1,38 +1,14 @@
 //! A command line in one text, as words: what `--engine acp:"…"` names.
 //!
-//! Owns the splitting: blanks, quotes and backslashes as in a shell, and nothing else of one: no variables, no patterns.
+//! Owns what is refused. Splits as a shell does, and does nothing else that one does: no variables, no patterns.
 
 /// The words of a command line.
 ///
 /// # Errors
 /// One sentence when a quote is left open or there is no word.
 pub fn words(line: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            quote @ ('"' | '\'') => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match letters.next() {
-                        None => return Err(format!("The command line leaves a {quote} open; close it.")),
-                        Some(end) if end == quote => break,
-                        Some('\\') if quote == '"' => match letters.next() {
-                            Some(escaped @ ('"' | '\\')) => word.push(escaped),
-                            Some(other) => word.extend(['\\', other]),
-                            None => word.push('\\'),
-                        },
-                        Some(other) => word.push(other),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().extend(letters.next()),
-            blank if blank.is_whitespace() => words.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
+    let words = shlex::split(line)
+        .ok_or("The command line ends within a quote or after a backslash; complete it.")?;
     if words.first().is_none_or(String::is_empty) {
         return Err(
             "The command line is empty; name the agent's program, as in acp:\"opencode acp\".".to_owned()
@@ -56,7 +32,7 @@ mod tests {
         ] {
             assert_eq!(words(line), Ok(wanted.into_iter().map(str::to_owned).collect()), "{line}");
         }
-        for line in ["", "  ", "'a", "a \"b", "''"] {
+        for line in ["", "  ", "'a", "a \"b", "''", "a \\"] {
             assert!(words(line).is_err(), "{line}");
         }
     }

@@ -118,7 +118,7 @@ struct Met {
     hello: InitResult,
 }
 
-/// What a visit to the server gave. The client lives until the slots were looked at.
+/// What a visit to the server gave. The client lives until the windows were looked at.
 struct Visit {
     met: Result<Met, Check>,
     warnings: Vec<String>,

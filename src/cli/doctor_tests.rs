@@ -32,10 +32,10 @@ fn a_model_endpoint_is_reached_or_not_and_its_token_is_never_shown() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/v1/", listener.local_addr().expect("has an address"));
     let env = |name: &str| (name == ENV_MODEL_TOKEN).then(|| "s3cret".to_owned());
-    let up = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    let up = model(&with_model(&url), &Proxies::read(|_| None), knowledge(), &env);
     assert_eq!(marks(&up), [("model", Mark::Ok), ("model-url", Mark::Ok), ("token", Mark::Ok)]);
     drop(listener);
-    let down = model(&with_model(&url), &Proxies::default(), knowledge(), &env);
+    let down = model(&with_model(&url), &Proxies::read(|_| None), knowledge(), &env);
     assert_eq!(marks(&down), [("model", Mark::Ok), ("model-url", Mark::Fail), ("token", Mark::Ok)]);
     assert!(!format!("{up:?}{down:?}").contains("s3cret"));
 }
@@ -55,28 +55,38 @@ fn no_model_is_a_warning_and_a_token_without_engine_too() {
     let none = |_: &str| None;
     let some = |name: &str| (name == ENV_API_TOKEN).then(|| "t".to_owned());
     let overrides = Overrides::default();
-    assert_eq!(marks(&model(&overrides, &Proxies::default(), knowledge(), &none)), [("model", Mark::Warn)]);
-    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &none)), []);
-    assert_eq!(marks(&engine_origin(&overrides, &Proxies::default(), &some)), [("token", Mark::Warn)]);
+    assert_eq!(
+        marks(&model(&overrides, &Proxies::read(|_| None), knowledge(), &none)),
+        [("model", Mark::Warn)]
+    );
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::read(|_| None), &none)), []);
+    assert_eq!(marks(&engine_origin(&overrides, &Proxies::read(|_| None), &some)), [("token", Mark::Warn)]);
 }
 
 #[test]
-fn the_state_directory_is_judged_by_mode_slot_and_what_was_set_aside() {
+fn the_state_directory_is_judged_by_mode_window_and_what_was_set_aside() {
     let place = Path::new("/s");
     let free = StateDir {
         exists: true,
         mode: Some(0o700),
         writable: true,
-        slots: vec![(0, true)],
+        windows: vec![(0, true)],
+        database_bytes: Some(0),
         set_aside: vec![],
     };
-    let ours = StateDir { slots: vec![(0, true), (1, true)], ..free.clone() };
-    assert_eq!(marks(&state(Some(place), &free, &ours, true)), [("state", Mark::Ok), ("slot", Mark::Ok)]);
-    assert_eq!(marks(&state(Some(place), &free, &free, true)), [("state", Mark::Ok), ("slot", Mark::Warn)]);
+    let ours = StateDir { windows: vec![(0, true), (1, true)], ..free.clone() };
+    assert_eq!(
+        marks(&state(Some(place), &free, &ours, true)),
+        [("state", Mark::Ok), ("window", Mark::Ok), ("database", Mark::Ok)]
+    );
+    assert_eq!(
+        marks(&state(Some(place), &free, &free, true)),
+        [("state", Mark::Ok), ("window", Mark::Warn), ("database", Mark::Ok)]
+    );
     let odd = StateDir { mode: Some(0o755), set_aside: vec!["x".into()], ..ours.clone() };
     assert_eq!(
         marks(&state(Some(place), &free, &odd, true)),
-        [("state", Mark::Warn), ("slot", Mark::Ok), ("journal", Mark::Warn)]
+        [("state", Mark::Warn), ("window", Mark::Ok), ("database", Mark::Ok), ("journal", Mark::Warn)]
     );
     let shut = StateDir { writable: false, ..ours };
     assert_eq!(marks(&state(Some(place), &free, &shut, true))[0], ("state", Mark::Fail));
@@ -96,9 +106,9 @@ fn only_warnings_of_the_server_are_listed() {
 
 #[test]
 fn a_file_that_was_set_aside_right_now_is_told_once() {
-    let (journal, other) = (Check::warn("journal", "f", "a"), Check::ok("slot", "s"));
-    let warnings = ["x was kept as /s/slot-0.damaged-1.".to_owned()];
-    let (now, before) = ("slot-0.damaged-1".to_owned(), "slot-0.damaged-0".to_owned());
+    let (journal, other) = (Check::warn("journal", "f", "a"), Check::ok("window", "s"));
+    let warnings = ["x was kept as /s/sessions.damaged-1.".to_owned()];
+    let (now, before) = ("sessions.damaged-1".to_owned(), "sessions.damaged-0".to_owned());
     assert!(retold(&journal, std::slice::from_ref(&now), &warnings));
     assert!(!retold(&journal, &[now.clone(), before], &warnings) && !retold(&other, &[now], &warnings));
 }

@@ -2,13 +2,15 @@
 //!
 //! Never connects, never shows a password.
 
+use hyper_util::client::proxy::matcher::Matcher;
 use url::Url;
 
-/// The proxy variables of this process that are set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The proxy variables that are set.
+#[derive(Debug)]
 pub struct Proxies {
     /// Name as it is spelled, and value.
     set: Vec<(&'static str, String)>,
+    matcher: Matcher,
 }
 
 const NAMES: [&str; 8] = [
@@ -25,9 +27,22 @@ const NAMES: [&str; 8] = [
 impl Proxies {
     /// Reads the variables through `env`; empty ones count as absent.
     pub fn read(env: impl Fn(&str) -> Option<String>) -> Self {
-        let set =
-            NAMES.into_iter().filter_map(|name| Some((name, env(name).filter(|value| !value.is_empty())?)));
-        Self { set: set.collect() }
+        let set: Vec<(&'static str, String)> = NAMES
+            .into_iter()
+            .filter_map(|name| Some((name, env(name).filter(|value| !value.is_empty())?)))
+            .collect();
+        // Of the two spellings of a name the upper one counts.
+        let value = |name: &str| {
+            let found = set.iter().find(|(set, _)| set.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let matcher = Matcher::builder()
+            .all(value("ALL_PROXY"))
+            .http(value("HTTP_PROXY"))
+            .https(value("HTTPS_PROXY"))
+            .no(value("NO_PROXY"))
+            .build();
+        Self { set, matcher }
     }
 
     /// `NAME=value` for each, without user names and passwords.
@@ -35,37 +50,11 @@ impl Proxies {
         self.set.iter().map(|(name, value)| format!("{name}={}", masked(value))).collect()
     }
 
-    /// The proxy that a request to this URL takes; `None` goes straight.
+    /// The proxy that a request to this URL takes, as the HTTP client decides it; `None` goes straight.
     pub fn for_url(&self, url: &Url) -> Option<Url> {
-        let host = url.host_str()?;
-        if self.bypassed(host) {
-            return None;
-        }
-        let names: [&str; 4] = match url.scheme() {
-            "https" => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
-            _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
-        };
-        let value = names.iter().find_map(|name| self.value(name))?;
-        parse(value)
+        let proxy = self.matcher.intercept(&url.as_str().parse().ok()?)?;
+        Url::parse(&proxy.uri().to_string()).ok().filter(Url::has_host)
     }
-
-    fn bypassed(&self, host: &str) -> bool {
-        let list = self.value("NO_PROXY").or_else(|| self.value("no_proxy")).unwrap_or_default();
-        list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| {
-            let entry = entry.trim_start_matches("*.").trim_start_matches('.');
-            entry == "*" || host == entry || host.strip_suffix(entry).is_some_and(|rest| rest.ends_with('.'))
-        })
-    }
-
-    fn value(&self, name: &str) -> Option<&str> {
-        self.set.iter().find(|(set, _)| *set == name).map(|(_, value)| value.as_str())
-    }
-}
-
-/// A proxy may be written without its scheme.
-fn parse(value: &str) -> Option<Url> {
-    let with_scheme = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
-    Url::parse(&with_scheme).ok().filter(Url::has_host)
 }
 
 /// The text with whatever stands before an `@` in place of a user name hidden; also where it is no URL at all.

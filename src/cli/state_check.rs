@@ -1,6 +1,6 @@
 //! What lies in the state directory, seen from outside.
 //!
-//! Owns the look at slots and at files that were set aside. Never opens a database and never makes or changes a file.
+//! Owns the look at windows and at files that were set aside. Never opens a database and never makes or changes a file.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -16,13 +16,15 @@ pub struct StateDir {
     pub mode: Option<u32>,
     /// Whether this user may make files in it.
     pub writable: bool,
-    /// Slots by number, and whether a process holds each.
-    pub slots: Vec<(usize, bool)>,
+    /// Windows by number, and whether each lives.
+    pub windows: Vec<(u32, bool)>,
+    /// Bytes of the database of all of them.
+    pub database_bytes: Option<u64>,
     /// Databases that could not be used, and events that did not follow on one: they were kept under another name.
     pub set_aside: Vec<String>,
 }
 
-/// Looks. A slot's lock is tried for a moment where it is free; a window that starts in that moment takes the next slot.
+/// Looks. A window's lock is tried for a moment where it is free; one that starts in that moment takes the next number.
 pub fn look(directory: &Path) -> StateDir {
     let Ok(metadata) = std::fs::metadata(directory) else { return StateDir::default() };
     let mut state = StateDir { exists: metadata.is_dir(), mode: mode(&metadata), ..StateDir::default() };
@@ -30,8 +32,10 @@ pub fn look(directory: &Path) -> StateDir {
     let Ok(entries) = std::fs::read_dir(directory) else { return state };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(rest) = name.strip_prefix("slot-") else { continue };
-        if let Some(number) = rest.strip_suffix(".lock").and_then(|number| number.parse().ok()) {
+        let number = name.strip_prefix("window-").and_then(|rest| rest.strip_suffix(".lock"));
+        if name == "sessions.sqlite3" {
+            state.database_bytes = entry.metadata().ok().map(|file| file.len());
+        } else if let Some(number) = number.and_then(|number| number.parse().ok()) {
             let held = File::open(entry.path()).is_ok_and(|lock| match lock.try_lock() {
                 Ok(()) => {
                     // Where this fails, closing the file lets go.
@@ -41,24 +45,26 @@ pub fn look(directory: &Path) -> StateDir {
                 Err(TryLockError::WouldBlock) => true,
                 Err(TryLockError::Error(_)) => false,
             });
-            state.slots.push((number, held));
-        } else if [".damaged-", ".newer-", ".stray-"].iter().any(|word| rest.contains(word))
-            && !rest.ends_with("-wal")
-            && !rest.ends_with("-shm")
-            && !rest.ends_with("-front")
+            state.windows.push((number, held));
+        } else if [".damaged-", ".newer-", ".stray-"].iter().any(|word| name.contains(word))
+            && ["-wal", "-shm", ".front"].iter().all(|end| !name.ends_with(end))
         {
             state.set_aside.push(name);
         }
     }
-    state.slots.sort_unstable();
+    state.windows.sort_unstable();
     state.set_aside.sort_unstable();
     state
 }
 
-/// The slot that was taken between two looks.
-pub fn taken(before: &StateDir, after: &StateDir) -> Option<usize> {
-    let held = |state: &StateDir, number: usize| state.slots.contains(&(number, true));
-    after.slots.iter().find(|(number, is_held)| *is_held && !held(before, *number)).map(|(number, _)| *number)
+/// The window that was begun between two looks.
+pub fn taken(before: &StateDir, after: &StateDir) -> Option<u32> {
+    let held = |state: &StateDir, number: u32| state.windows.contains(&(number, true));
+    after
+        .windows
+        .iter()
+        .find(|(number, is_held)| *is_held && !held(before, *number))
+        .map(|(number, _)| *number)
 }
 
 /// The checks of the state directory: what lay there before this visit and after it.
@@ -92,19 +98,24 @@ pub fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met:
         (Some(mode), true) => Check::ok("state", format!("{shown}, mode {mode:04o}")),
         (None, true) => Check::ok("state", format!("{shown}")),
     }];
-    let held = after.slots.iter().filter(|(_, held)| *held).count();
+    let held = after.windows.iter().filter(|(_, held)| *held).count();
     let ours = taken(before, after);
     let others = held - usize::from(ours.is_some());
-    let files = after.slots.len();
-    let found = |own: &str| format!("{own}; {others} held by other windows; {files} in all");
+    let found = |own: &str| format!("{own}; {others} other windows use the same sessions");
     checks.push(match ours {
-        Some(number) => Check::ok("slot", found(&format!("slot {number} was taken by this visit"))),
+        Some(number) => Check::ok("window", found(&format!("this visit was window {number}"))),
         None if met => Check::warn(
-            "slot",
-            found("this visit took none"),
+            "window",
+            found("this visit was none"),
             "its sessions lived in memory only; see the state directory and its warnings",
         ),
-        None => Check::ok("slot", found("none was taken")),
+        None => Check::ok("window", found("this visit was none")),
+    });
+    checks.push(match after.database_bytes {
+        Some(bytes) => {
+            Check::ok("database", format!("sessions.sqlite3, {} KiB for all windows", bytes >> 10))
+        }
+        None => Check::ok("database", "there is no database of sessions yet".to_owned()),
     });
     if !after.set_aside.is_empty() {
         checks.push(Check::warn(
@@ -141,16 +152,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_told_apart_by_their_locks() {
+    fn windows_are_told_apart_by_their_locks() {
         let place = tempfile::tempdir().expect("a folder");
         let file = |name: &str| File::create(place.path().join(name)).expect("a file");
-        let (held, _free) = (file("slot-0.lock"), file("slot-1.lock"));
+        let (held, _free) = (file("window-0.lock"), file("window-1.lock"));
         for name in [
-            "slot-0.sqlite3",
-            "slot-0.sqlite3.damaged-12",
-            "slot-0.sqlite3.damaged-12-wal",
-            "slot-0.sqlite3.damaged-12-front",
-            "slot-0.sqlite3.stray-13",
+            "sessions.sqlite3",
+            "sessions.sqlite3.damaged-12",
+            "sessions.sqlite3.damaged-12-wal",
+            "sessions.sqlite3.damaged-12-window-0.front",
+            "window-0.front.stray-13",
             "other",
         ] {
             file(name);
@@ -158,12 +169,12 @@ mod tests {
         let before = look(place.path());
         held.lock().expect("is free");
         let after = look(place.path());
-        assert_eq!(before.slots, [(0, false), (1, false)]);
-        assert_eq!(after.slots, [(0, true), (1, false)]);
+        assert_eq!(before.windows, [(0, false), (1, false)]);
+        assert_eq!(after.windows, [(0, true), (1, false)]);
         assert_eq!(taken(&before, &after), Some(0));
         assert_eq!(taken(&after, &after), None);
-        assert_eq!(after.set_aside, ["slot-0.sqlite3.damaged-12", "slot-0.sqlite3.stray-13"]);
-        assert!(after.exists && after.writable);
+        assert_eq!(after.set_aside, ["sessions.sqlite3.damaged-12", "window-0.front.stray-13"]);
+        assert!(after.exists && after.writable && after.database_bytes == Some(0));
     }
 
     #[test]

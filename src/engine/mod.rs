@@ -5,3 +5,4 @@
 pub mod acp;
 pub mod breadboard;
 pub mod embedded;
+mod time;

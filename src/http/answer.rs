@@ -2,13 +2,14 @@
 //!
 //! Owns the limits on a body that is read as a whole, and the refusal of encodings. Never looks into a body.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use reqwest::header::CONTENT_ENCODING;
 use reqwest::{RequestBuilder, Response};
 
 use super::failure::HttpError;
+use super::retry_after::retry_after;
 
 /// Bytes of an encoding's name in an error.
 const NAME_BYTES: usize = 40;
@@ -44,6 +45,11 @@ impl Answer {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()
+    }
+
+    /// How long the endpoint asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(self.response.headers(), SystemTime::now())
     }
 
     /// The next bytes of the body as they came; `None` at its end.

@@ -27,6 +27,11 @@ pub enum Route {
 
 /// A client. `None` when TLS cannot be set up on this machine. Reads certificates, so it may block.
 pub fn client(route: Route, patience: Patience) -> Option<reqwest::Client> {
+    builder(route).connect_timeout(patience.connect).read_timeout(patience.idle).build().ok()
+}
+
+/// What all clients have in common.
+pub fn builder(route: Route) -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // An `Err` means that another part of the process installed one first, which serves as well.
@@ -43,13 +48,9 @@ pub fn client(route: Route, patience: Patience) -> Option<reqwest::Client> {
         .no_deflate()
         .http1_only()
         .default_headers(plain)
-        .connect_timeout(patience.connect)
-        .read_timeout(patience.idle)
         .user_agent(concat!("breadboard-ls/", env!("CARGO_PKG_VERSION")));
     match route {
         Route::Direct => builder.no_proxy(),
         Route::SystemProxy => builder,
     }
-    .build()
-    .ok()
 }

@@ -15,17 +15,21 @@
 //! [`BLOCKING_BYTES`] on. Sizes of header blocks are bounded by the HTTP library (about 400 KiB, 100 headers).
 
 mod answer;
+mod base_url;
 mod budget;
 mod client;
 mod events;
 mod failure;
 mod lines;
+mod retry_after;
 
 pub use answer::{Answer, send};
+pub use base_url::{BaseUrl, NoBaseUrl};
 pub use budget::{Budget, Share};
-pub use client::{Patience, Route, client};
+pub use client::{Patience, Route, builder, client};
 pub use events::{EventLimits, Events, Framing, FramingDecoder};
 pub use failure::HttpError;
+pub use retry_after::{in_words, retry_after};
 
 /// Work on more bytes than this, for instance parsing them, belongs on a blocking thread: less takes around a millisecond.
 pub const BLOCKING_BYTES: usize = 256 * 1024;

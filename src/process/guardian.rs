@@ -69,12 +69,20 @@ pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u
         // before this line, the socket has ended already.
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
     }
-    let Handles { streams, directory, heartbeat, cgroup } = hand_over::receive(io::stdin())?;
+    // Whatever becomes of the server, its lock is held until this guardian has ended.
+    let Handles { streams, directory, heartbeat, cgroup, lock } = hand_over::receive(io::stdin())?;
     let heart = Heart::new(heartbeat);
     let cgroup = Group::from_handle(cgroup);
     let started = match post {
         Post::Outer => {
-            let started = start_inner(&streams, &directory, &heart, &cgroup, &program, &args);
+            let handles = Handles {
+                streams: &streams,
+                directory: directory.as_fd(),
+                heartbeat: heart.pipe().as_fd(),
+                cgroup: cgroup.handle(),
+                lock: lock.as_ref().map(AsFd::as_fd),
+            };
+            let started = start_inner(&handles, &program, &args);
             // Whoever reads their other ends must see them end with the program.
             drop(streams);
             started
@@ -139,10 +147,7 @@ fn die_with_this_process(command: &mut Command) {
 
 /// The inner guardian, with a control socket to us for its stdin; it reports to the server itself.
 fn start_inner(
-    streams: &Streams,
-    directory: &OwnedFd,
-    heart: &Heart,
-    cgroup: &Group,
+    handles: &Handles<&Streams, BorrowedFd<'_>>,
     program: &OsString,
     args: &[OsString],
 ) -> io::Result<(Pid, Option<UnixStream>)> {
@@ -150,13 +155,7 @@ fn start_inner(
     let reports = io::stdin().as_fd().try_clone_to_owned()?;
     let mut command = command(&this_program(), Post::Inner, program, args);
     command.stdin(OwnedFd::from(theirs)).stdout(reports).stderr(Stdio::null());
-    let handles = Handles {
-        streams,
-        directory: directory.as_fd(),
-        heartbeat: heart.pipe().as_fd(),
-        cgroup: cgroup.handle(),
-    };
-    hand_over::send(&ours, &handles)?;
+    hand_over::send(&ours, handles)?;
     let child = command.spawn()?;
     Ok((Pid::from_child(&child), Some(ours)))
 }

@@ -14,8 +14,12 @@ use rustix::net::{
 
 use super::Streams;
 
-/// Three streams, the directory, the heartbeat and the cgroup.
-const MOST: usize = 6;
+/// Three streams, the directory, the heartbeat, the cgroup and the lock.
+const MOST: usize = 7;
+
+/// In the one byte that goes along: which of the two handles come that need not be there.
+const CGROUP: u8 = 1;
+const LOCK: u8 = 2;
 
 /// What is handed over; borrowed by who sends it.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(super) struct Handles<S, H> {
     pub(super) heartbeat: H,
     /// The cgroup for the program, where there is one.
     pub(super) cgroup: Option<H>,
+    /// The lock of the server that must not be free before the last guardian has ended, where there is one.
+    pub(super) lock: Option<H>,
 }
 
 /// Sends the handles; the receiver gets ends of its own.
@@ -34,12 +40,17 @@ pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let streams = handles.streams.iter().map(AsFd::as_fd);
-    let all: Vec<BorrowedFd<'_>> =
-        streams.chain([handles.directory, handles.heartbeat]).chain(handles.cgroup).collect();
+    let all: Vec<BorrowedFd<'_>> = streams
+        .chain([handles.directory, handles.heartbeat])
+        .chain(handles.cgroup)
+        .chain(handles.lock)
+        .collect();
+    let cgroup = if handles.cgroup.is_some() { CGROUP } else { 0 };
+    let lock = if handles.lock.is_some() { LOCK } else { 0 };
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("the handles do not fit in a message"));
     }
-    sendmsg(socket, &[IoSlice::new(b"s")], &mut control, SendFlags::empty())?;
+    sendmsg(socket, &[IoSlice::new(&[cgroup | lock])], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
@@ -69,6 +80,7 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
         streams: [next()?, next()?, next()?],
         directory: next()?,
         heartbeat: next()?,
-        cgroup: received.next(),
+        cgroup: if byte[0] & CGROUP == 0 { None } else { Some(next()?) },
+        lock: if byte[0] & LOCK == 0 { None } else { Some(next()?) },
     })
 }

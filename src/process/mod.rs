@@ -34,7 +34,11 @@ mod report;
 #[cfg(unix)]
 mod tree;
 
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(unix)]
 pub use contained::Contained;
@@ -46,6 +50,22 @@ pub use guardian::{Post, guard};
 pub use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
 pub use overseer::{adopt_orphans, end_the_unguarded};
+
+/// The lock that guardians hold too.
+#[cfg(unix)]
+static LOCK: Mutex<Option<Arc<OwnedFd>>> = Mutex::new(None);
+
+/// From now on every guardian holds this lock until it has ended, however the server ends. Another process that waits for the
+/// lock then finds nothing running any more that this one started.
+#[cfg(unix)]
+pub fn share_lock(lock: OwnedFd) {
+    *LOCK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lock));
+}
+
+#[cfg(unix)]
+fn shared_lock() -> Option<Arc<OwnedFd>> {
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
 
 /// This program as it was started, also when its file was replaced meanwhile.
 pub fn this_program() -> PathBuf {

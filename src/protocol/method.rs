@@ -150,6 +150,20 @@ impl Request {
         }
     }
 
+    /// The tabs that a request names.
+    pub fn tabs(&mut self) -> Vec<String> {
+        match self {
+            Self::TabOpen(params) => vec![params.tab_id.clone()],
+            Self::TabPrompt(params) => vec![params.tab_id.clone()],
+            Self::TabStop(params) | Self::TabClose(params) => vec![params.tab_id.clone()],
+            Self::TabVisibility(params) => vec![params.tab_id.clone()],
+            Self::TabAck(params) => vec![params.tab_id.clone()],
+            Self::TabDetach(params) => params.tab_ids.clone(),
+            Self::TabAttach(params) => params.tabs.iter().map(|tab| tab.tab_id.clone()).collect(),
+            _ => self.session_or_tab().and_then(|(_, tab)| tab.map(str::to_owned)).into_iter().collect(),
+        }
+    }
+
     /// The `sessionId` of a request that may carry a `tabId` instead, and that `tabId`.
     pub fn session_or_tab(&mut self) -> Option<(&mut Option<String>, Option<&str>)> {
         macro_rules! either {

@@ -54,11 +54,14 @@ pub struct Subscribe {
     pub max_latency_ms: Option<u64>,
 }
 
-/// The last `seq` that a client holds of each session, under one epoch.
+/// The last `seq` that a client holds of each session, and the epochs under which they count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LastSeen {
-    /// The epoch under which the numbers were seen.
+    /// The epoch under which the numbers were seen, but for those of `epochs`.
     pub epoch: String,
+    /// `sessionId` to its epoch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub epochs: BTreeMap<String, String>,
     /// `sessionId` to `seq`.
     #[serde(default)]
     pub sessions: Option<BTreeMap<String, u64>>,
@@ -72,7 +75,7 @@ pub struct InitResult {
     pub v: u8,
     /// Who answers.
     pub server: ServerIdentity,
-    /// Opaque name of the journal; a different one means that all numbers start anew.
+    /// Opaque name of the journal. The numbers of each session have an epoch of their own, which its view and events tell.
     pub epoch: String,
     /// The engine.
     pub engine: EngineStatus,
@@ -147,6 +150,17 @@ pub struct SessionSummary {
     /// Permissions of this session that wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_permission_count: Option<u64>,
+    /// Who works on it, when that is not this window: it can be read here and stopped, but not changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<HeldBy>,
+}
+
+/// Who works on a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBy {
+    /// Another window of the same user.
+    OtherWindow,
 }
 
 /// Params of `bb/createSession` (R000-21).

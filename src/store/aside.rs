@@ -35,7 +35,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A name beside the database that nothing has.
+/// A name beside a file that nothing has.
 pub(super) fn free_name(database: &Path, why: Why) -> io::Result<PathBuf> {
     let mut millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     loop {
@@ -47,11 +47,15 @@ pub(super) fn free_name(database: &Path, why: Why) -> io::Result<PathBuf> {
     }
 }
 
-/// Renames a database with its `-wal`, `-shm` and front, so that they still belong together, and gives the new name.
-pub(super) fn set_aside(database: &Path, why: Why) -> io::Result<PathBuf> {
+/// Renames a database with its `-wal` and `-shm` and these fronts, so that they still belong together, and gives the new name.
+pub(super) fn set_aside(database: &Path, fronts: &[PathBuf], why: Why) -> io::Result<PathBuf> {
     let aside = free_name(database, why)?;
+    for front in fronts.iter().filter(|front| front.is_file()) {
+        let name = front.file_name().unwrap_or_default().to_string_lossy();
+        std::fs::rename(front, beside(&aside, &format!("-{name}")))?;
+    }
     // The main file goes last: as long as it is there, a process that dies in between finds the same trouble again.
-    for suffix in ["-wal", "-shm", super::front::SUFFIX, ""] {
+    for suffix in ["-wal", "-shm", ""] {
         match std::fs::rename(beside(database, suffix), beside(&aside, suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}

@@ -1,4 +1,4 @@
-//! The database of a slot: its schema, its settings, and whether a file on disk may be used at all.
+//! The database of all windows of a user: its schema, its settings, and whether a file on disk may be used at all.
 //!
 //! Owns the connection, the schema and its version. Never renames or removes a file: it says why it refuses one.
 
@@ -18,12 +18,16 @@ use crate::app::ports::JournalError;
 pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
 
 /// Version of the schema below.
-pub(super) const SCHEMA_VERSION: i32 = 4;
+pub(super) const SCHEMA_VERSION: i32 = 1;
 
 /// Bytes of a page of a new file. A flood writes batches of tens of kilobytes and blocks by the hundred, an event may have
 /// megabytes, and each page is written, summed and folded by itself: with the usual 4 KiB an event of 4 MiB took twice as long.
-/// Single events, which would write more than they need, go through the front. Older files keep what they have.
+/// Single events, which would write more than they need, go through the front.
 pub(super) const PAGE_BYTES: u32 = 16 << 10;
+
+/// How long a write waits for those of other windows. Each takes a millisecond or two, and the loop waits with it: after half a
+/// second something is wrong, and events are kept in memory until it can be written.
+const BUSY: Duration = Duration::from_millis(500);
 
 /// Files up to this size are checked at every start: that takes a few milliseconds. Larger ones only when there is a
 /// reason, since the time grows with the file.
@@ -35,16 +39,19 @@ const ALWAYS_CHECKED_BYTES: u64 = 4 << 20;
 const UNCLEAN_CHECKED_BYTES: u64 = 32 << 20;
 
 /// Blocks are clustered by what they are read by, so that a page of them is one range. Batches are not: where a row is its
-/// own key, each comparison of keys reads the row to its end, and a batch may have megabytes. Files of before have them
-/// clustered and keep them so, since every statement means the same for both.
+/// own key, each comparison of keys reads the row to its end, and a batch may have megabytes.
+/// Each has the CRC-32 of its events: SQLite checks how its pages hang together, not what stands in them. A tab is not bound
+/// to a session: it is there before it has one. `changed` is the number of the transaction that wrote the row, so that other
+/// windows read only what is new.
 const SCHEMA: &str = "
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE session (
-        session_id TEXT PRIMARY KEY, workspace TEXT NOT NULL, updated_at INTEGER NOT NULL, record BLOB NOT NULL);
-    CREATE INDEX session_by_workspace ON session (workspace, updated_at);
+        session_id TEXT PRIMARY KEY, workspace TEXT NOT NULL, updated_at INTEGER NOT NULL, record BLOB NOT NULL,
+        changed INTEGER NOT NULL);
+    CREATE INDEX session_by_change ON session (workspace, changed);
     CREATE TABLE batch (
         session_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, events BLOB NOT NULL,
-        PRIMARY KEY (session_id, from_seq));
+        crc INTEGER NOT NULL, PRIMARY KEY (session_id, from_seq));
     CREATE TABLE block (
         session_id TEXT NOT NULL, lane TEXT NOT NULL, ord INTEGER NOT NULL, id TEXT NOT NULL, block BLOB NOT NULL,
         PRIMARY KEY (session_id, lane, ord)) WITHOUT ROWID;
@@ -58,29 +65,18 @@ const SCHEMA: &str = "
     CREATE TABLE prompt (
         session_id TEXT NOT NULL, message_id TEXT NOT NULL, answer BLOB NOT NULL,
         PRIMARY KEY (session_id, message_id)) WITHOUT ROWID;
-";
-
-/// What version 2 adds: where an engine's stream stands.
-const SECOND: &str = "
     CREATE TABLE cursor (
         session_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, id TEXT NOT NULL) WITHOUT ROWID;
-";
-
-/// What version 3 adds: rules that hold in a workspace, its tabs and its spec. A tab is not bound to a session: it is there
-/// before it has one.
-const THIRD: &str = "
     CREATE TABLE rule (
         workspace TEXT NOT NULL, rule_id TEXT NOT NULL, record BLOB NOT NULL,
         PRIMARY KEY (workspace, rule_id)) WITHOUT ROWID;
     CREATE TABLE tab (tab_id TEXT PRIMARY KEY, workspace TEXT NOT NULL, record BLOB NOT NULL);
     CREATE INDEX tab_by_workspace ON tab (workspace);
     CREATE TABLE spec (workspace TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-";
-
-/// What version 4 adds: the CRC-32 of the events of a batch. SQLite checks how its pages hang together, not what stands in
-/// them. Batches of before have none.
-const FOURTH: &str = "
-    ALTER TABLE batch ADD COLUMN crc INTEGER;
+    CREATE TABLE lease (session_id TEXT PRIMARY KEY, window INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE wish (session_id TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (session_id, kind)) WITHOUT ROWID;
+    CREATE TABLE epoch (session_id TEXT PRIMARY KEY, epoch TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO meta (key, value) VALUES ('commits', 0);
 ";
 
 /// Why a file is not used.
@@ -120,6 +116,7 @@ impl Database {
         };
         work(connection).map_err(|failure| match failure {
             Failure::Refused(reason) => JournalError::Failed(reason),
+            Failure::Held(_) => JournalError::Held,
             Failure::Sqlite(error) => {
                 if let Some(file) = self.file.as_ref().filter(|_| is_damage(&error)) {
                     // Where even this cannot be written, the next start checks after an unclean end anyway.
@@ -137,8 +134,17 @@ pub(super) fn suspect_marker(database: &Path) -> PathBuf {
     beside(database, ".suspect")
 }
 
+/// Whether other windows have the database open too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    /// Nobody has, and nobody opens it meanwhile.
+    Alone,
+    /// Somebody has, or may.
+    Shared,
+}
+
 /// Opens a database file, or makes it where there is none, and gives it with its epoch.
-pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal> {
+pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection, String), Refusal> {
     // SQLite would follow a link, wait for a pipe and leave the mode to the umask. Its other files get that of this one.
     let refused = |suffix: &str, error: std::io::Error| {
         Refusal::Unusable(format!("{}: {error}", beside(database, suffix).display()))
@@ -148,8 +154,9 @@ pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal
     }
     guarded::open_or_create(database).map_err(|error| refused("", error))?;
     let bytes = std::fs::metadata(database).map_or(0, |file| file.len());
-    // A log that is still there means that nobody closed the database.
-    let unclean = std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() > 0);
+    // A log that is still there means that nobody closed the database, or that somebody has it open.
+    let unclean = company == Company::Alone
+        && std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() > 0);
     let marker = suspect_marker(database);
     let suspect = marker.exists();
 
@@ -158,8 +165,7 @@ pub(super) fn open_file(database: &Path) -> Result<(Connection, String), Refusal
     let connection = Connection::open_with_flags(database, flags)?;
     // Until we know that the file is good and ours, closing it must not fold its log into it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Only a tool that looks into the file can hold a lock on it, and only for moments.
-    connection.busy_timeout(Duration::from_millis(500))?;
+    connection.busy_timeout(BUSY)?;
     if connection.is_readonly("main")? {
         return Err(Refusal::Unusable("the file is read-only".to_owned()));
     }
@@ -205,7 +211,7 @@ fn inspect(connection: &Connection) -> Result<Option<i32>, Refusal> {
     let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
         (0, 0) if objects == 0 => Ok(None),
-        (APPLICATION_ID, 1..=SCHEMA_VERSION) => Ok(Some(version)),
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(Some(version)),
         (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(Refusal::Newer(newer)),
         (APPLICATION_ID, _) => Err(Refusal::Damaged("it names a schema version that never was".to_owned())),
         _ => Err(Refusal::Damaged("it is the database of another program".to_owned())),
@@ -227,9 +233,6 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
     if version.is_none() {
         let create = connection.unchecked_transaction()?;
         create.execute_batch(SCHEMA)?;
-        create.execute_batch(SECOND)?;
-        create.execute_batch(THIRD)?;
-        create.execute_batch(FOURTH)?;
         create.execute(
             "INSERT INTO meta (key, value) VALUES ('epoch', ?1)",
             [uuid::Uuid::new_v4().simple().to_string()],
@@ -237,23 +240,6 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
         create.pragma_update(None, "application_id", APPLICATION_ID)?;
         create.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         create.commit()?;
-    } else if let Some(older @ 1..SCHEMA_VERSION) = version {
-        let migrate = connection.unchecked_transaction()?;
-        if older < 2 {
-            migrate.execute_batch(SECOND)?;
-        }
-        if older < 3 {
-            migrate.execute_batch(THIRD)?;
-        }
-        let batches =
-            migrate
-                .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'batch'", [], |row| row.get(0));
-        if batches != Ok(1_i64) {
-            return Err(Refusal::Damaged("it has no table of events".to_owned()));
-        }
-        migrate.execute_batch(FOURTH)?;
-        migrate.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-        migrate.commit()?;
     }
     match connection.query_row("SELECT value FROM meta WHERE key = 'epoch'", [], |row| row.get(0)) {
         Ok(epoch) => Ok(epoch),

@@ -47,6 +47,8 @@ pub(super) fn is_damage(error: &Error) -> bool {
 pub(super) enum Failure {
     /// It would have broken a promise: which one, in a sentence.
     Refused(String),
+    /// This other window works on the session.
+    Held(u32),
     /// SQLite did not do it.
     Sqlite(Error),
 }

@@ -21,27 +21,35 @@ pub(super) enum Left {
 
 impl Left {
     /// Within the transaction that deletes the session: its name is kept where something of it may be left.
-    pub(super) fn note(self, transaction: &Connection, session_id: &str) -> rusqlite::Result<()> {
+    pub(super) fn note(
+        self,
+        transaction: &Connection,
+        window: u32,
+        session_id: &str,
+    ) -> rusqlite::Result<()> {
         if self == Self::Perhaps {
             transaction
-                .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('forgotten:' || ?1, '')")?
-                .execute([session_id])?;
+                .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1 || ?2, '')")?
+                .execute([prefix(window).as_str(), session_id])?;
         }
         Ok(())
     }
 }
 
-/// All names.
-pub(super) fn all(connection: &Connection) -> Result<HashSet<String>, Failure> {
-    let mut statement = connection.prepare(
-        "SELECT substr(key, length('forgotten:') + 1) FROM meta WHERE key >= 'forgotten:' AND key < 'forgotten;'",
-    )?;
-    let names = statement.query_map([], |row| row.get(0))?;
+fn prefix(window: u32) -> String {
+    format!("forgotten:{window}:")
+}
+
+/// All names of a window's front.
+pub(super) fn all(connection: &Connection, window: u32) -> Result<HashSet<String>, Failure> {
+    let mut statement = connection
+        .prepare("SELECT substr(key, length(?1) + 1) FROM meta WHERE substr(key, 1, length(?1)) = ?1")?;
+    let names = statement.query_map([prefix(window)], |row| row.get(0))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The file is empty.
-pub(super) fn clear(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("DELETE FROM meta WHERE key >= 'forgotten:' AND key < 'forgotten;'", [])?;
+pub(super) fn clear(connection: &Connection, window: u32) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1", [prefix(window)])?;
     Ok(())
 }

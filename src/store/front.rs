@@ -1,6 +1,6 @@
 //! The front of the journal: batches of events that are safe from `kill -9` but not yet in the database.
 //!
-//! Owns one file beside the database, to which a batch is appended with one write, and the batches that stand in it. A
+//! Owns one file a window, to which a batch is appended with one write, and the batches that stand in it. A
 //! transaction of SQLite costs ten times what such a write does, and an event has to be kept before it is told: so single
 //! batches go here, and hundreds of them into the database at once. Never holds anything but events and their cursors,
 //! never more than `BYTES`, and never a batch that does not follow on the one before it.
@@ -16,13 +16,20 @@ use std::io::{self, Read};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::aside::beside;
 use super::front_scan::{BEGIN, HEADS, Head, LONGEST_ID, Owner, Scan, scan, write_head, write_record};
 use super::guarded;
 use crate::app::ports::{BatchRow, EngineCursor};
 
-/// Behind the name of the database.
-pub(super) const SUFFIX: &str = "-front";
+/// The front of a window, and the database that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Number of the window.
+    pub(super) window: u32,
+    /// The file.
+    pub(super) front: &'a Path,
+    /// The database.
+    pub(super) database: &'a Path,
+}
 
 /// Bytes after which all of it goes into the database: some hundred batches, and a few milliseconds' work.
 pub(super) const BYTES: usize = 1 << 20;
@@ -64,13 +71,8 @@ pub(super) struct Found {
     pub(super) length: u64,
 }
 
-/// Looks at the front of a database, or makes an empty one.
-pub(super) fn find(database: &Path) -> io::Result<Found> {
-    find_at(&beside(database, SUFFIX))
-}
-
-/// The same under any name.
-pub(super) fn find_at(path: &Path) -> io::Result<Found> {
+/// Looks at the front that lies there, or makes an empty one.
+pub(super) fn find(path: &Path) -> io::Result<Found> {
     let mut file = guarded::open_or_create(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
@@ -219,8 +221,8 @@ impl Front {
 
     /// From now on writing and emptying fail.
     #[cfg(test)]
-    pub(super) fn refuse_to_be_written(&mut self, database: &Path) {
-        self.file = File::open(beside(database, SUFFIX)).expect("the file");
+    pub(super) fn refuse_to_be_written(&mut self, front: &Path) {
+        self.file = File::open(front).expect("the file");
     }
 
     fn count(&mut self, one: Waiting) {
@@ -262,8 +264,8 @@ mod tests {
         Waiting { session_id: session_id.into(), batch: BatchRow { from_seq, to_seq, events }, cursor }
     }
 
-    fn opened(database: &Path) -> Front {
-        let Found { file, scan, .. } = find(database).unwrap();
+    fn opened(front: &Path) -> Front {
+        let Found { file, scan, .. } = find(front).unwrap();
         let head = Head { identity: "i".into(), ..Head::default() };
         match &scan.owner {
             Owner::Known(found) => Front::go_on(file, found.clone(), scan),
@@ -274,34 +276,34 @@ mod tests {
     #[test]
     fn what_was_appended_is_there_when_it_is_opened_again_until_it_is_cleared() {
         let directory = tempfile::tempdir().unwrap();
-        let database = directory.path().join("a.sqlite3");
+        let file = directory.path().join("a.front");
         let all = [one("s", 1, 2, None), one("ü", 1, 1, Some(7)), one("s", 3, 9, Some(u64::MAX))];
-        let mut front = opened(&database);
+        let mut front = opened(&file);
         all.iter().for_each(|one| front.append(one.clone()).unwrap());
         assert_eq!(front.waiting(), all);
         drop(front);
 
-        let mut front = opened(&database);
+        let mut front = opened(&file);
         assert_eq!(front.waiting(), all);
         assert_eq!((front.head("s"), front.head("ü"), front.head("t")), (Some(9), Some(1), None));
         front.keep(|one| one.session_id == "ü");
         assert_eq!(front.waiting(), &all[1..2]);
         front.clear(1, &BTreeMap::new()).unwrap();
         front.append(all[0].clone()).unwrap();
-        assert_eq!(opened(&database).waiting(), &all[..1]);
+        assert_eq!(opened(&file).waiting(), &all[..1]);
     }
 
     #[test]
     fn the_head_is_kept_while_batches_come_and_go() {
         let directory = tempfile::tempdir().unwrap();
-        let database = directory.path().join("a.sqlite3");
-        let mut front = opened(&database);
+        let file = directory.path().join("a.front");
+        let mut front = opened(&file);
         front.append(one("s", 1, 2, None)).unwrap();
         let heads = |heads: &[(&str, u64)]| heads.iter().map(|(id, seq)| ((*id).to_owned(), *seq)).collect();
         front.note(5, &heads(&[("s", 2), ("t", 9)]));
         front.clear(6, &heads(&[("s", 3)])).unwrap();
         front.append(one("s", 4, 4, None)).unwrap();
-        let Found { scan, length, .. } = find(&database).unwrap();
+        let Found { scan, length, .. } = find(&file).unwrap();
         let head = Head {
             identity: "i".into(),
             commits: 6,

@@ -14,9 +14,6 @@ use crate::app::ports::{BatchRow, EngineCursor};
 /// Name and version of the shape.
 const MAGIC: &[u8; 8] = b"bbfront2";
 
-/// The shape before it: the epoch of the database, then records at once.
-const FIRST_MAGIC: &[u8; 8] = b"bbfront1";
-
 /// Where records begin: behind a page, which is also the unit in which a system may leave a killed write half done.
 pub(super) const BEGIN: usize = 4_096;
 
@@ -54,8 +51,6 @@ pub(super) struct Head {
 pub(super) enum Owner {
     /// It is empty.
     Nobody,
-    /// Of the first shape: of the database with this epoch.
-    Epoch(String),
     /// The head as it stands there.
     Known(Head),
     /// Its head cannot be read.
@@ -84,15 +79,11 @@ pub(super) fn scan(bytes: &[u8]) -> Scan {
     if written == 0 {
         return Scan { owner: Owner::Nobody, records: Vec::new(), spoiled: false, torn: false, end: 0 };
     }
-    let (owner, begin) = if bytes.starts_with(FIRST_MAGIC) {
-        read_first(bytes).map_or((Owner::Unknown, BEGIN), |(epoch, begin)| (Owner::Epoch(epoch), begin))
-    } else {
-        (read_head(bytes).map_or(Owner::Unknown, Owner::Known), BEGIN)
-    };
-    let begin = begin.min(bytes.len());
+    let owner = read_head(bytes).map_or(Owner::Unknown, Owner::Known);
+    let begin = BEGIN.min(bytes.len());
     let padding = match &owner {
         Owner::Known(head) => &bytes[write_head(head).len().min(begin)..begin],
-        Owner::Nobody | Owner::Epoch(_) | Owner::Unknown => &[],
+        Owner::Nobody | Owner::Unknown => &[],
     };
     let spoiled = owner == Owner::Unknown || padding.iter().any(|byte| *byte != 0);
     let mut scan = Scan { owner, records: Vec::new(), spoiled, torn: false, end: begin };
@@ -255,13 +246,6 @@ fn read_head(bytes: &[u8]) -> Option<Head> {
     Some(Head { identity, commits, size, heads })
 }
 
-/// The epoch in the head of the first shape, and where its records begin.
-fn read_first(bytes: &[u8]) -> Option<(String, usize)> {
-    let mut rest = bytes.strip_prefix(FIRST_MAGIC)?;
-    let epoch = take_text(&mut rest)?;
-    Some((epoch, bytes.len() - rest.len()))
-}
-
 fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&(text.len() as u64).to_le_bytes());
     out.extend_from_slice(text.as_bytes());
@@ -369,19 +353,6 @@ mod tests {
             bytes.resize(1 << 20, 0);
             assert!(scan(&bytes).spoiled, "{stopped}");
         }
-    }
-
-    #[test]
-    fn a_file_of_the_first_shape_is_read() {
-        let mut bytes = FIRST_MAGIC.to_vec();
-        put_text(&mut bytes, "e");
-        let records = [one("s", 1, 5), one("s", 2, 5)];
-        records.iter().for_each(|one| bytes.extend(write_record(one).unwrap()));
-        let found = scan(&bytes);
-        assert_eq!(
-            (found.owner, found.records, found.spoiled),
-            (Owner::Epoch("e".into()), records.to_vec(), false)
-        );
     }
 
     #[test]

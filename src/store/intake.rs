@@ -15,6 +15,7 @@ use super::failure::{Failure, is_full};
 use super::fold::Folder;
 use super::forgotten::{self, Left};
 use super::front::{self, Front, Waiting};
+use super::leases::Leases;
 use super::retention;
 use super::row::{number, stored};
 use super::write::{count, delete, with_room, write};
@@ -30,24 +31,33 @@ pub(super) struct Intake {
     pub(super) passed_over: bool,
     /// Sessions that were deleted while the file held something of them, as they stand in the database.
     pub(super) forgotten: HashSet<String>,
-    /// Transactions that the database has seen.
+    /// Number of the last transaction of this window, or the one at which it began.
     pub(super) commits: u64,
+    /// The sessions that this window may write.
+    pub(super) leases: Leases,
 }
 
 impl Intake {
     /// Of a journal that lives in memory.
     pub(super) fn without_front() -> Self {
-        Self { folder: None, front: None, passed_over: false, forgotten: HashSet::new(), commits: 0 }
+        Self {
+            folder: None,
+            front: None,
+            passed_over: false,
+            forgotten: HashSet::new(),
+            commits: 0,
+            leases: Leases::default(),
+        }
     }
 
-    /// Transactions that the database has seen.
+    /// Number of the last transaction of this window.
     pub(super) fn commits(&self) -> u64 {
         self.commits
     }
 
-    /// The database saw one transaction more.
-    fn committed(&mut self, heads: &BTreeMap<String, u64>) {
-        self.commits += 1;
+    /// The database took a transaction of this window, the one with this number.
+    fn committed(&mut self, commits: u64, heads: &BTreeMap<String, u64>) {
+        self.commits = commits;
         if let Some(front) = &mut self.front {
             front.note(self.commits, heads);
         }
@@ -60,10 +70,10 @@ impl Intake {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        count(&transaction, self.commits + 1)?;
+        let commits = count(&transaction)?;
         let outcome = work(&transaction)?;
         transaction.commit()?;
-        self.committed(&BTreeMap::new());
+        self.committed(commits, &BTreeMap::new());
         Ok(outcome)
     }
 
@@ -93,9 +103,10 @@ impl Intake {
         match self.write_all(connection, commit) {
             // What waits of other sessions has no room in the database; this one may have.
             Err(Failure::Sqlite(error)) if is_full(&error) && self.is_apart(&commit.session_id) => {
-                let commits = self.commits + 1;
-                with_room(connection, |connection| write(connection, &[], commit, commits))?;
-                self.committed(&last_events(&[], commit));
+                let leases = &self.leases;
+                let commits = with_room(connection, |connection| write(connection, leases, &[], commit))?;
+                self.leases.claimed(&commit.session_id);
+                self.committed(commits, &last_events(&[], commit));
                 Ok(())
             }
             outcome => outcome,
@@ -126,9 +137,10 @@ impl Intake {
         // On a full disk the deletion makes the room.
         let _ = self.empty(connection);
         let left = self.left();
-        let commits = self.commits + 1;
-        with_room(connection, |connection| delete(connection, session_id, left, commits))?;
-        self.deleted(session_id, left);
+        let leases = &self.leases;
+        let commits = with_room(connection, |connection| delete(connection, leases, session_id, left))?;
+        self.leases.held.remove(session_id);
+        self.deleted(session_id, left, commits);
         // The file needs no room to become shorter. Where what others left has none in the database, it stays as it is.
         let _ = self.empty(connection);
         Ok(())
@@ -143,8 +155,14 @@ impl Intake {
     ) -> Result<bool, Failure> {
         self.empty(connection)?;
         let left = self.left();
-        let gone = retention::remove_session(connection, session_id, max_bytes, left, self.commits + 1)?;
-        self.deleted(session_id, left);
+        let (gone, commits) =
+            retention::remove_session(connection, session_id, max_bytes, left, &self.leases)?;
+        if gone {
+            self.leases.held.remove(session_id);
+        } else {
+            self.leases.claimed(session_id);
+        }
+        self.deleted(session_id, left, commits);
         Ok(gone)
     }
 
@@ -157,9 +175,10 @@ impl Intake {
         max_bytes: usize,
     ) -> Result<u64, Failure> {
         self.empty(connection)?;
-        let bytes = retention::remove_events(connection, session_id, up_to, max_bytes, self.commits + 1)?;
+        let (bytes, commits) =
+            retention::remove_events(connection, session_id, up_to, max_bytes, &self.leases)?;
         if bytes > 0 {
-            self.committed(&BTreeMap::new());
+            self.committed(commits, &BTreeMap::new());
         }
         Ok(bytes)
     }
@@ -171,11 +190,11 @@ impl Intake {
     }
 
     /// A session was deleted.
-    fn deleted(&mut self, session_id: &str, left: Left) {
+    fn deleted(&mut self, session_id: &str, left: Left, commits: u64) {
         if let Some(front) = &mut self.front {
             front.forget(session_id);
         }
-        self.committed(&BTreeMap::new());
+        self.committed(commits, &BTreeMap::new());
         if left == Left::Nothing {
             return;
         }
@@ -187,9 +206,8 @@ impl Intake {
 
     /// What waits in the front, and a commit, in one transaction.
     fn write_all(&mut self, connection: &mut Connection, commit: &Commit) -> Result<(), Failure> {
-        let commits = self.commits + 1;
-        self.take_in(connection, bytes_of(commit), commit, |connection, waiting| {
-            write(connection, waiting, commit, commits)
+        self.take_in(connection, bytes_of(commit), commit, |connection, leases, waiting| {
+            write(connection, leases, waiting, commit)
         })
     }
 
@@ -200,13 +218,14 @@ impl Intake {
         connection: &mut Connection,
         bytes: usize,
         commit: &Commit,
-        write: impl Fn(&mut Connection, &[Waiting]) -> Result<(), Failure>,
+        write: impl Fn(&mut Connection, &Leases, &[Waiting]) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
         let waiting = self.front.as_ref().map_or(&[][..], Front::waiting);
         let bytes = bytes + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
         let heads = last_events(waiting, commit);
-        with_room(connection, |connection| write(connection, waiting))?;
-        self.commits += 1;
+        let leases = &self.leases;
+        self.commits = with_room(connection, |connection| write(connection, leases, waiting))?;
+        self.leases.claimed(&commit.session_id);
         if let Some(folder) = &mut self.folder {
             folder.wrote(bytes);
         }
@@ -221,7 +240,9 @@ impl Intake {
             // It is of no use any more; what stands in it is settled when it is read again.
             self.front = None;
             self.passed_over = true;
-        } else if !self.forgotten.is_empty() && forgotten::clear(connection).is_ok() {
+        } else if !self.forgotten.is_empty()
+            && forgotten::clear(connection, self.leases.window.unwrap_or(0)).is_ok()
+        {
             // Where there is no room for that, the sessions do without the front for longer.
             self.forgotten.clear();
         }
@@ -247,7 +268,8 @@ impl Intake {
         if commit.cursor.as_ref().is_some_and(|cursor| stored(cursor.seq).is_err()) {
             return None;
         }
-        if self.forgotten.contains(&commit.session_id)
+        if !self.leases.has(&commit.session_id)
+            || self.forgotten.contains(&commit.session_id)
             || !Waiting::fits(&commit.session_id, commit.cursor.as_ref())
         {
             return None;
@@ -308,20 +330,30 @@ fn bytes_of(commit: &Commit) -> usize {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use crate::app::ports::BatchRow;
     use crate::store::aside::beside;
-    use crate::store::database::{Database, open_file};
+    use crate::store::database::{Company, Database, open_file};
+    use crate::store::front::Place;
 
     /// The intake of a database, as a process finds the two.
     fn opened(file: &Path) -> (Intake, Database, Vec<String>) {
-        let (connection, epoch) = open_file(file).unwrap();
+        let (connection, _) = open_file(file, Company::Alone).unwrap();
         let mut database = Database { connection: Ok(connection), file: Some(file.to_owned()) };
         let mut warnings = Vec::new();
-        let opened = Intake::open(file, &epoch, &mut database, &mut warnings);
-        (opened.intake, database, warnings)
+        let front = front_of(file);
+        let place = Place { window: 0, front: &front, database: file };
+        let mut intake = Intake::open(place, &mut database, &mut warnings).intake;
+        for session_id in ["s", "t"] {
+            intake.leases.claimed(session_id);
+        }
+        (intake, database, warnings)
+    }
+
+    fn front_of(file: &Path) -> PathBuf {
+        beside(file, "-front")
     }
 
     fn one(session_id: &str, seq: u64) -> Commit {
@@ -345,7 +377,7 @@ mod tests {
         intake.commit(connection, &one("s", 2)).ok().unwrap();
         // When the transaction that takes them in ends in a panic
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            intake.take_in(connection, 0, &Commit::default(), |connection, waiting| {
+            intake.take_in(connection, 0, &Commit::default(), |connection, _, waiting| {
                 let transaction = connection.transaction()?;
                 assert_eq!(waiting.len(), 2);
                 drop(transaction);
@@ -371,7 +403,7 @@ mod tests {
         // Given a file of the front that went into the database, but could not be emptied
         intake.commit(connection, &one("s", 1)).ok().unwrap();
         intake.commit(connection, &one("t", 1)).ok().unwrap();
-        intake.front.as_mut().unwrap().refuse_to_be_written(&file);
+        intake.front.as_mut().unwrap().refuse_to_be_written(&front_of(&file));
         assert!(intake.empty(connection).is_ok());
         assert!(intake.front.is_none());
         // When a session is deleted, and another removed
@@ -385,7 +417,7 @@ mod tests {
         assert!(matches!((intake.head(connection, "s"), intake.head(connection, "t")), (Ok(0), Ok(0))));
         // And their names are off the list, since the file is empty
         assert!(intake.front.as_ref().is_some_and(Front::is_empty));
-        assert_eq!(forgotten::all(connection).ok(), Some(HashSet::new()));
+        assert_eq!(forgotten::all(connection, 0).ok(), Some(HashSet::new()));
     }
 
     #[cfg(unix)]
@@ -401,10 +433,10 @@ mod tests {
             front.append(Waiting { session_id: session_id.into(), batch, cursor: None }).unwrap();
         }
         drop((intake, database));
-        let before = std::fs::read(beside(&file, front::SUFFIX)).unwrap();
+        let before = std::fs::read(front_of(&file)).unwrap();
         // And no name for the former: the longest that the system takes is that of the front
-        let long = directory.path().join("n".repeat(255 - front::SUFFIX.len()));
-        for suffix in ["", front::SUFFIX] {
+        let long = directory.path().join("n".repeat(255 - "-front".len()));
+        for suffix in ["", "-front"] {
             std::fs::rename(beside(&file, suffix), beside(&long, suffix)).unwrap();
         }
         // When the next process finds them
@@ -414,6 +446,6 @@ mod tests {
         assert!(warnings[0].contains("session s ") && warnings[0].contains("make room"), "{warnings:?}");
         let connection = database.connection.as_mut().unwrap();
         assert!(matches!((intake.head(connection, "s"), intake.head(connection, "t")), (Ok(0), Ok(1))));
-        assert_eq!(std::fs::read(beside(&long, front::SUFFIX)).unwrap(), before);
+        assert_eq!(std::fs::read(front_of(&long)).unwrap(), before);
     }
 }

@@ -1,26 +1,29 @@
 //! The journal on SQLite: every event is in it before anyone is told.
 //!
-//! Owns the slot's lock and the head of each session; what comes in goes by the `intake`. Never reads what the loop stores,
+//! Owns the window and the head of each session that it works on; what comes in goes by the `intake`. Never reads what the loop stores,
 //! and never lets a session have a hole or a double.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::aside::{Why, beside, set_aside};
-use super::database::{Database, Refusal, open_file, open_memory};
+use super::database::{Company, Database, Refusal, open_file, open_memory};
 use super::failure::Failure;
-use super::front;
+use super::front::Place;
 use super::intake::Intake;
-use super::loss;
+use super::leases;
+use super::loss::{self, Stand};
 use super::opening::Opened;
 use super::presence::Presence;
 use super::retention;
 use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
-use super::slot::{Slot, SlotError, open_slot};
+use super::window::{Opening, Standing, Window, WindowError, front_of, open_window, others, standing};
 use crate::app::ports::{
-    BatchRow, BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, SessionRow, TabRow,
+    BatchRow, BlockRow, Commit, EngineCursor, Journal, JournalError, Lease, LedgerRow, News, SessionRow,
+    TabRow, Wish,
 };
 use crate::domain::view::Lane;
 
@@ -39,55 +42,66 @@ pub(super) const BLOCKS: &str = "
     WHERE session_id = ?1 AND lane = ?2 AND ord < ?3
     ORDER BY ord DESC LIMIT ?4";
 
-/// The journal of one slot, or of one process where no slot can be had.
+/// The journal of one window, or of one process where no window can be had.
 pub struct SqliteJournal {
-    /// Dropped first: the journal's connection is then the last one, and closes the file cleanly.
+    /// Dropped first: the journal's connection is then the last one of this process, and closes the file cleanly.
     intake: Intake,
     database: Database,
     epoch: String,
-    /// Head of each session that was written or asked for. One number a session, so it is as large as their list.
+    /// Whether the epoch could not be written: then it holds for all sessions, in this process.
+    epoch_is_ours: bool,
+    /// Head of each session that this window has the lease of, and that was written or asked for.
     heads: HashMap<String, u64>,
     warnings: Vec<String>,
     /// Whether the files are still where they were opened; `None` when they are not, and that was said.
     presence: Option<Presence>,
     /// Transactions of the database when that was looked at.
     looked_at: u64,
+    /// SQLite's number of what other connections changed, when the news were given.
+    version: Option<i64>,
     /// Closed after the connection: fields are dropped in order.
-    slot: Option<Slot>,
+    window: Option<Window>,
 }
 
 impl SqliteJournal {
-    /// Opens the journal of the first free slot in `state_dir`. What cannot be read is set aside; where nothing can be
+    /// Opens the database of `state_dir` as its first free window. What cannot be read is set aside; where nothing can be
     /// kept, the journal lives in memory. Both are said in the warnings.
     pub fn open(state_dir: Option<&Path>) -> Self {
         let Some(state_dir) = state_dir else {
             return Self::in_memory("no directory for state is known (set `stateDir`)", Vec::new());
         };
         let shown = state_dir.display();
-        let slot = match open_slot(state_dir) {
-            Ok(slot) => slot,
-            Err(SlotError::Directory(error)) => {
+        let window = match open_window(state_dir) {
+            Ok(window) => window,
+            Err(WindowError::Directory(error)) => {
                 return Self::in_memory(
                     &format!("the state directory {shown} cannot be used: {error}"),
                     Vec::new(),
                 );
             }
-            Err(SlotError::AllTaken) => {
-                return Self::in_memory(
-                    &format!("every slot in {shown} is taken by another window"),
-                    Vec::new(),
-                );
+            Err(WindowError::AllTaken) => {
+                return Self::in_memory(&format!("too many windows use {shown}"), Vec::new());
             }
         };
-        let mut warnings: Vec<String> = slot.warning.clone().into_iter().collect();
-        if let Err(error) = keep_orphaned_log(&slot.database, &mut warnings) {
+        let opening = Opening::wait(state_dir);
+        let mut warnings: Vec<String> = window.warning.clone().into_iter().collect();
+        let database = window.database();
+        let alone = opening.is_ours()
+            && others(state_dir, window.number)
+                .all(|other| !matches!(standing(state_dir, other), Standing::Alive));
+        let company = if alone { Company::Alone } else { Company::Shared };
+        let fronts: Vec<PathBuf> = others(state_dir, window.number)
+            .map(|other| front_of(state_dir, other))
+            .chain([window.front()])
+            .collect();
+        if alone && let Err(error) = keep_orphaned_log(&database, &fronts, &mut warnings) {
             return Self::in_memory(&error, warnings);
         }
-        let refusal = match open_file(&slot.database) {
-            Ok(opened) => return Self::with(opened, warnings, Some(slot)),
+        let refusal = match open_file(&database, company) {
+            Ok(opened) => return Self::with(opened, warnings, Some(window)),
             Err(refusal) => refusal,
         };
-        let file = slot.database.display();
+        let file = database.display();
         let (why, reason) = match refusal {
             Refusal::Unusable(reason) => {
                 return Self::in_memory(&format!("{file} cannot be used now: {reason}"), warnings);
@@ -97,47 +111,118 @@ impl SqliteJournal {
                 (Why::Newer, format!("{file} was written by a newer breadboard-ls (schema {version})"))
             }
         };
-        match set_aside(&slot.database, why) {
+        if !alone {
+            return Self::in_memory(
+                &format!("{reason}, and other windows use it; close all of them, and open one again"),
+                warnings,
+            );
+        }
+        match set_aside(&database, &fronts, why) {
             Ok(aside) => warnings.push(format!(
-                "{reason}; it was kept as {} and a new journal was started. Earlier sessions of this window are in the kept file.",
+                "{reason}; it was kept as {} and a new journal was started. Earlier sessions are in the kept file.",
                 aside.display()
             )),
             Err(error) => {
                 return Self::in_memory(&format!("{reason}, and it could not be moved away: {error}"), warnings);
             }
         }
-        match open_file(&slot.database) {
-            Ok(opened) => Self::with(opened, warnings, Some(slot)),
-            Err(refusal) => Self::in_memory(
-                &format!("a new {} could not be made: {refusal:?}", slot.database.display()),
-                warnings,
-            ),
+        match open_file(&database, company) {
+            Ok(opened) => Self::with(opened, warnings, Some(window)),
+            Err(refusal) => {
+                Self::in_memory(&format!("a new {file} could not be made: {refusal:?}"), warnings)
+            }
         }
     }
 
     /// The database of this journal; `None` when it lives in memory.
-    pub fn database(&self) -> Option<&Path> {
-        self.slot.as_ref().map(|slot| slot.database.as_path())
+    pub fn database(&self) -> Option<PathBuf> {
+        self.window.as_ref().map(Window::database)
+    }
+
+    /// A second handle of the lock that says that this window lives, for what may outlive its process; `None` where nothing
+    /// is locked.
+    pub fn share_lock(&mut self) -> Option<File> {
+        self.window.as_mut().and_then(|window| window.share_lock().ok())
     }
 
     fn with(
         (connection, epoch): (Connection, String),
         mut warnings: Vec<String>,
-        slot: Option<Slot>,
+        window: Option<Window>,
     ) -> Self {
-        let file = slot.as_ref().map(|slot| slot.database.clone());
+        let file = window.as_ref().map(Window::database);
         let mut database = Database { connection: Ok(connection), file };
-        let Opened { intake, new_epoch } = match &slot {
-            Some(slot) => Intake::open(&slot.database, &epoch, &mut database, &mut warnings),
+        let Opened { mut intake, new_epoch } = match &window {
+            Some(window) => {
+                let (front, database_path) = (window.front(), window.database());
+                let place = Place { window: window.number, front: &front, database: &database_path };
+                Intake::open(place, &mut database, &mut warnings)
+            }
             None => Opened { intake: Intake::without_front(), new_epoch: None },
         };
-        let presence = slot.as_ref().map(|slot| {
-            let front = beside(&slot.database, front::SUFFIX);
-            Presence::of([slot.lock_path(), slot.database.clone(), front])
-        });
-        let epoch = new_epoch.unwrap_or(epoch);
+        // Where that cannot be written, they are ours all the same: their window is this one.
+        let _ = database.run(|connection| intake.free_leases(connection));
+        let presence = window
+            .as_ref()
+            .map(|window| Presence::of([window.lock_path(), window.database(), window.front()]));
         let looked_at = intake.commits();
-        Self { intake, database, epoch, heads: HashMap::new(), warnings, presence, looked_at, slot }
+        let mut journal = Self {
+            intake,
+            database,
+            epoch,
+            epoch_is_ours: false,
+            heads: HashMap::new(),
+            warnings,
+            presence,
+            looked_at,
+            version: None,
+            window,
+        };
+        journal.renewed(new_epoch);
+        journal.take_in_the_left();
+        journal
+    }
+
+    /// The epoch may be another one now.
+    fn renewed(&mut self, new_epoch: Option<String>) {
+        let Some(epoch) = new_epoch else { return };
+        let stored = self.database.run(|connection| {
+            let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'epoch'")?;
+            Ok(statement.query_row([], |row| row.get::<_, String>(0))?)
+        });
+        self.epoch_is_ours = stored.as_ref() != Ok(&epoch);
+        self.epoch = epoch;
+    }
+
+    /// Takes in what windows left that are no more, and still have leases. Whether there were any.
+    fn take_in_the_left(&mut self) -> bool {
+        let Some(own) = self.window.as_ref().map(|window| window.number) else { return false };
+        let leases = self.database.run(|connection| leases::of_others(connection, own));
+        let windows: BTreeSet<u32> =
+            leases.unwrap_or_default().into_iter().map(|(_, window)| window).collect();
+        let mut any = false;
+        for window in windows {
+            any |= self.take_in_window(window);
+        }
+        any
+    }
+
+    /// Takes in what a window left, if it is no more: its events go into the database, its leases are free. Whether it is so.
+    fn take_in_window(&mut self, number: u32) -> bool {
+        let Some(state_dir) = self.window.as_ref().map(|window| window.state_dir.clone()) else {
+            return false;
+        };
+        // Held until all of it is taken in.
+        let Standing::Left(_held) = standing(&state_dir, number) else { return false };
+        let (front, database) = (front_of(&state_dir, number), state_dir.join("sessions.sqlite3"));
+        let place = Place { window: number, front: &front, database: &database };
+        let Opened { mut intake, new_epoch } = Intake::open(place, &mut self.database, &mut self.warnings);
+        self.renewed(new_epoch);
+        let freed = self.database.run(|connection| {
+            intake.free_leases(connection)?;
+            Ok(leases::of_window(connection, number)?.is_empty())
+        });
+        freed.unwrap_or(false)
     }
 
     fn in_memory(reason: &str, mut warnings: Vec<String>) -> Self {
@@ -155,11 +240,13 @@ impl SqliteJournal {
                     file: None,
                 },
                 epoch: uuid::Uuid::new_v4().simple().to_string(),
+                epoch_is_ours: true,
                 heads: HashMap::new(),
                 warnings,
                 presence: None,
                 looked_at: 0,
-                slot: None,
+                version: None,
+                window: None,
             },
         }
     }
@@ -174,7 +261,10 @@ impl SqliteJournal {
             return Ok(*head);
         }
         let head = self.database.run(|connection| self.intake.head(connection, session_id))?;
-        self.heads.insert(session_id.to_owned(), head);
+        // Of another session it may be another number in the next moment.
+        if self.intake.leases.has(session_id) {
+            self.heads.insert(session_id.to_owned(), head);
+        }
         Ok(head)
     }
 
@@ -193,12 +283,12 @@ impl SqliteJournal {
         if std::mem::replace(&mut self.looked_at, self.intake.commits()) == self.looked_at {
             return;
         }
-        let Some(slot) = self.slot.as_ref() else { return };
+        let Some(window) = self.window.as_ref() else { return };
         if self.presence.as_ref().is_some_and(Presence::is_lost) {
             self.presence = None;
             self.warnings.push(format!(
                 "The state directory {} or a file of this window in it was deleted or replaced while the window was open. Everything works on, but the sessions of this window will be gone when it closes; copy what you need, and open the window again.",
-                slot.state_dir.display()
+                window.state_dir.display()
             ));
         }
     }
@@ -206,7 +296,7 @@ impl SqliteJournal {
 
 /// A log without its database would be deleted when that is made anew: both are kept under another name, and that is said.
 /// `Err`: why not.
-fn keep_orphaned_log(database: &Path, warnings: &mut Vec<String>) -> Result<(), String> {
+fn keep_orphaned_log(database: &Path, fronts: &[PathBuf], warnings: &mut Vec<String>) -> Result<(), String> {
     // What is no regular file is refused when it is opened.
     let length = |path: &Path| {
         std::fs::symlink_metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
@@ -215,12 +305,11 @@ fn keep_orphaned_log(database: &Path, warnings: &mut Vec<String>) -> Result<(), 
         return Ok(());
     }
     let file = database.display();
-    let aside = set_aside(database, Why::Damaged).map_err(|error| {
+    let aside = set_aside(database, fronts, Why::Damaged).map_err(|error| {
         format!("{file} was removed or emptied, and its log could not be moved away: {error}")
     })?;
     warnings.push(format!(
-        "{file} was removed or emptied while its log was still there; a new journal was started, and what was left was kept as {}-wal and {}-front. Earlier sessions of this window are missing.",
-        aside.display(),
+        "{file} was removed or emptied while its log was still there; a new journal was started, and what was left was kept as {}-wal. Earlier sessions are missing.",
         aside.display()
     ));
     Ok(())
@@ -229,7 +318,11 @@ fn keep_orphaned_log(database: &Path, warnings: &mut Vec<String>) -> Result<(), 
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         // Where that fails, the next start does it.
-        let _ = self.database.run(|connection| self.intake.empty(connection));
+        let emptied = self.database.run(|connection| self.intake.empty(connection));
+        // What outlives this process may still work on something.
+        if emptied.is_ok() && self.window.as_ref().is_some_and(|window| !window.is_shared()) {
+            let _ = self.database.run(|connection| self.intake.free_leases(connection));
+        }
     }
 }
 
@@ -239,7 +332,7 @@ impl Journal for SqliteJournal {
     }
 
     fn state_dir(&self) -> Option<PathBuf> {
-        self.slot.as_ref().map(|slot| slot.state_dir.clone())
+        self.window.as_ref().map(|window| window.state_dir.clone())
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
@@ -273,6 +366,121 @@ impl Journal for SqliteJournal {
         })
     }
 
+    fn session_epoch(&mut self, session_id: &str) -> String {
+        if self.epoch_is_ours {
+            return self.epoch.clone();
+        }
+        let epoch = self.database.run(|connection| leases::epoch(connection, session_id));
+        epoch.unwrap_or_else(|_| self.epoch.clone())
+    }
+
+    fn take(&mut self, session_id: &str) -> Result<Lease, JournalError> {
+        if self.intake.leases.has(session_id) {
+            return Ok(Lease::Ours);
+        }
+        self.heads.remove(session_id);
+        for _ in 0..2 {
+            let mut holder = None;
+            let taken = self.database.run(|connection| {
+                let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                match self.intake.leases.claim(&transaction, session_id) {
+                    Ok(()) => {}
+                    Err(Failure::Held(window)) => {
+                        holder = Some(window);
+                        return Ok(());
+                    }
+                    Err(error) => return Err(error),
+                }
+                // Whoever was asked for something is gone, or did it.
+                leases::clear_wishes(&transaction, session_id)?;
+                Ok(transaction.commit()?)
+            });
+            match (taken, holder) {
+                (Ok(()), None) => {
+                    self.intake.leases.claimed(session_id);
+                    return Ok(Lease::Ours);
+                }
+                (Ok(()), Some(window)) if self.take_in_window(window) => {}
+                (Ok(()), Some(_)) => return Ok(Lease::Elsewhere),
+                (Err(error), _) => return Err(error),
+            }
+        }
+        Ok(Lease::Elsewhere)
+    }
+
+    fn release(&mut self, session_id: &str) -> Result<(), JournalError> {
+        let Some(window) = self.intake.leases.window else { return Ok(()) };
+        if !self.intake.leases.held.contains(session_id) {
+            return Ok(());
+        }
+        if self.intake.of(session_id).next().is_some() {
+            self.database.run(|connection| self.intake.empty(connection))?;
+        }
+        self.database.run(|connection| leases::release(connection, window, session_id))?;
+        self.intake.leases.held.remove(session_id);
+        self.heads.remove(session_id);
+        Ok(())
+    }
+
+    fn share(&mut self) -> Result<bool, JournalError> {
+        if self.window.is_none() || self.intake.front.as_ref().is_none_or(|front| front.waiting().is_empty())
+        {
+            return Ok(false);
+        }
+        self.database.run(|connection| self.intake.empty(connection))?;
+        Ok(true)
+    }
+
+    fn news(&mut self, workspace: &str, since: u64) -> Result<Option<News>, JournalError> {
+        let Some(own) = self.window.as_ref().map(|window| window.number) else { return Ok(None) };
+        let taken_in = self.take_in_the_left();
+        let version = self.database.run(|connection| {
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0))?)
+        })?;
+        if !taken_in && self.version == Some(version) {
+            return Ok(None);
+        }
+        let news = self.database.run(|connection| {
+            // One picture: what is no more worked on is read with what was written last.
+            let picture = connection.transaction()?;
+            let mut news = News {
+                at: Stand::read(&picture, own)?.commits,
+                elsewhere: leases::of_others(&picture, own)?.into_iter().map(|(id, _)| id).collect(),
+                wishes: leases::wishes(&picture, own)?,
+                ..News::default()
+            };
+            {
+                let mut statement = picture.prepare_cached(
+                    "SELECT session_id, workspace, updated_at, record FROM session
+                     WHERE workspace = ?1 AND changed > ?2",
+                )?;
+                news.changed = collect(&mut statement, params![workspace, at_most(since)], session_row)?;
+                let mut statement =
+                    picture.prepare_cached("SELECT session_id FROM session WHERE workspace = ?1")?;
+                let ids = statement.query_map([workspace], |row| row.get(0))?;
+                news.present = ids.collect::<rusqlite::Result<_>>()?;
+            }
+            Ok(news)
+        })?;
+        self.version = Some(version);
+        Ok(Some(news))
+    }
+
+    fn wish(&mut self, session_id: &str, wish: Wish) -> Result<(), JournalError> {
+        self.database.run(|connection| leases::wish(connection, session_id, wish))
+    }
+
+    fn wish_done(&mut self, session_id: &str) -> Result<(), JournalError> {
+        self.database.run(|connection| leases::clear_wishes(connection, session_id))
+    }
+
+    fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        self.database.run(|connection| {
+            let mut statement = connection.prepare_cached("SELECT seq FROM view WHERE session_id = ?1")?;
+            Ok(statement.query_row([session_id], |row| number(row, 0)).optional()?.unwrap_or(0))
+        })
+    }
+
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.heads.remove(session_id);
         self.database.run(|connection| self.intake.delete(connection, session_id))
@@ -287,6 +495,12 @@ impl Journal for SqliteJournal {
             )));
         }
         let mut head = None;
+        if !session_id.is_empty() && !self.intake.leases.has(session_id) {
+            // Whoever had it before may have gone on.
+            if self.take(session_id)? == Lease::Elsewhere {
+                return Err(JournalError::Held);
+            }
+        }
         if let Some(batch) = &commit.batch {
             let next = self.read_head(session_id)?.saturating_add(1);
             if batch.from_seq != next || batch.to_seq < batch.from_seq {
@@ -304,9 +518,10 @@ impl Journal for SqliteJournal {
         match (&outcome, head) {
             (Ok(()), Some(head)) => match self.heads.get_mut(session_id) {
                 Some(known) => *known = head,
-                None => {
+                None if self.intake.leases.has(session_id) => {
                     self.heads.insert(session_id.to_owned(), head);
                 }
+                None => {}
             },
             // What the file says counts, not what we think that it says.
             (Err(_), _) => {
@@ -338,7 +553,7 @@ impl Journal for SqliteJournal {
                     continue;
                 }
                 let events = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                if row.get::<_, Option<u32>>(3)?.is_some_and(|crc| crc != crc32fast::hash(events)) {
+                if row.get::<_, u32>(3)? != crc32fast::hash(events) {
                     let from_seq = number(row, 0)?;
                     return Err(Failure::Refused(format!(
                         "The events {from_seq} to {to_seq} of session {session_id} were changed on disk and cannot be read; delete the session, or restore the state directory from a backup."
@@ -488,12 +703,12 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError> {
+    fn tab(&mut self, workspace: &str, tab_id: &str) -> Result<Option<TabRow>, JournalError> {
         self.database.run(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT tab_id, workspace, record FROM tab WHERE workspace = ?1 ORDER BY rowid",
+                "SELECT tab_id, workspace, record FROM tab WHERE workspace = ?1 AND tab_id = ?2",
             )?;
-            collect(&mut statement, [workspace], tab_row)
+            Ok(statement.query_row([workspace, tab_id], tab_row).optional()?)
         })
     }
 

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::aside::{Why, beside, free_name};
+use super::aside::{Why, free_name};
 use super::failure::Failure;
-use super::front::{Front, SUFFIX, Waiting};
+use super::front::{Front, Waiting};
 use super::intake::last_event;
 use super::row::at_most;
 use crate::app::ports::BatchRow;
@@ -55,7 +55,7 @@ pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, St
     let left = format!(
         "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
         sessions_of(&strays),
-        beside(file, SUFFIX).display()
+        file.display()
     );
     match write_apart(file, strays) {
         Ok(apart) => Ok(format!("{left}; they were kept as {}, which you may delete.", apart.display())),

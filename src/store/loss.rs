@@ -9,15 +9,14 @@
 //! numbers for ours.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::aside::beside;
 use super::failure::Failure;
-use super::front::{Found, Front, SUFFIX, Waiting};
+use super::front::{Found, Front, Place, Waiting};
 use super::front_scan::{Head, Owner};
 use super::intake::last_event;
+use super::leases::{self, Leases};
 use super::leftover::sessions_of;
 use super::write;
 use crate::app::ports::Commit;
@@ -35,20 +34,27 @@ pub(super) struct Stand {
 }
 
 impl Stand {
-    pub(super) fn read(connection: &Connection) -> Result<Self, Failure> {
+    pub(super) fn read(connection: &Connection, window: u32) -> Result<Self, Failure> {
         let value = |key: &str| -> rusqlite::Result<Option<String>> {
             let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
             statement.query_row([key], |row| row.get(0)).optional()
         };
         let commits = value("commits")?.and_then(|commits| commits.parse().ok()).unwrap_or(0);
-        Ok(Self { identity: value("front")?, commits })
+        Ok(Self { identity: value(&front_key(window))?, commits })
     }
 
-    /// From now on the database knows its front.
-    pub(super) fn name(connection: &Connection, identity: &str) -> Result<(), Failure> {
-        connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('front', ?1)", [identity])?;
+    /// From now on the database knows the front of this window.
+    pub(super) fn name(connection: &Connection, window: u32, identity: &str) -> Result<(), Failure> {
+        connection.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
+            [front_key(window).as_str(), identity],
+        )?;
         Ok(())
     }
+}
+
+fn front_key(window: u32) -> String {
+    format!("front:{window}")
 }
 
 /// What is wrong.
@@ -67,7 +73,7 @@ pub(super) enum Damage {
 }
 
 /// What is wrong with a front and its database.
-pub(super) fn judge(found: &Found, stand: &Stand, epoch: &str) -> Vec<Damage> {
+pub(super) fn judge(found: &Found, stand: &Stand) -> Vec<Damage> {
     let mut damage = Vec::new();
     if found.scan.spoiled {
         damage.push(Damage::FrontSpoiled);
@@ -75,8 +81,6 @@ pub(super) fn judge(found: &Found, stand: &Stand, epoch: &str) -> Vec<Damage> {
     match (&found.scan.owner, &stand.identity) {
         (Owner::Nobody, None) | (Owner::Unknown, _) => {}
         (Owner::Nobody, Some(_)) => damage.push(Damage::FrontGone),
-        (Owner::Epoch(of), _) if of == epoch || found.scan.records.is_empty() => {}
-        (Owner::Epoch(_), _) => damage.push(Damage::FrontForeign),
         // It was made, and the process killed before the database knew of it.
         (Owner::Known(head), None) if head.commits == 0 && found.scan.records.is_empty() => {}
         (Owner::Known(head), identity) if Some(&head.identity) != identity.as_ref() => {
@@ -109,6 +113,7 @@ impl Loss {
     /// Looks for the sessions that are concerned; `front` holds what is going to be taken in.
     pub(super) fn find(
         connection: &Connection,
+        window: u32,
         damage: Vec<Damage>,
         strays: Vec<Waiting>,
         head: Option<&Head>,
@@ -120,8 +125,9 @@ impl Loss {
         }
         let mut concerned: Vec<String> = Vec::new();
         if loss.damage.iter().any(|damage| *damage != Damage::DatabaseBehind) {
-            // Nobody knows of whom the missing bytes were.
+            // Nobody knows of whom the missing bytes were; most likely of those that the window worked on.
             concerned.extend(front.waiting().iter().map(|one| one.session_id.clone()));
+            concerned.extend(leases::of_window(connection, window)?);
             concerned.extend(newest_sessions(connection)?);
         }
         let perhaps = "the last ones may be gone, because the journal was damaged on disk.";
@@ -170,10 +176,8 @@ impl Loss {
     }
 
     /// The sentence for the user, without what became of the file.
-    pub(super) fn sentence(&self, database: &Path) -> String {
-        let file = database.display();
-        let front = beside(database, SUFFIX);
-        let front = front.display();
+    pub(super) fn sentence(&self, place: Place<'_>) -> String {
+        let (file, front) = (place.database.display(), place.front.display());
         let mut parts: Vec<String> = self
             .damage
             .iter()
@@ -202,22 +206,24 @@ pub(super) fn settle(
     waiting: &[Waiting],
     loss: &Loss,
     epoch: &str,
-    commits: u64,
-) -> Result<(), Failure> {
+    window: u32,
+) -> Result<u64, Failure> {
     // Two transactions: killed in between, the next start finds the same damage again.
-    write::with_room(connection, |connection| {
-        write::write(connection, waiting, &Commit::default(), commits)
+    let commits = write::with_room(connection, |connection| {
+        write::write(connection, &Leases::default(), waiting, &Commit::default())
     })?;
     write::with_room(connection, |connection| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute("UPDATE meta SET value = ?1 WHERE key = 'epoch'", [epoch])?;
+        let went_back = loss.damage.contains(&Damage::DatabaseBehind);
+        leases::renew_epochs(&transaction, epoch, if went_back { None } else { Some(window) })?;
         for (session_id, sentence) in &loss.cards {
             transaction
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('loss:' || ?1, ?2)")?
                 .execute(params![session_id, sentence])?;
         }
         Ok(transaction.commit()?)
-    })
+    })?;
+    Ok(commits)
 }
 
 /// What the transcripts have yet to say, by session.

@@ -1,6 +1,6 @@
-//! The store: what has to outlive this process, in one SQLite file a slot of the state directory.
+//! The store: what has to outlive this process, in one SQLite database for all windows of a user.
 //!
-//! Owns the state directory, the slots and their files. Never decides what is worth keeping (the loop does), never reads
+//! Owns the state directory, the windows that share it and their files. Never decides what is worth keeping (the loop does), never reads
 //! the workspace, and never throws a user's file away: what it cannot read is set aside. Tests: `store/tests`.
 
 mod aside;
@@ -14,22 +14,23 @@ mod front_scan;
 mod guarded;
 mod intake;
 mod journal;
+mod leases;
 mod leftover;
 mod loss;
 mod opening;
 mod presence;
 mod retention;
 mod row;
-mod slot;
 mod state_dir;
+mod window;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use journal::SqliteJournal;
-pub use slot::{Slot, SlotError, open_slot};
 pub use state_dir::{Platform, default_state_dir, resolve_state_dir};
+pub use window::{Window, WindowError, open_window};
 
 use crate::app::ports::Journal;
 

@@ -1,4 +1,4 @@
-//! Opening the front beside a database: what of an earlier process is taken in, kept apart, and said.
+//! Opening the front of a window: what of an earlier process is taken in, kept apart, and said.
 //!
 //! Owns the order of that, in which a kill at any moment leaves something that the next start understands. What is wrong is
 //! judged in `loss`, what follows on in `leftover`. Never throws a file away.
@@ -8,15 +8,18 @@
 //! start tries again. By then the database may have gone on without it, so what it holds is sorted first: see `leftover`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::aside::{Why, beside, free_name};
+use rusqlite::Connection;
+
+use super::aside::{Why, free_name};
 use super::database::Database;
+use super::failure::Failure;
 use super::fold::Folder;
 use super::forgotten;
-use super::front::{self, Found, Front, Waiting};
+use super::front::{self, Found, Front, Place, Waiting};
 use super::front_scan::{Head, Owner};
 use super::intake::Intake;
+use super::leases;
 use super::leftover;
 use super::loss::{self, Damage, Loss, Stand};
 use crate::app::ports::JournalError;
@@ -35,32 +38,31 @@ struct Renewed {
 }
 
 impl Intake {
-    /// Opens the front beside a database and takes in what an earlier process left. What the user has to know of it is said.
-    pub(super) fn open(
-        file: &Path,
-        epoch: &str,
-        database: &mut Database,
-        warnings: &mut Vec<String>,
-    ) -> Opened {
-        let mut intake = Self { folder: Some(Folder::new(file)), passed_over: true, ..Self::without_front() };
-        let looked = database.run(|connection| Ok((Stand::read(connection)?, forgotten::all(connection)?)));
+    /// Opens the front of a window and takes in what an earlier process left. What the user has to know of it is said.
+    pub(super) fn open(place: Place<'_>, database: &mut Database, warnings: &mut Vec<String>) -> Opened {
+        let window = place.window;
+        let mut intake =
+            Self { folder: Some(Folder::new(place.database)), passed_over: true, ..Self::without_front() };
+        intake.leases.window = Some(window);
+        let looked = database
+            .run(|connection| Ok((Stand::read(connection, window)?, forgotten::all(connection, window)?)));
         let found = looked.map_err(reason).and_then(|(stand, forgotten)| {
             intake.commits = stand.commits;
             intake.forgotten = forgotten;
-            Ok((stand, front::find(file).map_err(|error| error.to_string())?))
+            Ok((stand, front::find(place.front).map_err(|error| error.to_string())?))
         });
         let (stand, found) = match found {
             Ok(found) => found,
             Err(reason) => {
                 warnings.push(format!(
                     "The last events of a window that was killed may be missing, because {} could not be used ({reason}); it was left as it is: make it usable, or move it away, and restart.",
-                    beside(file, front::SUFFIX).display()
+                    place.front.display()
                 ));
                 let renewed = intake.renew(database, &[], &Loss::default());
                 return Opened { intake, new_epoch: Some(renewed.epoch) };
             }
         };
-        let damage = loss::judge(&found, &stand, epoch);
+        let damage = loss::judge(&found, &stand);
         let Found { file: handle, mut scan, .. } = found;
         if damage.contains(&Damage::FrontForeign) {
             // It may hold events whose numbers happen to fit.
@@ -68,7 +70,7 @@ impl Intake {
         }
         let known = match &scan.owner {
             Owner::Known(head) if !damage.contains(&Damage::FrontForeign) => Some(head.clone()),
-            Owner::Known(_) | Owner::Nobody | Owner::Epoch(_) | Owner::Unknown => None,
+            Owner::Known(_) | Owner::Nobody | Owner::Unknown => None,
         };
         let begins_anew = known.is_none();
         let head = known.clone().unwrap_or_else(|| Head {
@@ -79,7 +81,7 @@ impl Intake {
         let mut front = Front::go_on(handle, head, scan);
         let loss = database.run(|connection| {
             let sorted = leftover::sort(connection, &mut front, &intake.forgotten)?;
-            Loss::find(connection, damage, sorted, known.as_ref(), &front)
+            Loss::find(connection, window, damage, sorted, known.as_ref(), &front)
         });
         let loss = match loss {
             Ok(loss) => loss,
@@ -96,7 +98,7 @@ impl Intake {
         if loss.is_any() {
             let written = intake.renew(database, front.waiting(), &loss);
             new_epoch = Some(written.epoch);
-            match intake.keep_what_is_left(file, front, loss, written.outcome, warnings) {
+            match intake.keep_what_is_left(place, front, loss, written.outcome, warnings) {
                 Some(begun) => front = begun,
                 None => return Opened { intake, new_epoch },
             }
@@ -106,16 +108,12 @@ impl Intake {
         if !begins_anew {
             // Where the disk is full it waits on, and is read from there.
             let _ = database.run(|connection| intake.empty(connection));
-        } else if intake.front.as_ref().is_some_and(|front| !front.waiting().is_empty()) {
-            // Of the first shape. The database knows its name first, so that the file is never taken for another's.
-            let _ = database.run(|connection| Stand::name(connection, &identity));
-            let _ = database.run(|connection| intake.empty(connection));
         }
-        if (begins_anew || stand.identity.is_none()) && !intake.is_named(database, file, identity) {
+        if (begins_anew || stand.identity.is_none()) && !intake.is_named(database, place, identity) {
             // It stays as it is, and the next start tries again. What it holds is not shown, so numbers are given anew.
             warnings.push(format!(
                 "{} could not be made; the last events before a kill may be lost. Make room in the state directory and restart.",
-                beside(file, front::SUFFIX).display()
+                place.front.display()
             ));
             intake.front = None;
             intake.passed_over = true;
@@ -124,16 +122,28 @@ impl Intake {
         Opened { intake, new_epoch }
     }
 
+    /// What a window that is no more worked on is free, unless its events still wait for room in the database.
+    pub(super) fn free_leases(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let Some(window) = self.leases.window else { return Ok(()) };
+        if self.front.as_ref().is_some_and(|front| !front.waiting().is_empty()) {
+            self.leases.held = leases::of_window(connection, window)?.into_iter().collect();
+            return Ok(());
+        }
+        if leases::of_window(connection, window)?.is_empty() {
+            return Ok(());
+        }
+        self.change(connection, |transaction| leases::release_all(transaction, window))
+    }
+
     /// Gives the front its head and the database its front, in an order in which a kill leaves nothing that looks like damage.
-    fn is_named(&mut self, database: &mut Database, file: &Path, identity: String) -> bool {
-        // One of the first shape that could not be emptied has no room for a head.
+    fn is_named(&mut self, database: &mut Database, place: Place<'_>, identity: String) -> bool {
         if self.front.take().is_none_or(|front| !front.waiting().is_empty()) {
             return false;
         }
         let head = Head { identity: identity.clone(), ..Head::default() };
-        let begun = front::find(file).and_then(|found| Front::begin(found.file, head));
+        let begun = front::find(place.front).and_then(|found| Front::begin(found.file, head));
         let Ok(mut front) = begun else { return false };
-        if database.run(|connection| Stand::name(connection, &identity)).is_err() {
+        if database.run(|connection| Stand::name(connection, place.window, &identity)).is_err() {
             return false;
         }
         front.note(self.commits, &BTreeMap::new());
@@ -145,24 +155,24 @@ impl Intake {
     /// written, the epoch holds for this process alone, and the next start finds the same damage.
     fn renew(&mut self, database: &mut Database, waiting: &[Waiting], loss: &Loss) -> Renewed {
         let epoch = uuid::Uuid::new_v4().simple().to_string();
-        let commits = self.commits + 1;
-        let outcome = database.run(|connection| loss::settle(connection, waiting, loss, &epoch, commits));
-        if outcome.is_ok() {
+        let window = self.leases.window.unwrap_or(0);
+        let outcome = database.run(|connection| loss::settle(connection, waiting, loss, &epoch, window));
+        if let Ok(commits) = outcome {
             self.commits = commits;
         }
-        Renewed { epoch, outcome }
+        Renewed { epoch, outcome: outcome.map(drop) }
     }
 
     /// Keeps apart what was not taken in, says so, and begins the file anew. `None`: it stays as it is, and is not used.
     fn keep_what_is_left(
         &mut self,
-        file: &Path,
+        place: Place<'_>,
         front: Front,
         loss: Loss,
         written: Result<(), JournalError>,
         warnings: &mut Vec<String>,
     ) -> Option<Front> {
-        let sentence = loss.sentence(file);
+        let sentence = loss.sentence(place);
         if let Err(error) = written {
             warnings.push(format!(
                 "{sentence} What is left of it could not be read back ({}); make room in the state directory and restart.",
@@ -172,9 +182,9 @@ impl Intake {
         }
         let (mut handle, identity) = front.into_parts();
         if loss.spoils_the_file() || (!loss.damage.is_empty() && !loss.strays.is_empty()) {
-            let moved = free_name(file, Why::Stray).and_then(|apart| {
-                std::fs::rename(beside(file, front::SUFFIX), &apart)?;
-                Ok((apart, front::find(file)?.file))
+            let moved = free_name(place.front, Why::Stray).and_then(|apart| {
+                std::fs::rename(place.front, &apart)?;
+                Ok((apart, front::find(place.front)?.file))
             });
             match moved {
                 Ok((apart, fresh)) => {
@@ -194,7 +204,7 @@ impl Intake {
         } else if loss.strays.is_empty() {
             warnings.push(sentence);
         } else {
-            let said = leftover::keep_apart(file, loss.strays);
+            let said = leftover::keep_apart(place.front, loss.strays);
             let is_kept = said.is_ok();
             warnings.push(said.unwrap_or_else(|said| said));
             if !is_kept {
@@ -209,5 +219,6 @@ fn reason(error: JournalError) -> String {
     match error {
         JournalError::Full => "the disk is full".to_owned(),
         JournalError::Failed(reason) => reason,
+        JournalError::Held => "another window works on it".to_owned(),
     }
 }

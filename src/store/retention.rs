@@ -9,11 +9,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::failure::Failure;
 use super::forgotten::Left;
+use super::leases::{self, Leases};
 use super::row::{at_most, number};
 use super::write::count;
 
-/// `meta` key of the session whose removal was begun.
-const LEAVING: &str = "leaving";
+/// `meta` key, before the name, of a session whose removal was begun.
+const LEAVING: &str = "leaving:";
 
 /// Bytes of the pages that hold something.
 pub(super) fn used_bytes(connection: &Connection) -> Result<u64, Failure> {
@@ -39,16 +40,20 @@ pub(super) fn first_event(connection: &Connection, session_id: &str) -> Result<u
 }
 
 /// Removes whole batches from the beginning, one at least and about `max_bytes` at most. Three things stay: what comes after
-/// `up_to`, what the view's checkpoint does not hold, and the last batch, since numbers go on from it. Gives the bytes removed.
+/// `up_to`, what the view's checkpoint does not hold, and the last batch, since numbers go on from it. Nothing goes of a session
+/// that another window works on. Gives the bytes removed, and the number of the transaction.
 pub(super) fn remove_events(
     connection: &mut Connection,
     session_id: &str,
     up_to: u64,
     max_bytes: usize,
-    commits: u64,
-) -> Result<u64, Failure> {
+    leases: &Leases,
+) -> Result<(u64, u64), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    count(&transaction, commits)?;
+    let commits = count(&transaction)?;
+    if leases.elsewhere(&transaction, session_id)?.is_some() {
+        return Ok((0, 0));
+    }
     let most = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     let mut bytes = 0;
     let mut last = None;
@@ -70,18 +75,20 @@ pub(super) fn remove_events(
             last = Some(row.get::<_, i64>(0)?);
         }
     }
-    let Some(last) = last else { return Ok(0) };
+    let Some(last) = last else { return Ok((0, 0)) };
     transaction
         .prepare_cached("DELETE FROM batch WHERE session_id = ?1 AND from_seq <= ?2")?
         .execute(params![session_id, last])?;
     transaction.commit()?;
     // An empty event would count as nothing and look like the end.
-    Ok(bytes.max(1))
+    Ok((bytes.max(1), commits))
 }
 
 /// The session whose removal was begun and is not over.
 pub(super) fn leaving(connection: &Connection) -> Result<Option<String>, Failure> {
-    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT substr(key, length(?1) + 1) FROM meta WHERE substr(key, 1, length(?1)) = ?1 LIMIT 1",
+    )?;
     Ok(statement.query_row([LEAVING], |row| row.get(0)).optional()?)
 }
 
@@ -92,11 +99,12 @@ pub(super) fn remove_session(
     session_id: &str,
     max_bytes: usize,
     left: Left,
-    commits: u64,
-) -> Result<bool, Failure> {
+    leases: &Leases,
+) -> Result<(bool, u64), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    count(&transaction, commits)?;
-    left.note(&transaction, session_id)?;
+    let commits = count(&transaction)?;
+    leases.claim(&transaction, session_id)?;
+    left.note(&transaction, leases.window.unwrap_or(0), session_id)?;
     transaction.execute("DELETE FROM session WHERE session_id = ?1", [session_id])?;
     let mut room = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     let mut gone = true;
@@ -107,13 +115,16 @@ pub(super) fn remove_session(
         for table in ["view", "ask", "prompt", "cursor"] {
             transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
         }
-        transaction.execute("DELETE FROM meta WHERE key = ?1", [LEAVING])?;
+        transaction.execute("DELETE FROM meta WHERE key = ?1 || ?2", [LEAVING, session_id])?;
+        leases::forget_session(&transaction, session_id)?;
     } else {
-        transaction
-            .execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", [LEAVING, session_id])?;
+        transaction.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES (?1 || ?2, '')",
+            [LEAVING, session_id],
+        )?;
     }
     transaction.commit()?;
-    Ok(gone)
+    Ok((gone, commits))
 }
 
 /// Removes rows of a session until `room` is used up. Whether none is left.

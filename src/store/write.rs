@@ -9,28 +9,33 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use super::failure::{Failure, is_full};
 use super::forgotten::Left;
 use super::front::Waiting;
-use super::row::{status_word, stored};
+use super::leases::{self, Leases};
+use super::row::{number, status_word, stored};
 use crate::app::ports::{BatchRow, BlockRow, Commit};
 
-/// Notes within a transaction which one it is, counted from the beginning of the database. The front's head has the same
+/// Tabs of a workspace that are kept: some windows' worth. Those of windows that never came back would otherwise stay for ever.
+const TABS: i64 = 1_024;
+
+/// Counts a transaction within it, from the beginning of the database, and gives its number. The front's head has the same
 /// number, so that a database that went back is found out.
-pub(super) fn count(transaction: &Connection, commits: u64) -> Result<(), Failure> {
-    transaction
-        .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('commits', ?1)")?
-        .execute([stored(commits)?])?;
-    Ok(())
+pub(super) fn count(transaction: &Connection) -> Result<u64, Failure> {
+    let mut statement = transaction.prepare_cached(
+        "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)",
+    )?;
+    Ok(statement.query_row([], |row| number(row, 0))?)
 }
 
-/// Writes what waits in the front and then a commit, in one transaction, the one with this number; dropped on the way, it
-/// rolls back.
+/// Writes what waits in the front and then a commit, in one transaction, and gives its number; dropped on the way, it
+/// rolls back. The lease of the commit's session is taken with it.
 pub(super) fn write(
     connection: &mut Connection,
+    leases: &Leases,
     waiting: &[Waiting],
     commit: &Commit,
-    commits: u64,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    count(&transaction, commits)?;
+    let commits = count(&transaction)?;
+    leases.claim(&transaction, &commit.session_id)?;
     let mut cursors = BTreeMap::new();
     for one in waiting {
         write_batch(&transaction, &one.session_id, &one.batch)?;
@@ -45,11 +50,17 @@ pub(super) fn write(
     if let Some(session) = &commit.session {
         transaction
             .prepare_cached(
-                "INSERT INTO session (session_id, workspace, updated_at, record) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (session_id) DO UPDATE SET
-                    workspace = excluded.workspace, updated_at = excluded.updated_at, record = excluded.record",
+                "INSERT INTO session (session_id, workspace, updated_at, record, changed) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (session_id) DO UPDATE SET workspace = excluded.workspace,
+                    updated_at = excluded.updated_at, record = excluded.record, changed = excluded.changed",
             )?
-            .execute(params![session_id, session.workspace, session.updated_at, session.record])?;
+            .execute(params![
+                session_id,
+                session.workspace,
+                session.updated_at,
+                session.record,
+                stored(commits)?
+            ])?;
     }
     for block in &commit.blocks {
         write_block(&transaction, session_id, block)?;
@@ -96,11 +107,20 @@ pub(super) fn write(
                     "INSERT INTO tab (tab_id, workspace, record) VALUES (?1, ?2, ?3)
                      ON CONFLICT (tab_id) DO UPDATE SET workspace = excluded.workspace, record = excluded.record",
                 )?
-                .execute(params![tab.tab_id, tab.workspace, record])?,
+                .execute(params![tab.tab_id, tab.workspace, record])
+                .and_then(|_| {
+                    transaction
+                        .prepare_cached(
+                            "DELETE FROM tab WHERE workspace = ?1 AND rowid <=
+                                (SELECT rowid FROM tab WHERE workspace = ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
+                        )?
+                        .execute(params![tab.workspace, TABS])
+                })?,
             None => transaction.prepare_cached("DELETE FROM tab WHERE tab_id = ?1")?.execute([&tab.tab_id])?,
         };
     }
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(commits)
 }
 
 fn write_batch(transaction: &Transaction<'_>, session_id: &str, batch: &BatchRow) -> Result<(), Failure> {
@@ -147,24 +167,27 @@ fn write_block(transaction: &Transaction<'_>, session_id: &str, block: &BlockRow
 /// Deletes everything of a session in one transaction, and notes its name where the front may hold more of it.
 pub(super) fn delete(
     connection: &mut Connection,
+    leases: &Leases,
     session_id: &str,
     left: Left,
-    commits: u64,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    count(&transaction, commits)?;
+    let commits = count(&transaction)?;
+    leases.claim(&transaction, session_id)?;
     for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
     }
-    left.note(&transaction, session_id)?;
-    Ok(transaction.commit()?)
+    left.note(&transaction, leases.window.unwrap_or(0), session_id)?;
+    leases::forget_session(&transaction, session_id)?;
+    transaction.commit()?;
+    Ok(commits)
 }
 
 /// Runs a write, and once more when the disk was full and the log could be folded in: the log's own space is then free.
-pub(super) fn with_room(
+pub(super) fn with_room<T>(
     connection: &mut Connection,
-    write: impl Fn(&mut Connection) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    write: impl Fn(&mut Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     match write(connection) {
         Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => write(connection),
         outcome => outcome,

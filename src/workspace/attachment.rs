@@ -7,9 +7,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::base64;
 use super::chosen::{Unchosen, path_of, read_chosen};
 use super::media::mime_of;
 use super::root::{Roots, cause, short};
@@ -93,7 +94,7 @@ fn given(text: &str) -> Result<Vec<u8>, WireError> {
     if bytes > MAX_BYTES {
         return Err(too_large(bytes));
     }
-    base64::decode(text).map_err(|base64::NotBase64| {
+    STANDARD.decode(text).map_err(|_| {
         WireError::new(
             ErrorCode::InvalidParams,
             "`base64` is not standard, padded base64; encode the bytes again.",

@@ -5,7 +5,6 @@
 //! each file.
 
 mod attachment;
-mod base64;
 mod capture;
 mod charset;
 mod chosen;

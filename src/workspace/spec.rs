@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::attachment::{Offer, store};
-use super::base64;
 use super::charset::guess;
 use super::chosen::{Unchosen, name_of, read_chosen};
 use super::media::mime_of;
@@ -16,6 +15,8 @@ use crate::app::ports::{Attachment, Preview};
 use crate::domain::spec::images::{IMAGE_BYTES, ImageFault, WHOLE_BYTES, is_taken};
 use crate::domain::spec::markdown::{Imported, MARKDOWN_BYTES, MarkdownFault, import, is_markdown};
 use crate::protocol::{ErrorCode, WireError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// The text of a Markdown file that was picked.
 pub fn markdown(roots: &Roots, uri: &str) -> Result<Imported, MarkdownFault> {
@@ -50,7 +51,7 @@ fn preview(roots: &Roots, uri: &str) -> Result<Preview, ImageFault> {
 }
 
 fn data_url(mime: &str, bytes: &[u8]) -> String {
-    format!("data:{mime};base64,{}", base64::encode(bytes))
+    format!("data:{mime};base64,{}", STANDARD.encode(bytes))
 }
 
 /// The bytes of an image and their type, by content.
@@ -87,6 +88,8 @@ pub fn keep_images(
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use std::path::Path;
 
     use image::{GenericImageView, ImageFormat};
@@ -96,7 +99,6 @@ mod tests {
     use crate::domain::spec::images::{IMAGE_BYTES, ImageFault};
     use crate::domain::spec::markdown::{Imported, MarkdownFault};
     use crate::protocol::ErrorCode;
-    use crate::workspace::base64;
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
     use crate::workspace::thumbnail::tests::noise;
@@ -164,7 +166,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let shown = |name: &str, bytes: &[u8], mime: &str| {
             let uri = file(dir.path(), name, bytes);
-            let data_url = format!("data:{mime};base64,{}", base64::encode(bytes));
+            let data_url = format!("data:{mime};base64,{}", STANDARD.encode(bytes));
             let preview = Preview { uri: uri.clone(), name: name.to_owned(), data_url };
             assert_eq!(previews(&nowhere(), &[uri]), Ok(vec![preview]), "{name}");
         };
@@ -184,7 +186,7 @@ mod tests {
         let large = noise(700, 350, ImageFormat::Png);
         assert!(large.len() > 262_144);
         let shown = previews(&nowhere(), &[file(dir.path(), "a.png", &large)]).unwrap().remove(0).data_url;
-        let small = base64::decode(shown.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
+        let small = STANDARD.decode(shown.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
         assert_eq!(image::load_from_memory(&small).unwrap().dimensions(), (512, 256));
         let drawing = format!("<svg>{}</svg>", " ".repeat(262_144));
         let refused = previews(&nowhere(), &[file(dir.path(), "a.svg", drawing.as_bytes())]);

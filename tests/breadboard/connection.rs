@@ -98,7 +98,7 @@ async fn an_engine_that_goes_away_is_noticed_by_the_next_request() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_not_sent_where_it_can_be_read_and_not_to_another_address() {
-    let place = setup("http://192.0.2.1:9", Some("t")).place;
+    let place = setup("http://192.0.2.1:9", Some("t")).base_url;
     let client = Client::new(place, Some(Secret("t".to_owned())), None, Patience::default());
     assert_eq!(client.health().await, Err(Trouble::Unauthorized(Denied::Exposed)));
 
@@ -127,7 +127,7 @@ fn an_engine_without_an_address_is_refused_in_a_sentence() {
 async fn slow_and_gone_are_told_apart() {
     let engine = simulator(SimulatorOptions::default());
     let patience = Patience { answer: Duration::from_millis(300), ..Patience::default() };
-    let client = |url: &str| Client::new(setup(url, None).place, None, None, patience);
+    let client = |url: &str| Client::new(setup(url, None).base_url, None, None, patience);
     engine.hold_answers("GET /health", HoldPoint::BeforeAnswer);
     assert_eq!(client(engine.base_url()).health().await, Err(Trouble::TimedOut { sent: true }));
     engine.release_answers();
@@ -136,23 +136,41 @@ async fn slow_and_gone_are_told_apart() {
     assert_eq!(gone, Err(Trouble::Unreachable { why: "nothing listens there".to_owned(), sent: false }));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_is_not_followed() {
-    let other = simulator(SimulatorOptions::default());
-    let elsewhere = format!("{}/health", other.base_url());
+/// The URL of something that gives this answer to its first request.
+async fn answering(answer: &str) -> String {
+    let answer = answer.to_owned();
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.expect("a connection");
         // The request is small and comes at once.
         let _ = socket.read(&mut [0; 4_096]).await;
-        let answer = format!("HTTP/1.1 307 x\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n");
         let _ = socket.write_all(answer.as_bytes()).await;
     });
-    let client = Client::new(setup(&url, None).place, None, None, Patience::default());
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_not_followed() {
+    let other = simulator(SimulatorOptions::default());
+    let elsewhere = format!("{}/health", other.base_url());
+    let url =
+        answering(&format!("HTTP/1.1 307 x\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n")).await;
+    let client = Client::new(setup(&url, None).base_url, None, None, Patience::default());
     let outcome = client.health().await;
     assert!(matches!(outcome, Err(Trouble::Broken { status: 307, .. })), "{outcome:?}");
     assert_eq!(other.requests(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_the_answer_asks_for_is_known_to_whoever_asked() {
+    let url = answering("HTTP/1.1 503 x\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n").await;
+    let client = Client::new(setup(&url, None).base_url, None, None, Patience::default());
+    let busy = client.health().await.expect_err("it is busy");
+    assert_eq!(busy.wait(), Some(Duration::from_secs(20)));
+    let told = busy.told(&url);
+    assert_eq!(told.code, ErrorCode::Overloaded);
+    assert_eq!(told.message, format!("The engine at {url} is busy; try again in 20 seconds."));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,7 +178,7 @@ async fn a_stream_says_why_it_cannot_begin() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     let id = desk.make().await;
-    let client = Client::new(setup(engine.base_url(), None).place, None, None, Patience::default());
+    let client = Client::new(setup(engine.base_url(), None).base_url, None, None, Patience::default());
     let mut stream = client.events(&id, From::Start).await.expect("a stream");
     assert!(stream.next().await.expect("bytes").is_ok());
     let outcome = client.events(&id, From::After("9999".to_owned())).await.err();

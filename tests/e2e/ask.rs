@@ -165,7 +165,7 @@ fn the_doctor_finds_nothing_wrong_on_a_bare_machine_and_shows_no_token() {
         let checks = report["checks"].as_array().expect("checks are a list");
         checks.iter().find(|check| check["id"] == id).map(|check| check["mark"].clone())
     };
-    for id in ["version", "server", "engine", "workspace", "state", "slot"] {
+    for id in ["version", "server", "engine", "workspace", "state", "window"] {
         assert_eq!(mark(id), Some(Value::from("ok")), "{id}: {stdout}");
     }
 }

@@ -56,7 +56,7 @@ fn start(state: &Path, model: &Model) -> Server {
 }
 
 fn database(state: &Path) -> PathBuf {
-    state.join("slot-0.sqlite3")
+    state.join("sessions.sqlite3")
 }
 
 /// Databases that were set aside, without their logs.
@@ -65,7 +65,7 @@ fn set_aside(state: &Path, why: &str) -> Vec<PathBuf> {
     paths
         .filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy();
-            name.contains(why) && !["-wal", "-shm", "-front"].iter().any(|end| name.ends_with(end))
+            name.contains(why) && !["-wal", "-shm", ".front"].iter().any(|end| name.ends_with(end))
         })
         .collect()
 }
@@ -99,7 +99,7 @@ fn a_damaged_journal_is_kept_and_a_new_one_begun() {
     let damaged = vec![0x5a; 64 << 10];
     std::fs::write(database(state.path()), &damaged).unwrap();
     // The log alone could restore everything.
-    std::fs::write(state.path().join("slot-0.sqlite3-wal"), &damaged).unwrap();
+    std::fs::write(state.path().join("sessions.sqlite3-wal"), &damaged).unwrap();
 
     let mut server = start(state.path(), &model);
     let said = shown(&server, "was kept as");
@@ -136,30 +136,14 @@ fn a_journal_of_a_newer_version_is_left_as_it_is() {
     assert_eq!(sessions, 1);
 }
 
-#[test]
-fn two_windows_have_two_slots_and_two_epochs() {
-    let (model, state) = (model(), TempDir::new().unwrap());
-    let mut first = start(state.path(), &model);
-    let first_epoch = assert_all_works(&mut first);
-    let mut second = start(state.path(), &model);
-    let second_epoch = assert_all_works(&mut second);
-    assert_ne!(first_epoch, second_epoch);
-    first.kill();
-    // The lock of a killed process is free again, and so is its journal.
-    let mut third = start(state.path(), &model);
-    assert_eq!(assert_all_works(&mut third), first_epoch);
-    assert_eq!(assert_all_works(&mut second), second_epoch);
-    assert!(second.shut_down().success() && third.shut_down().success());
-}
-
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_said_once_and_the_stream_goes_on() {
-    // 450 pieces of 4 KiB do not fit into a journal whose three files may have 800 blocks of 512 bytes each; an empty one has
+    // 450 pieces of 4 KiB do not fit into a journal whose three files may have 900 blocks of 512 bytes each; an empty one has
     // room in it.
     let model = Model::start(|_, _| Answer::Flood("x".repeat(4_096), 450));
     let mut options = options(&model);
-    let shell = "trap '' XFSZ; ulimit -f 800; exec \"$0\" \"$@\"";
+    let shell = "trap '' XFSZ; ulimit -f 900; exec \"$0\" \"$@\"";
     options.launcher = vec!["sh".to_owned(), "-c".to_owned(), shell.to_owned()];
     let (workspace, state) = (Arc::new(TempDir::new().unwrap()), Arc::new(TempDir::new().unwrap()));
     let mut server = Server::start_in(workspace, state, options);

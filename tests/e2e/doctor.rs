@@ -65,9 +65,9 @@ fn a_damaged_journal_is_told_once_with_the_place_where_it_is_kept() {
     assert_eq!(report(workspace.path(), state.path(), &[]).1, Some(0));
     // A log that stayed behind would heal the file.
     for end in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(state.path().join(format!("slot-0.sqlite3{end}")));
+        let _ = std::fs::remove_file(state.path().join(format!("sessions.sqlite3{end}")));
     }
-    std::fs::write(state.path().join("slot-0.sqlite3"), "no database".repeat(500)).expect("the journal");
+    std::fs::write(state.path().join("sessions.sqlite3"), "no database".repeat(500)).expect("the journal");
     let (report, code) = report(workspace.path(), state.path(), &[]);
     assert_eq!(code, Some(0), "{report}");
     let journal = of(&report, "journal");

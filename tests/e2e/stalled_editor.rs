@@ -138,7 +138,7 @@ fn a_flood_nobody_reads_costs_bounded_memory_and_loses_nothing() {
 #[test]
 #[ignore = "about the build that is shipped, which BB_SERVER names; .ci/run runs it"]
 fn two_million_tokens_nobody_reads_cost_bounded_memory() {
-    let shipped = std::env::var_os("BB_SERVER").expect("BB_SERVER names the release build of the server");
+    let shipped = std::env::var_os("BB_SERVER").expect("BB_SERVER names the server as it is shipped");
     stalled_flood(10, Some(shipped.into()));
 }
 

@@ -270,7 +270,12 @@ impl<'a> User<'a> {
             None => self.is_over(),
             Some(_) if self.engine.busy(&self.session_id) => false,
             Some(_) if self.engine.has_ended(&self.session_id) => self.is_over(),
-            Some(head) => self.is_over() || (self.status == "idle" && self.accounted >= head),
+            Some(head) => {
+                // An older engine says nothing of a log that is empty again before it was ever read; its next event shows it.
+                let unknowable =
+                    !self.plan.pr40 && self.accounted == 0 && self.engine.has_forgotten_all(&self.session_id);
+                self.is_over() || (self.status == "idle" && (self.accounted >= head || unknowable))
+            }
         }
     }
 

@@ -12,9 +12,9 @@ use crate::harness::{Options, Server};
 use crate::limits::{self, Random, attempts};
 use crate::model::{Model, Reply, Step};
 
-const DATABASE: &str = "slot-0.sqlite3";
-const LOG: &str = "slot-0.sqlite3-wal";
-const FRONT: &str = "slot-0.sqlite3-front";
+const DATABASE: &str = "sessions.sqlite3";
+const LOG: &str = "sessions.sqlite3-wal";
+const FRONT: &str = "window-0.front";
 
 /// Bytes of a page of the database, and of a frame of its log with what is before its page.
 const PAGE: usize = 16 << 10;

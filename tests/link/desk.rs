@@ -6,7 +6,7 @@ use std::time::Duration;
 use breadboard_ls::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink};
 use breadboard_ls::engine::breadboard::client::{Client, Patience};
 use breadboard_ls::engine::breadboard::link::{Links, Pace};
-use breadboard_ls::engine::breadboard::place::Place;
+use breadboard_ls::http::BaseUrl;
 use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -72,7 +72,7 @@ impl Desk {
     /// A session without a task: nothing is said in it but what the test has said.
     pub async fn new(options: SimulatorOptions) -> Self {
         let simulator = Simulator::start(options, &Handle::current()).unwrap();
-        let place = Place::parse(simulator.base_url()).unwrap();
+        let place = BaseUrl::parse(simulator.base_url()).unwrap();
         let client = Client::new(place, None, None, Patience::default());
         let wish = json!({ "config_path": "agent.yaml", "task": "" });
         let made: Value = client.post(&["v1", "sessions"], &wish).await.unwrap();

@@ -83,8 +83,32 @@ impl Journal for Faulty {
     ) -> Result<(), JournalError> {
         self.inner.set_rule(workspace, rule_id, record)
     }
-    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError> {
-        self.inner.tabs(workspace)
+    fn tab(&mut self, workspace: &str, tab_id: &str) -> Result<Option<TabRow>, JournalError> {
+        self.inner.tab(workspace, tab_id)
+    }
+    fn session_epoch(&mut self, session_id: &str) -> String {
+        self.inner.session_epoch(session_id)
+    }
+    fn take(&mut self, session_id: &str) -> Result<Lease, JournalError> {
+        self.inner.take(session_id)
+    }
+    fn release(&mut self, session_id: &str) -> Result<(), JournalError> {
+        self.inner.release(session_id)
+    }
+    fn share(&mut self) -> Result<bool, JournalError> {
+        self.inner.share()
+    }
+    fn news(&mut self, workspace: &str, since: u64) -> Result<Option<News>, JournalError> {
+        self.inner.news(workspace, since)
+    }
+    fn wish(&mut self, session_id: &str, wish: Wish) -> Result<(), JournalError> {
+        self.inner.wish(session_id, wish)
+    }
+    fn wish_done(&mut self, session_id: &str) -> Result<(), JournalError> {
+        self.inner.wish_done(session_id)
+    }
+    fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        self.inner.checkpoint(session_id)
     }
     fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError> {
         self.inner.spec(workspace)

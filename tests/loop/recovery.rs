@@ -161,7 +161,7 @@ async fn a_killed_loop_reduces_little_more_than_a_mebibyte_again_however_long_th
         }
         desk.caught_up().await;
         desk.kill().await;
-        let written = std::fs::metadata(dir.path().join("slot-0.sqlite3")).unwrap().len();
+        let written = std::fs::metadata(dir.path().join("sessions.sqlite3")).unwrap().len();
         assert!(written > 5 << 20, "{written}");
         let (open, faults) = Faults::over(dir.path());
         let desk = Desk::with_journal(open, Setup { first_id: 1_000, ..Setup::default() });

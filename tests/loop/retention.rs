@@ -58,7 +58,7 @@ async fn until_small(dir: &Path) {
 
 /// Bytes in use, by a reader of our own.
 fn used(dir: &Path) -> u64 {
-    let file = rusqlite::Connection::open(dir.join("slot-0.sqlite3")).unwrap();
+    let file = rusqlite::Connection::open(dir.join("sessions.sqlite3")).unwrap();
     let pragma = |name: &str| file.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
     u64::from(pragma("page_count") - pragma("freelist_count")) * u64::from(pragma("page_size"))
 }
@@ -66,7 +66,7 @@ fn used(dir: &Path) -> u64 {
 #[tokio::test]
 async fn the_events_of_the_oldest_sessions_go_their_chats_stay_and_the_user_is_told_once() {
     let dir = tempfile::tempdir().unwrap();
-    let sessions = written(dir.path(), 4, 1_800, 10).await;
+    let sessions = written(dir.path(), 5, 1_500, 10).await;
     assert!(used(dir.path()) > SIZE * 5 / 4, "{}", used(dir.path()));
     let (desk, faults) = desk(dir.path(), 1_000);
     // In use from the first moment, so it stays whole, although it is the oldest.
@@ -136,7 +136,7 @@ async fn a_session_whose_turn_is_open_keeps_its_events() {
 #[tokio::test]
 async fn when_events_are_not_enough_the_oldest_sessions_go_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let sessions = written(dir.path(), 6, 1, 250_000).await;
+    let sessions = written(dir.path(), 6, 1, 220_000).await;
     let (desk, _) = desk(dir.path(), 1_000);
     until_small(dir.path()).await;
     let listed = desk.ask("bb/listSessions", json!({})).await.unwrap();

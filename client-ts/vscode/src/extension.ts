@@ -64,10 +64,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   });
 
   function heard(method: string, params: unknown): void {
-    if (method !== "bb/tab" && paramsFault(method, params) === undefined) {
+    if ((method === "bb/state" || method === "bb/connection") && paramsFault(method, params) === undefined) {
       if (method === "bb/state") state = params as typeof state;
-      if (method === "bb/connection" && (params as { sessionId?: string }).sessionId === undefined)
-        engine = params as typeof engine;
+      else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
     }
     // The gate checks it, and says what does not fit.
     sidebar.tell({ topic: method as Topic, payload: params } as Told);

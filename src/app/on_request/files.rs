@@ -108,6 +108,7 @@ impl App {
         attachment: Attachment,
     ) -> Result<AttachmentPutResult, WireError> {
         self.load(session_id)?;
+        self.hold(session_id)?;
         let result = AttachmentPutResult {
             attachment_id: attachment.id.clone(),
             bytes: attachment.bytes,

@@ -15,6 +15,9 @@ const PAGE_BYTES: usize = 4 << 20;
 /// Blocks of one lane in a snapshot.
 const SNAPSHOT_BLOCKS: usize = 50;
 
+/// How often a snapshot is made anew, because another window wrote blocks of it meanwhile. It does so every mebibyte of events.
+const SNAPSHOT_TRIES: u32 = 4;
+
 /// `EventsReadResult` with the events as they stand in the journal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,6 +85,7 @@ impl App {
         self.load(params.session())?;
         // A page shows the head, so what it holds must not follow as a change.
         self.flush(params.session());
+        self.renew_copy(params.session());
         let limit = usize::try_from(params.limit.unwrap_or(50).clamp(1, 500)).unwrap_or(50);
         let (blocks, has_more) =
             self.lane_page(params.session(), params.lane, params.before.as_deref(), limit)?;
@@ -90,18 +94,28 @@ impl App {
 
     /// The newest page of each lane, at the head.
     pub(in crate::app) fn snapshot(&mut self, session_id: &str) -> Result<View, WireError> {
-        let mut lane = |lane| -> Result<LaneView, WireError> {
-            let (blocks, has_more) = self.lane_page(session_id, lane, None, SNAPSHOT_BLOCKS)?;
-            Ok(LaneView { blocks, has_more })
-        };
-        let lanes = ViewLanes {
-            chat: lane(Lane::Chat)?,
-            tasks: lane(Lane::Tasks)?,
-            run: lane(Lane::Run)?,
-            debug: lane(Lane::Debug)?,
-        };
-        let seq = self.live_mut(session_id).map_or(0, |live| live.head);
-        Ok(View { epoch: self.epoch.clone(), seq, lanes })
+        let mut tries = 0;
+        loop {
+            let mut lane = |lane| -> Result<LaneView, WireError> {
+                let (blocks, has_more) = self.lane_page(session_id, lane, None, SNAPSHOT_BLOCKS)?;
+                Ok(LaneView { blocks, has_more })
+            };
+            let lanes = ViewLanes {
+                chat: lane(Lane::Chat)?,
+                tasks: lane(Lane::Tasks)?,
+                run: lane(Lane::Run)?,
+                debug: lane(Lane::Debug)?,
+            };
+            tries += 1;
+            // The window that works on it may have written newer blocks meanwhile.
+            if tries < SNAPSHOT_TRIES && self.renew_copy(session_id) {
+                continue;
+            }
+            let (epoch, seq) = self
+                .live_mut(session_id)
+                .map_or_else(Default::default, |live| (live.epoch.clone(), live.head));
+            return Ok(View { epoch, seq, lanes });
+        }
     }
 
     /// Blocks of a lane, oldest first, and whether there are older ones: what is in memory wins over the stored pages.

@@ -18,4 +18,4 @@ mod sessions;
 
 pub(in crate::app) use prompts::turn_end;
 pub(in crate::app) use queue::shown as shown_queue;
-pub(in crate::app) use sessions::journal_failed;
+pub(in crate::app) use sessions::{held_elsewhere, journal_failed};

@@ -44,6 +44,7 @@ impl App {
         }
         fits_a_prompt(&text)?;
         self.load(&session_id)?;
+        self.hold(&session_id)?;
         self.goes_on(&session_id)?;
         if let Some(id) = &message_id
             && let Some(answer) = self.answered_before(&session_id, id)
@@ -292,6 +293,13 @@ impl App {
 
     pub(in crate::app) fn stop(&mut self, session_id: &str) -> Result<StopResult, WireError> {
         self.load(session_id)?;
+        if let Err(error) = self.hold(session_id) {
+            if error.code != ErrorCode::Conflict {
+                return Err(error);
+            }
+            let stopping = self.pass_stop_on(session_id)?;
+            return Ok(StopResult { session_id: session_id.to_owned(), stopping });
+        }
         let stopping = self.known(session_id)?.record.open_turn.is_some();
         self.record_mut(session_id)?.queue.pause();
         if stopping {

@@ -17,6 +17,7 @@ use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
 
 impl App {
     pub(in crate::app) fn init(&mut self, params: InitParams) -> Result<InitResult, WireError> {
+        self.read_news();
         let subscribe = params.subscribe.unwrap_or_default();
         self.hears.events = subscribe.events.unwrap_or(true);
         self.hears.view = subscribe.view.unwrap_or(true);
@@ -33,7 +34,8 @@ impl App {
         let mut resume = BTreeMap::new();
         if let Some(seen) = params.last_seen {
             for (session_id, seq) in seen.sessions.unwrap_or_default() {
-                let verdict = self.resume_from(&session_id, seq, seen.epoch == self.epoch);
+                let epoch = seen.epochs.get(&session_id).unwrap_or(&seen.epoch);
+                let verdict = self.resume_from(&session_id, seq, epoch);
                 resume.insert(session_id, verdict);
             }
         }
@@ -62,7 +64,7 @@ impl App {
         Ok(InitResult {
             v: WIRE_VERSION,
             server: ServerIdentity { name: SERVER_NAME.to_owned(), version: SERVER_VERSION.to_owned() },
-            epoch: self.epoch.clone(),
+            epoch: self.journal.as_ref().map(|journal| journal.epoch().to_owned()).unwrap_or_default(),
             engine: EngineStatus {
                 kind: self.settings.engine.kind,
                 status,
@@ -77,7 +79,7 @@ impl App {
     }
 
     /// What a client has of a session, against what there is; the difference follows as notifications.
-    fn resume_from(&mut self, session_id: &str, seq: u64, same_epoch: bool) -> Resume {
+    fn resume_from(&mut self, session_id: &str, seq: u64, epoch: &str) -> Resume {
         let lost = |reason: &str| Resume {
             verdict: ResumeVerdict::Lost,
             events: None,
@@ -85,11 +87,11 @@ impl App {
             to: None,
             reason: Some(reason.to_owned()),
         };
-        if !same_epoch {
-            return lost("these numbers belong to another journal; select the session for its view");
-        }
         if self.load(session_id).is_err() {
             return lost("there is no such session any more");
+        }
+        if self.live_mut(session_id).is_none_or(|live| live.epoch != epoch) {
+            return lost("these numbers belong to another journal; select the session for its view");
         }
         self.flush(session_id);
         let Some(live) = self.live_mut(session_id) else { return lost("the session could not be read") };
@@ -167,7 +169,8 @@ impl App {
         let session_id = self.ambient.fresh_id();
         let now = self.ambient.now_ms();
         let record = Record::new(session_id.clone(), now, model, self.settings.engine.kind);
-        self.sessions.insert(session_id.clone(), Session { record, live: None });
+        self.sessions.insert(session_id.clone(), Session::new(record));
+        self.hold(&session_id)?;
         self.load(&session_id)?;
         self.attach(&session_id);
         if let Some(live) = self.live_mut(&session_id) {
@@ -191,7 +194,10 @@ impl App {
             Ok(engine) if engine.ways().holds_sessions => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
             }
-            Ok(_) | Err(_) => reply.answer(&self.list_sessions()),
+            Ok(_) | Err(_) => {
+                self.read_news();
+                reply.answer(&self.list_sessions());
+            }
         }
     }
 
@@ -200,6 +206,7 @@ impl App {
     }
 
     pub(in crate::app) fn select_session(&mut self, session_id: &str, reply: Reply) {
+        self.read_news();
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
         }
@@ -248,26 +255,16 @@ impl App {
 
     /// Takes a session out of the journal and the list.
     pub(in crate::app) fn delete_here(&mut self, session_id: &str) -> Result<DeleteSessionResult, WireError> {
-        self.known(session_id)?;
+        self.hold(session_id)?;
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Delete);
         self.end_progress(session_id);
         self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         self.flush(session_id);
         self.journal()?.delete_session(session_id).map_err(|error| journal_failed(&error))?;
+        self.leases.ours.remove(session_id);
         self.drop_unwritten(session_id);
         self.drop_artifacts(session_id);
-        if let Some(live) = self.live_mut(session_id) {
-            for reply in std::mem::take(&mut live.selecting) {
-                reply.refuse(WireError::unknown_session(session_id));
-            }
-        }
-        self.sessions.remove(session_id);
-        self.loaded.remove(session_id);
-        self.tab_session_gone(session_id);
-        if self.active.as_deref() == Some(session_id) {
-            self.active = None;
-        }
-        self.state_changed = true;
+        self.session_gone(session_id);
         Ok(DeleteSessionResult { session_id: session_id.to_owned(), deleted: true })
     }
 
@@ -314,10 +311,23 @@ impl App {
                     seq: session.live.as_ref().map(|live| live.head),
                     agent: held.and_then(|held| held.agent.clone()),
                     pending_permission_count: (asks > 0).then_some(asks),
+                    held_by: self
+                        .leases
+                        .elsewhere
+                        .contains(&session.record.session_id)
+                        .then_some(HeldBy::OtherWindow),
                 }
             })
             .collect()
     }
+}
+
+/// Another window works on the session.
+pub(in crate::app) fn held_elsewhere() -> WireError {
+    WireError::new(
+        crate::protocol::ErrorCode::Conflict,
+        "Another window works on this session; follow it here, stop it, or wait until its turn is over.",
+    )
 }
 
 /// A journal error as a refusal.
@@ -326,6 +336,7 @@ pub(in crate::app) fn journal_failed(error: &crate::app::ports::JournalError) ->
     let why = match error {
         JournalError::Full => "the disk of the state directory is full".to_owned(),
         JournalError::Failed(why) => why.clone(),
+        JournalError::Held => return held_elsewhere(),
     };
     WireError::new(
         crate::protocol::ErrorCode::Internal,

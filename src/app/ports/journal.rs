@@ -1,5 +1,6 @@
 //! The journal's port: every event is in it before anyone is told.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::domain::approval::PermissionStatus;
@@ -12,6 +13,8 @@ pub enum JournalError {
     Full,
     /// Anything else, in one sentence.
     Failed(String),
+    /// Another window works on the session; nothing was written.
+    Held,
 }
 
 /// A row a batch: events `from_seq..=to_seq` as the text between the brackets of a JSON array.
@@ -105,13 +108,79 @@ pub struct EngineCursor {
     pub id: String,
 }
 
-/// The journal: every event is in it before anyone is told. One file a slot; one process a file.
+/// Who may write a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// This window, until it lets go of it.
+    Ours,
+    /// Another window, until it lets go or is gone with everything that it started.
+    Elsewhere,
+}
+
+/// What a window wants of the one that works on a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// The running turn is to be stopped, as the user said.
+    Stop,
+    /// The session is wanted, if nothing of it runs.
+    Yield,
+}
+
+/// What other windows changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// The last change that this tells of; asked with it, the next news begin behind it.
+    pub at: u64,
+    /// Rows of sessions of the workspace that were written since.
+    pub changed: Vec<SessionRow>,
+    /// Ids of all its sessions that are there.
+    pub present: BTreeSet<String>,
+    /// Sessions that other windows work on.
+    pub elsewhere: BTreeSet<String>,
+    /// What is wanted of sessions that this window works on. Each is given until `wish_done`.
+    pub wishes: Vec<(String, Wish)>,
+}
+
+/// The journal: every event is in it before anyone is told. One database for all windows of a user, which each of them opens.
 ///
-/// All methods block briefly, and the loop waits with them. `commit` is atomic and survives `kill -9` (not
+/// What belongs to one session is written by the window that has its lease, and only by that. All methods block briefly, and the loop waits with them. `commit` is atomic and survives `kill -9` (not
 /// necessarily a power cut: nothing waits for the disk but the folding of the database's log).
 pub trait Journal: Send {
-    /// Opaque name of the file; another file, another epoch.
+    /// Opaque name of the database; another one, another epoch.
     fn epoch(&self) -> &str;
+    /// Opaque name of a session's numbers: a new one whenever a number that may have been told is given anew.
+    fn session_epoch(&mut self, _session_id: &str) -> String {
+        self.epoch().to_owned()
+    }
+    /// Takes the lease of a session, if no other window has it. What was read of the session before may be old.
+    fn take(&mut self, _session_id: &str) -> Result<Lease, JournalError> {
+        Ok(Lease::Ours)
+    }
+    /// Lets the lease of a session go; everything of it is then where other windows read it.
+    fn release(&mut self, _session_id: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+    /// Puts what waits where other windows read it. Whether anything did.
+    fn share(&mut self) -> Result<bool, JournalError> {
+        Ok(false)
+    }
+    /// What other windows changed in a workspace since; `None` when nothing changed. Also takes in what windows left that are
+    /// no more. Cheap when there is nothing.
+    fn news(&mut self, _workspace: &str, _since: u64) -> Result<Option<News>, JournalError> {
+        Ok(None)
+    }
+    /// Asks the window that works on a session for something.
+    fn wish(&mut self, _session_id: &str, _wish: Wish) -> Result<(), JournalError> {
+        Ok(())
+    }
+    /// What was wanted of a session was done, or will not be.
+    fn wish_done(&mut self, _session_id: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+    /// At which `seq` the stored view stands, 0 without one.
+    fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
+        Ok(self.view(session_id)?.map_or(0, |(seq, _)| seq))
+    }
     /// The state directory; `None` when this window keeps its sessions in memory only.
     fn state_dir(&self) -> Option<PathBuf>;
     /// What had to be done to open the file, and what happened to it since, as sentences for the user (a damaged one set
@@ -168,8 +237,8 @@ pub trait Journal: Send {
     /// Saves a rule of a workspace, or takes it out (`None`).
     fn set_rule(&mut self, workspace: &str, rule_id: &str, record: Option<&[u8]>)
     -> Result<(), JournalError>;
-    /// Tabs of a workspace, in the order in which they were opened.
-    fn tabs(&mut self, workspace: &str) -> Result<Vec<TabRow>, JournalError>;
+    /// A tab of a workspace.
+    fn tab(&mut self, workspace: &str, tab_id: &str) -> Result<Option<TabRow>, JournalError>;
     /// The spec of a workspace, the loop's own JSON.
     fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError>;
     /// Saves the spec of a workspace, or takes it out (`None`).

@@ -129,6 +129,11 @@ impl Tabs {
         self.map.tab_of(session_id).map(str::to_owned)
     }
 
+    /// The session that a tab shows.
+    pub(super) fn session_shown(&self, tab_id: &str) -> Option<String> {
+        self.map.session_of(tab_id).map(str::to_owned)
+    }
+
     /// Whether the session is shown in a tab that nobody can see.
     pub(super) fn hide(&self, session_id: &str) -> bool {
         let tab = self.map.tab_of(session_id).and_then(|tab_id| self.tabs.get(tab_id));
@@ -197,47 +202,59 @@ impl App {
         session_id
     }
 
-    /// Tabs of the last process: they have no view until one attaches.
-    pub(super) fn restore_tabs(&mut self) {
+    /// Tabs that a request names and that this process does not know: an earlier one may have opened them. Only the client whose
+    /// tab it is knows its id, so other windows leave it alone.
+    pub(super) fn restore_tabs(&mut self, request: &mut Request) {
+        for tab_id in request.tabs() {
+            if self.tabs.get(&tab_id).is_err() {
+                self.restore_tab(&tab_id);
+            }
+        }
+    }
+
+    /// A tab of an earlier process: it has no view until one attaches.
+    fn restore_tab(&mut self, tab_id: &str) {
         let workspace = self.workspace.clone();
-        let rows = match self.journal.as_mut().map(|journal| journal.tabs(&workspace)) {
-            Some(Ok(rows)) => rows,
+        let row = match self.journal.as_mut().map(|journal| journal.tab(&workspace, tab_id)) {
+            Some(Ok(Some(row))) => row,
             Some(Err(error)) => {
-                tracing::warn!(?error, "the tabs could not be read");
+                tracing::warn!(?error, "a tab could not be read");
                 return;
             }
-            None => return,
+            Some(Ok(None)) | None => return,
         };
-        for row in rows {
-            let record = row.record.as_deref().map(serde_json::from_slice::<TabRecord>);
-            let Some(Ok(mut record)) = record else {
-                tracing::warn!(tab = row.tab_id, "a tab's record cannot be read");
-                continue;
-            };
-            // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
-            if !record.waiting.items().is_empty() {
-                record.waiting.pause();
-            }
-            let session = record.session_id.take().filter(|id| self.sessions.contains_key(id));
-            let open = session.as_ref().and_then(|id| self.known(id).ok()?.record.open_turn);
-            for asked in record.prompts.iter_mut().filter(|asked| asked.stop_reason.is_none()) {
-                if open != Some(asked.turn) {
-                    asked.stop_reason = Some("interrupted".to_owned());
-                }
-            }
-            let mut tab = Tab::of(record);
-            tab.attached = false;
-            tab.window.detach();
-            if let Some(session_id) = session.filter(|id| self.tabs.map.link(&row.tab_id, id).is_ok()) {
-                tab.told = self.told_of(&session_id, &tab.record);
-                if let Some(live) = self.live_mut(&session_id) {
-                    live.muted = true;
-                }
-                tab.record.session_id = Some(session_id);
-            }
-            self.tabs.order.push(row.tab_id.clone());
-            self.tabs.tabs.insert(row.tab_id, tab);
+        let record = row.record.as_deref().map(serde_json::from_slice::<TabRecord>);
+        let Some(Ok(mut record)) = record else {
+            tracing::warn!(tab = row.tab_id, "a tab's record cannot be read");
+            return;
+        };
+        // Nothing runs, so nothing would take the next prompt: the user decides when it goes on.
+        if !record.waiting.items().is_empty() {
+            record.waiting.pause();
         }
+        let session = record.session_id.take().filter(|id| self.sessions.contains_key(id));
+        if session.as_ref().is_some_and(|id| self.tabs.map.tab_of(id).is_some()) {
+            // Its session goes on in another tab.
+            return;
+        }
+        let open = session.as_ref().and_then(|id| self.known(id).ok()?.record.open_turn);
+        for asked in record.prompts.iter_mut().filter(|asked| asked.stop_reason.is_none()) {
+            if open != Some(asked.turn) {
+                asked.stop_reason = Some("interrupted".to_owned());
+            }
+        }
+        let mut tab = Tab::of(record);
+        tab.attached = false;
+        tab.window.detach();
+        if let Some(session_id) = session.filter(|id| self.tabs.map.link(&row.tab_id, id).is_ok()) {
+            tab.told = self.told_of(&session_id, &tab.record);
+            if let Some(live) = self.live_mut(&session_id) {
+                live.muted = true;
+            }
+            tab.record.session_id = Some(session_id);
+        }
+        self.tabs.order.push(row.tab_id.clone());
+        self.tabs.tabs.insert(row.tab_id, tab);
     }
 
     /// What a client of a tab has of its session: nothing so far.

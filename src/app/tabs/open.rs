@@ -102,7 +102,7 @@ impl App {
         if !engine.ways().holds_sessions {
             let session_id = self.ambient.fresh_id();
             let record = Record::new(session_id.clone(), self.ambient.now_ms(), None, kind);
-            self.sessions.insert(session_id.clone(), Session { record, live: None });
+            self.sessions.insert(session_id.clone(), Session::new(record));
             self.load(&session_id)?;
             self.state_changed = true;
             self.tab_has(tab_id, &session_id);
@@ -185,6 +185,10 @@ impl App {
         }
         if let Some(live) = self.live_mut(session_id) {
             live.attached = true;
+        }
+        if self.sessions.get(session_id).is_some_and(|session| session.saved.is_none())
+            && let Some(live) = self.live_mut(session_id)
+        {
             live.record_changed = true;
         }
         self.set_muted(session_id, !shown);

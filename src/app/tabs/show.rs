@@ -64,6 +64,15 @@ impl App {
         }
     }
 
+    /// What is known of the session of a tab was read anew: its tab gets a snapshot.
+    pub(in crate::app) fn tab_anew(&mut self, session_id: &str) {
+        let Some(tab_id) = self.tabs.tab_of(session_id) else { return };
+        if let Ok(tab) = self.tabs.get_mut(&tab_id) {
+            tab.window.collapse();
+        }
+        self.pump(&tab_id);
+    }
+
     /// The client wants `bb/tab` no more: what it misses is a snapshot when it wants it again.
     pub(in crate::app) fn forget_messages(&mut self) {
         for tab in self.tabs.tabs.values_mut() {
@@ -88,7 +97,7 @@ impl App {
                     }
                 }
             }
-            None => View { epoch: self.epoch.clone(), seq: 0, lanes: ViewLanes::default() },
+            None => View { epoch: String::new(), seq: 0, lanes: ViewLanes::default() },
         };
         let asks = session_id.as_ref().and_then(|session_id| self.live_mut(session_id));
         let permissions = asks.map_or_else(Vec::new, |live| {

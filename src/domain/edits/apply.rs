@@ -93,7 +93,9 @@ pub fn keep_line_ends(old: &str, new: &str) -> String {
     }
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let bare = |text: &[&str]| text.iter().map(|line| body(line).to_owned() + "\n").collect::<String>();
+    // A carriage return that no line feed follows is a character of its line.
+    let body = |line: &str| line[..line.len() - ending(line).len()].to_owned();
+    let bare = |text: &[&str]| text.iter().map(|line| body(line) + "\n").collect::<String>();
     let (before, after) = (bare(&old_lines), bare(&new_lines));
     let input = InternedInput::new(before.as_str(), after.as_str());
     let diff = Diff::compute(Algorithm::Histogram, &input);
@@ -120,7 +122,7 @@ pub fn keep_line_ends(old: &str, new: &str) -> String {
         {
             neighbour = own;
         }
-        out.push_str(body(line));
+        out.push_str(&body(line));
         let last = index + 1 == new_lines.len();
         match own {
             Some("") if last => {}

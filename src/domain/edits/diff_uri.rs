@@ -51,7 +51,8 @@ impl DiffDocument {
         let mut part = || parts.next().ok_or(NoDiffUri);
         let (session_id, root, reference, path) = (part()?, part()?, part()?, part()?);
         let path = WorkspacePath::parse(path).map_err(|_| NoDiffUri)?;
-        if path.is_root() {
+        // Two separators in a row would be read as an empty authority the next time.
+        if path.is_root() || session_id.is_empty() {
             return Err(NoDiffUri);
         }
         Ok(Self {

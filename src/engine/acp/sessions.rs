@@ -548,7 +548,7 @@ impl Agent {
                 session_id: ours.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
                 status: "completed".to_owned(),
                 title: listed.title,
-                updated_at: listed.updated_at.as_deref().and_then(crate::engine::breadboard::time::millis),
+                updated_at: listed.updated_at.as_deref().and_then(crate::engine::time::millis),
                 workspace: listed.cwd.map(PathBuf::from),
                 at_agent: Some((self.line.name.clone(), listed.session_id)),
                 ..EngineSession::default()

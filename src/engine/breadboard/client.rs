@@ -5,8 +5,8 @@
 //! asked twice.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Once, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -16,10 +16,10 @@ use serde_json::Value;
 use tokio::sync::{Notify, OnceCell};
 use url::Url;
 
-use super::place::Place;
 use super::trouble::{Denied, Trouble};
 use crate::app::ports::Secret;
 use crate::domain::dialect::breadboard;
+use crate::http::{self, BaseUrl, retry_after};
 
 /// How long we wait for an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct Client {
 }
 
 struct Inner {
-    place: Place,
+    base_url: BaseUrl,
     patience: Patience,
     /// Certificates of authorities beside the system's, in PEM.
     ca_file: Option<PathBuf>,
@@ -88,12 +88,17 @@ struct Inner {
 }
 
 impl Client {
-    /// A way to `place`. `token` belongs to it alone.
-    pub fn new(place: Place, token: Option<Secret>, ca_file: Option<PathBuf>, patience: Patience) -> Self {
+    /// A way to `base_url`. `token` belongs to it alone.
+    pub fn new(
+        base_url: BaseUrl,
+        token: Option<Secret>,
+        ca_file: Option<PathBuf>,
+        patience: Patience,
+    ) -> Self {
         let token = RwLock::new(token);
         Self {
             inner: Arc::new(Inner {
-                place,
+                base_url,
                 patience,
                 ca_file,
                 token,
@@ -105,8 +110,8 @@ impl Client {
     }
 
     /// Where the engine is.
-    pub fn place(&self) -> &Place {
-        &self.inner.place
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.inner.base_url
     }
 
     /// Takes another token, or forgets the one there is; requests from now on use it.
@@ -130,7 +135,10 @@ impl Client {
     fn met(&self, trouble: Trouble) -> Trouble {
         if matches!(
             trouble,
-            Trouble::Unreachable { .. } | Trouble::TimedOut { .. } | Trouble::Unauthorized(_)
+            Trouble::Unreachable { .. }
+                | Trouble::TimedOut { .. }
+                | Trouble::Unauthorized(_)
+                | Trouble::Busy { .. }
         ) {
             self.inner.trouble.notify_one();
         }
@@ -229,13 +237,13 @@ impl Client {
 
     fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Trouble> {
         let none = || Trouble::Gone { detail: "it has no such id".to_owned() };
-        self.inner.place.at(path, query).ok_or_else(none)
+        self.inner.base_url.at(path, query).ok_or_else(none)
     }
 
     async fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, Trouble> {
         let token = self.inner.token.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(Secret(token)) = token else { return Ok(self.http().await?.request(method, url)) };
-        if self.inner.place.is_readable_on_the_way() {
+        if self.inner.base_url.is_readable_on_the_way() {
             return Err(Trouble::Unauthorized(Denied::Exposed));
         }
         // A token that no header can hold is none that an engine could take.
@@ -260,10 +268,11 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
+        let wait = retry_after(response.headers(), SystemTime::now());
         // What cannot be read says as little as what is not there.
         let body = tokio::time::timeout(within, bounded(response, LARGEST_REFUSAL)).await;
         let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        Err(self.met(Trouble::of_answer(status, &body, with_token)))
+        Err(self.met(Trouble::of_answer(status, &body, with_token, wait)))
     }
 
     async fn whole(&self, request: RequestBuilder, within: Duration) -> Result<Vec<u8>, Trouble> {
@@ -276,8 +285,9 @@ impl Client {
             if status.is_success() {
                 return bounded(response, LARGEST_ANSWER).await;
             }
+            let wait = retry_after(response.headers(), SystemTime::now());
             let body = bounded(response, LARGEST_REFUSAL).await.unwrap_or_default();
-            Err(Trouble::of_answer(status, &body, with_token))
+            Err(Trouble::of_answer(status, &body, with_token, wait))
         };
         let outcome = tokio::time::timeout(within, exchange).await;
         outcome.unwrap_or(Err(Trouble::TimedOut { sent: true })).map_err(|trouble| self.met(trouble))
@@ -299,24 +309,11 @@ impl Client {
 
 impl Inner {
     fn build(&self) -> Result<reqwest::Client, String> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // An `Err` means that another part of the process installed one first, which serves as well.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
-        let mut builder = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .http1_only()
+        let mut builder = http::builder(self.base_url.route())
             .tcp_nodelay(true)
             .tcp_keepalive(KEEPALIVE)
             .connect_timeout(self.patience.connect)
-            .pool_idle_timeout(IDLE)
-            .user_agent(concat!("breadboard-ls/", env!("CARGO_PKG_VERSION")));
-        if self.place.is_loopback() {
-            // A proxy would see a token in the clear.
-            builder = builder.no_proxy();
-        }
+            .pool_idle_timeout(IDLE);
         if let Some(path) = &self.ca_file {
             let unreadable =
                 || format!("the certificates in `engine.caFile` ({}) cannot be read", path.display());
@@ -326,7 +323,7 @@ impl Inner {
                 return Err(unreadable());
             }
             builder = builder.tls_certs_merge(certificates);
-        } else if self.place.needs_no_tls() {
+        } else if self.base_url.needs_no_tls() {
             // Reading the system's certificates would cost time and memory for nothing.
             builder = builder.tls_certs_only([]);
         }

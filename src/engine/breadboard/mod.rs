@@ -10,11 +10,9 @@ mod download;
 mod files;
 pub mod link;
 mod models;
-pub mod place;
 mod reach;
 mod rebuild;
 mod sessions;
-pub(super) mod time;
 pub mod trouble;
 mod turn;
 mod upload;
@@ -28,10 +26,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use self::client::{Client, Patience};
 use self::link::{Links, Pace};
-pub use self::place::Place;
 use self::turn::SessionTurns;
 use crate::app::inbox::Folder;
 use crate::app::ports::{DownloadFor, Engine, EngineCall, EngineReport, EngineWays, Secret};
+use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
@@ -49,7 +47,7 @@ pub const DEFAULT_CONFIG: &str = "agent_configs/codex_0-107-0_e4_3-6-2026.yaml";
 /// What is set for this engine.
 pub struct Setup {
     /// Where it is.
-    pub place: Place,
+    pub base_url: BaseUrl,
     /// Configuration of new sessions.
     pub config_path: Option<String>,
     /// Certificates of authorities beside the system's, in PEM.
@@ -77,12 +75,19 @@ impl Setup {
                  http://127.0.0.1:9099.",
             ));
         };
-        let place = Place::parse(url)?;
+        // Not repeated: it may hold a password.
+        let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
+            WireError::new(
+                ErrorCode::InvalidParams,
+                "The engine's URL is not an http or https URL without user name and query; set `engine.url` or \
+                 `BREADBOARD_API_URL`, for instance http://127.0.0.1:9099.",
+            )
+        })?;
         let elsewhere = token_place
-            .and_then(|url| Place::parse(url).ok())
-            .is_some_and(|other| other.origin() != place.origin());
+            .and_then(|url| BaseUrl::parse(url).ok())
+            .is_some_and(|other| other.origin() != base_url.origin());
         Ok(Self {
-            place,
+            base_url,
             config_path: setting.config_path.clone().filter(|path| !path.trim().is_empty()),
             ca_file: setting.ca_file.as_ref().filter(|path| !path.trim().is_empty()).map(PathBuf::from),
             token: token.filter(|_| !elsewhere),
@@ -139,8 +144,8 @@ impl BreadboardEngine {
         setup: Setup,
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
-        let Setup { place, config_path, ca_file, token, patience, pace } = setup;
-        let client = Client::new(place, token, ca_file, patience);
+        let Setup { base_url, config_path, ca_file, token, patience, pace } = setup;
+        let client = Client::new(base_url, token, ca_file, patience);
         let chance = uuid::Uuid::new_v4().as_u64_pair().0;
         let source = Arc::new(client.clone());
         let shared = Arc::new(Shared {
@@ -301,7 +306,7 @@ impl Shared {
 
     /// The refusal for a trouble with this engine.
     fn told(&self, trouble: &trouble::Trouble) -> WireError {
-        trouble.told(self.client.place().origin())
+        trouble.told(self.client.base_url().origin())
     }
 }
 

@@ -110,10 +110,11 @@ async fn look(shared: &Shared) {
             Err(trouble) => {
                 connected = false;
                 let error = shared.told(&trouble);
+                let wait = trouble.wait().unwrap_or_default();
                 shared.report(EngineReport::Reach(Reach::Failed { retry, error })).await;
                 retry = retry.saturating_add(1);
                 tokio::select! {
-                    () = tokio::time::sleep(pause(retry, uuid::Uuid::new_v4().as_u128())) => {}
+                    () = tokio::time::sleep(pause(retry, uuid::Uuid::new_v4().as_u128()).max(wait)) => {}
                     () = shared.client.new_token() => {}
                 }
             }
@@ -149,6 +150,7 @@ async fn probe(shared: &Shared) -> Result<Has, Trouble> {
             trouble @ (Trouble::Unreachable { .. }
             | Trouble::TimedOut { .. }
             | Trouble::Unauthorized(_)
+            | Trouble::Busy { .. }
             | Trouble::WindowExceeded(_)),
         ) => Err(trouble),
     }

@@ -11,10 +11,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::trouble::Trouble;
-use super::{Shared, busy, commands, time};
+use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineDecision, EngineReport, EngineSession, ListedSessions, SessionWish};
 use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
+use crate::engine::time;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long whoever deletes a session waits. The engine deletes when the running step ends.

@@ -3,10 +3,13 @@
 //! Owns the reading of refusals, which the engine does not always put into its own envelope. Never repeats a token or a
 //! body that is not the engine's envelope.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::http::in_words;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Longest piece of the engine's text in a sentence of ours, in characters.
@@ -38,6 +41,13 @@ pub enum Trouble {
     NoRoute,
     /// 409: the engine's log does not hold the place that was asked for.
     WindowExceeded(Window),
+    /// 429 or 503, of the engine or of what stands before it: not now.
+    Busy {
+        /// The engine's word, where it said one.
+        detail: String,
+        /// How long it asks to wait.
+        wait: Option<Duration>,
+    },
     /// Any other refusal in the engine's words.
     Refused {
         /// Status of HTTP.
@@ -84,7 +94,12 @@ struct Envelope {
 
 impl Trouble {
     /// Reads a refusal. `body` is what came of it, bounded.
-    pub(super) fn of_answer(status: StatusCode, body: &[u8], with_token: bool) -> Self {
+    pub(super) fn of_answer(
+        status: StatusCode,
+        body: &[u8],
+        with_token: bool,
+        wait: Option<Duration>,
+    ) -> Self {
         let number = status.as_u16();
         if status == StatusCode::UNAUTHORIZED {
             return Self::Unauthorized(if with_token { Denied::Refused } else { Denied::Missing });
@@ -92,6 +107,10 @@ impl Trouble {
         if status.is_redirection() {
             let why = "it sends us elsewhere, and a token does not travel".to_owned();
             return Self::Broken { status: number, why };
+        }
+        if matches!(number, 429 | 503) {
+            let said = serde_json::from_slice::<Envelope>(body).ok().and_then(|envelope| envelope.detail);
+            return Self::Busy { detail: words(said.as_ref()), wait };
         }
         let Ok(Envelope { error, detail }) = serde_json::from_slice::<Envelope>(body) else {
             let why = format!("it answered {number} without saying why");
@@ -129,7 +148,16 @@ impl Trouble {
             | Self::Gone { .. }
             | Self::NoRoute
             | Self::WindowExceeded(_)
+            | Self::Busy { .. }
             | Self::Refused { .. } => false,
+        }
+    }
+
+    /// How long the engine asked to be left alone.
+    pub fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::Busy { wait, .. } => *wait,
+            _ => None,
         }
     }
 
@@ -190,6 +218,11 @@ impl Trouble {
                 "The engine no longer has this part of the session's events; select the session again."
                     .to_owned(),
             ),
+            Self::Busy { detail, wait } => {
+                let why = if detail.is_empty() { String::new() } else { format!(": {}", end(detail)) };
+                let when = wait.filter(|wait| !wait.is_zero()).map_or("a moment".to_owned(), in_words);
+                (ErrorCode::Overloaded, format!("The engine at {origin} is busy{why}; try again in {when}."))
+            }
             Self::Refused { status, code, detail } => refused(*status, code, detail),
             Self::Broken { status: 200..=299, why } => (
                 ErrorCode::EngineRejected,
@@ -213,7 +246,6 @@ fn refused(status: u16, code: &str, detail: &str) -> (ErrorCode, String) {
             ErrorCode::Conflict,
             format!("The engine cannot do this now: {why}; look at the session and try again."),
         ),
-        429 | 503 => (ErrorCode::Overloaded, format!("The engine is busy: {why}; try again in a moment.")),
         501 => (ErrorCode::Unsupported, format!("The engine cannot do this: {why}; use a newer one for it.")),
         _ => (
             ErrorCode::EngineRejected,
@@ -323,7 +355,7 @@ mod tests {
     use super::*;
 
     fn read(status: u16, body: &str) -> Trouble {
-        Trouble::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false)
+        Trouble::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false, None)
     }
 
     #[test]
@@ -404,6 +436,24 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_us_to_wait_is_said_with_how_long() {
+        let told = |wait: Option<u64>, body: &str| {
+            let wait = wait.map(Duration::from_secs);
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            let trouble = Trouble::of_answer(status, body.as_bytes(), false, wait);
+            assert_eq!(trouble.wait(), wait);
+            trouble.told("http://h").message
+        };
+        let full = json!({ "error": "overloaded", "detail": "the queue is full." }).to_string();
+        assert_eq!(
+            told(Some(20), &full),
+            "The engine at http://h is busy: the queue is full; try again in 20 seconds."
+        );
+        assert_eq!(told(None, "<html>"), "The engine at http://h is busy; try again in a moment.");
+        assert_eq!(told(Some(0), "<html>"), "The engine at http://h is busy; try again in a moment.");
+    }
+
+    #[test]
     fn each_trouble_has_its_code_and_one_sentence() {
         let origin = "http://127.0.0.1:9099";
         let refused = |status| Trouble::Refused { status, code: "c".into(), detail: "d.".into() };
@@ -420,7 +470,7 @@ mod tests {
             (refused(400), ErrorCode::EngineRejected),
             (refused(409), ErrorCode::Conflict),
             (refused(501), ErrorCode::Unsupported),
-            (refused(503), ErrorCode::Overloaded),
+            (Trouble::Busy { detail: "d.".into(), wait: None }, ErrorCode::Overloaded),
             (Trouble::Broken { status: 500, why: "w".into() }, ErrorCode::EngineRejected),
             (Trouble::Broken { status: 200, why: "w".into() }, ErrorCode::EngineRejected),
         ] {

@@ -177,7 +177,7 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
     Err(NotBegun(match &last {
         trouble if trouble.leaves_it_open() => format!(
             "The engine at {} did not say whether it took the prompt; look at the session before you send it again.",
-            shared.client.place().origin()
+            shared.client.base_url().origin()
         ),
         // What this engine makes of content that it does not like.
         Trouble::Broken { status: 500, .. } => {

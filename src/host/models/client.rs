@@ -167,8 +167,9 @@ async fn answered(
     if (200..300).contains(&status) {
         return Ok(answer);
     }
+    let wait = answer.retry_after();
     let body = answer.beginning(bounds::REFUSAL_BYTES, REFUSAL_TIME).await;
-    Err(ModelError::from_status(status, &body, target, token))
+    Err(ModelError::from_status(status, &body, wait, target, token))
 }
 
 /// The body of a request for a reply.

@@ -2,11 +2,13 @@
 //!
 //! Owns the sentences. Never shows a token, a header or a whole response body.
 
+use std::time::Duration;
+
 use super::bounds;
 use super::fault::Fault;
 use super::target::Target;
 use super::tokens::Token;
-use crate::http::HttpError;
+use crate::http::{HttpError, in_words};
 
 /// A failure of a model or of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,8 +129,14 @@ impl ModelError {
         ))
     }
 
-    /// A refusal by status, with the beginning of its body.
-    pub fn from_status(status: u16, body: &[u8], target: &Target, token: Option<&Token>) -> Self {
+    /// A refusal by status, with the beginning of its body, and how long it asks to `wait`.
+    pub fn from_status(
+        status: u16,
+        body: &[u8],
+        wait: Option<Duration>,
+        target: &Target,
+        token: Option<&Token>,
+    ) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
         let body = serde_json::from_slice(body).unwrap_or(serde_json::Value::Null);
@@ -161,10 +169,11 @@ impl ModelError {
                 ),
                 false,
             ),
-            429 => (
+            429 | 503 | 529 => (
                 format!(
-                    "The model at {origin} takes no more requests now (HTTP 429){}; wait and ask again.",
-                    said(&body, token)
+                    "The model at {origin} takes no more requests now (HTTP {status}){}; wait {}and ask again.",
+                    said(&body, token),
+                    wait.filter(|wait| !wait.is_zero()).map(|wait| in_words(wait) + " ").unwrap_or_default()
                 ),
                 true,
             ),

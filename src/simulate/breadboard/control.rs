@@ -126,6 +126,14 @@ impl Simulator {
         self.engine.session(session).map(|session| session.state().log.head())
     }
 
+    /// Whether the log of a session has events, and has none of them any more.
+    pub fn has_forgotten_all(&self, session: &str) -> bool {
+        self.engine.session(session).is_some_and(|session| {
+            let state = session.state();
+            state.log.head() > 0 && state.log.first().is_none()
+        })
+    }
+
     /// Whether a session has ended and is still listed.
     pub fn has_ended(&self, session: &str) -> bool {
         self.engine.session(session).is_some_and(|session| session.state().ended)

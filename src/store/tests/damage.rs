@@ -97,7 +97,7 @@ fn a_truncated_file_is_set_aside() {
 #[test]
 fn an_empty_file_is_a_new_journal() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("slot-0.sqlite3"), b"").unwrap();
+    std::fs::write(directory.path().join("sessions.sqlite3"), b"").unwrap();
     let mut journal = journal(directory.path());
     assert_eq!(journal.take_warnings(), Vec::<String>::new());
     journal.commit(&events(1, 1)).unwrap();
@@ -128,7 +128,8 @@ fn flipped_bits_in_the_structure_of_any_page_are_found_at_the_start() {
 fn random_damage_is_set_aside_or_survived_but_never_fatal() {
     let directory = tempfile::tempdir().unwrap();
     let (file, _) = closed(directory.path(), 300);
-    let (bytes, front) = (std::fs::read(&file).unwrap(), std::fs::read(beside(&file, "-front")).unwrap());
+    let (bytes, front) =
+        (std::fs::read(&file).unwrap(), std::fs::read(directory.path().join("window-0.front")).unwrap());
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..60 {
         let directory = tempfile::tempdir().unwrap();
@@ -140,7 +141,7 @@ fn random_damage_is_set_aside_or_survived_but_never_fatal() {
             flipped[at] ^= 1 << ((state >> 10) & 7);
         }
         std::fs::write(&file, &flipped).unwrap();
-        std::fs::write(beside(&file, "-front"), &front).unwrap();
+        std::fs::write(directory.path().join("window-0.front"), &front).unwrap();
         let mut journal = journal(directory.path());
         let was_set_aside = !journal.take_warnings().is_empty();
         // A flip in the number of the schema makes it a newer one.
@@ -198,7 +199,7 @@ fn a_file_of_a_newer_version_is_set_aside_with_its_log() {
 fn a_database_of_another_program_is_set_aside() {
     for sql in ["CREATE TABLE theirs (a)", "PRAGMA application_id = 77", "PRAGMA user_version = 1"] {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("slot-0.sqlite3");
+        let file = directory.path().join("sessions.sqlite3");
         rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
         let bytes = std::fs::read(&file).unwrap();
         assert_set_aside(directory.path(), "", "damaged", &bytes);
@@ -208,7 +209,7 @@ fn a_database_of_another_program_is_set_aside() {
 #[test]
 fn a_file_that_only_says_that_it_is_ours_is_set_aside() {
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("slot-0.sqlite3");
+    let file = directory.path().join("sessions.sqlite3");
     let liar = rusqlite::Connection::open(&file).unwrap();
     liar.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1"))
         .unwrap();

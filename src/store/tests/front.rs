@@ -5,24 +5,23 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::super::SqliteJournal;
-use super::super::front::find_at;
+use super::super::front::find;
 use super::{batch, events, journal};
 use crate::app::ports::{BatchRow, Commit, Journal, JournalError, SessionRow};
 
 /// The files as a kill at this moment leaves them, in a directory that no process holds.
 fn killed(directory: &Path) -> TempDir {
     let left = tempfile::tempdir().unwrap();
-    for suffix in ["", "-wal", "-front"] {
-        let name = format!("slot-0.sqlite3{suffix}");
-        if directory.join(&name).exists() {
-            std::fs::copy(directory.join(&name), left.path().join(&name)).unwrap();
+    for name in ["sessions.sqlite3", "sessions.sqlite3-wal", "window-0.front"] {
+        if directory.join(name).exists() {
+            std::fs::copy(directory.join(name), left.path().join(name)).unwrap();
         }
     }
     left
 }
 
 fn front_of(directory: &Path) -> PathBuf {
-    directory.join("slot-0.sqlite3-front")
+    directory.join("window-0.front")
 }
 
 /// Events that differ from those of `batch` at the same numbers.
@@ -120,7 +119,7 @@ fn events_that_the_journal_went_on_without_are_kept_apart_and_said() {
         warnings[0].starts_with("Events of session s ") && warnings[0].contains(&*kept[0].to_string_lossy()),
         "{warnings:?}"
     );
-    let left = find_at(&kept[0]).unwrap().scan;
+    let left = find(&kept[0]).unwrap().scan;
     assert!(!left.spoiled);
     let left: Vec<_> = left.records.iter().map(|one| (one.session_id.as_str(), &one.batch)).collect();
     assert_eq!(left, [("s", &batch(3, 4)), ("s", &batch(5, 6))]);

@@ -94,7 +94,7 @@ fn a_killed_writer_loses_nothing_that_it_answered_and_leaves_nothing_half_writte
 #[test]
 fn a_front_that_was_killed_between_its_transaction_and_its_emptying_is_not_taken_twice() {
     let directory = tempfile::tempdir().unwrap();
-    let front = directory.path().join("slot-0.sqlite3-front");
+    let front = directory.path().join("window-0.front");
     let mut journal = journal(directory.path());
     // Given two batches in the front
     journal.commit(&numbered(1)).unwrap();

@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use super::{batch, events, journal, session_row};
 use crate::app::ports::{BatchRow, Commit, Journal, JournalError};
 
-const DATABASE: &str = "slot-0.sqlite3";
-const LOG: &str = "slot-0.sqlite3-wal";
-const FRONT: &str = "slot-0.sqlite3-front";
+const DATABASE: &str = "sessions.sqlite3";
+const LOG: &str = "sessions.sqlite3-wal";
+const FRONT: &str = "window-0.front";
 
 /// The files of a killed process: events 1 to 6 of session `s`, the last four in the front, and one of `t` there.
 struct Killed {

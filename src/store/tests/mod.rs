@@ -5,11 +5,10 @@ mod front;
 mod kill;
 mod limit;
 mod loss;
-mod migration;
 mod model;
 mod retention;
 mod round_trip;
-mod slots;
+mod windows;
 
 use std::path::Path;
 

@@ -66,13 +66,15 @@ fn one_commit_writes_all_of_it_and_a_reopened_file_still_has_it() {
     assert_eq!(again.cursor("s"), Ok(Some(EngineCursor { seq: 9, id: "nine".into() })));
     again.commit(&events(4, 4)).unwrap();
     assert_eq!(again.head("s"), Ok(4));
-    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("one")), tab("u", Some("two"))]));
-    assert_eq!(again.tabs("another"), Ok(vec![]));
+    assert_eq!(again.tab("w", "t"), Ok(Some(tab("t", Some("one")))));
+    assert_eq!(again.tab("w", "u"), Ok(Some(tab("u", Some("two")))));
+    assert_eq!(again.tab("another", "t"), Ok(None));
     let changed = vec![tab("t", Some("three")), tab("u", None)];
     again.commit(&Commit { tabs: changed, ..Commit::default() }).unwrap();
-    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("three"))]));
+    assert_eq!(again.tab("w", "t"), Ok(Some(tab("t", Some("three")))));
+    assert_eq!(again.tab("w", "u"), Ok(None));
     again.delete_session("s").unwrap();
-    assert_eq!(again.tabs("w"), Ok(vec![tab("t", Some("three"))]));
+    assert_eq!(again.tab("w", "t"), Ok(Some(tab("t", Some("three")))));
 }
 
 fn tab(tab_id: &str, record: Option<&str>) -> TabRow {

@@ -35,6 +35,11 @@ type Listener = (params: never) => void;
 export interface ClientOptions {
   /** Told of each violation: a message that does not fit its schema, and a listener that threw. Default: nobody. */
   onViolation?(violation: Violation): void;
+  /**
+   * Whether the other side has checked its notifications against the same schemas before it sent them, as a webview's host
+   * does. They are not checked here once more then, which counts in a stream of them. Default: no.
+   */
+  readonly notificationsAreChecked?: boolean;
 }
 
 /** The typed client of one connection. */
@@ -159,7 +164,7 @@ export class BreadboardClient implements Disposable {
   }
 
   #told(method: string, params: unknown, listeners: ReadonlySet<{ handler: Listener }>): void {
-    const fault = paramsFault(method, params);
+    const fault = this.#options.notificationsAreChecked === true ? undefined : paramsFault(method, params);
     if (fault) {
       const message = `${method} does not fit its schema and was ignored: ${fault}.`;
       this.#options.onViolation?.({ method, message, value: params });

@@ -4,7 +4,7 @@
  * Owns which messages pass. What breaks the protocol reaches no handler and stands in the log as a violation. `bb.*`
  * goes to the server with `bb/rpc`; `editor.*` goes to the editor. Knows no VS Code.
  */
-import { paramsFault, REQUESTS, resultFault, shapeFault } from "@breadboard-ls/sdk";
+import { envelope, paramsFault, REQUESTS, resultFault, shapeFault } from "@breadboard-ls/sdk";
 import { type EditorMethod, isEditorMethod, type PageMethod, pageParamsFault } from "../shared/page_methods";
 import { eventsOf, joined, type Told, type Topic } from "./batch";
 
@@ -65,6 +65,7 @@ const ON_REQUEST: ReadonlyMap<Topic, string> = new Map([
   ["bb/view", "view"],
   ["bb/tab" as Topic, "tabs"],
 ]);
+const TOPICS: ReadonlySet<string> = new Set(envelope.TOPICS);
 const KNOWN: ReadonlySet<string> = new Set(REQUESTS);
 /**
  * Methods that the page has no business with: one holds a token, one is the envelope itself, and those of a spec take
@@ -130,7 +131,7 @@ export class Gate {
     if (!this.open) return;
     const need = ON_REQUEST.get(told.topic);
     if (need !== undefined && !this.asked.has(need)) return;
-    const fault = paramsFault(told.topic, told.payload);
+    const fault = TOPICS.has(told.topic) ? paramsFault(told.topic, told.payload) : "no page hears of it";
     if (fault !== undefined) {
       this.ports.violation(`\`${told.topic}\` does not fit its schema and was not posted: ${fault}.`);
       return;
@@ -286,7 +287,8 @@ export class Gate {
       this.stopWaiting = undefined;
       this.flush();
     });
-    for (const { topic, payload } of joined(told)) this.post("RpcEvt", { v: 1, kind: "evt", topic, payload });
+    // Its params were checked when it was told, and the rest of the envelope is ours.
+    for (const { topic, payload } of joined(told)) this.ports.post({ v: 1, kind: "evt", topic, payload });
   }
 
   private drop(): void {
@@ -300,7 +302,7 @@ export class Gate {
     this.post("RpcRes", { v: 1, kind: "res", id, ok: false, error });
   }
 
-  private post(shape: "RpcReq" | "RpcRes" | "RpcEvt", message: object): void {
+  private post(shape: "RpcReq" | "RpcRes", message: object): void {
     if (!this.open) return;
     const fault = shapeFault(shape, message);
     if (fault !== undefined)

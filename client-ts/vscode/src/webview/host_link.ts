@@ -44,6 +44,8 @@ export class HostLink implements Disposable {
       onMessage: (handler) => {
         const listener = (event: MessageEvent): void => {
           const message: unknown = event.data;
+          // The connection reads whatever is no request.
+          if ((message as { kind?: unknown } | null)?.kind !== "req") return handler(message);
           const read = envelope.readEnvelope(message);
           if (!read.ok || read.envelope.kind !== "req") return handler(message);
           const { id, method, params } = read.envelope;
@@ -68,7 +70,11 @@ export class HostLink implements Disposable {
       },
       onViolation: violation,
     });
-    this.client = new BreadboardClient(this.connection, { onViolation: violation });
+    this.client = new BreadboardClient(this.connection, {
+      onViolation: violation,
+      // By the gate.
+      notificationsAreChecked: true,
+    });
   }
 
   /** Has something done in the editor. Rejects with a `BreadboardError`. */

@@ -113,6 +113,8 @@ impl Connection {
             };
             if link.desk.take_turn_began() {
                 link.heard.busy = true;
+                // What is missing from now on may have the end of this turn in it, which was not said before.
+                link.open_gap = None;
             }
             if let Some(cut) = cut {
                 self.judge(link);

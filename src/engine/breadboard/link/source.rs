@@ -77,7 +77,7 @@ impl Source for Client {
     }
 
     fn say(&self, trouble: &Trouble) -> String {
-        trouble.told(self.place().origin()).message
+        trouble.told(self.base_url().origin()).message
     }
 }
 

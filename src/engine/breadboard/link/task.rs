@@ -4,6 +4,7 @@
 //! `follow` reads the connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
@@ -122,14 +123,14 @@ impl<S: Source> Link<S> {
             Err(trouble) => {
                 // The older reason is not news any more.
                 self.broken = None;
-                return self.failed(self.source.say(&trouble)).await;
+                return self.failed(self.source.say(&trouble), trouble.wait()).await;
             }
         };
         let over = summary.is_over();
         if let Some(why) = self.broken.take() {
             // A session that has ended is not waited for: its last events are.
             if !over || self.fruitless > 0 {
-                return self.failed(why).await;
+                return self.failed(why, None).await;
             }
             self.fruitless += 1;
         }
@@ -138,7 +139,7 @@ impl<S: Source> Link<S> {
         let opened = match self.open().await? {
             Ok(opened) => opened,
             Err(Trouble::Gone { .. }) => return self.gone().await,
-            Err(trouble) => return self.failed(self.source.say(&trouble)).await,
+            Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
         let wall = (self.now_ms)();
         match Connection::new(&opened, over, wall).follow(self, opened.stream).await? {
@@ -165,12 +166,15 @@ impl<S: Source> Link<S> {
     /// An ended session's stream says nothing of what it left out last, so it is asked how far the session came. What
     /// does not come however often it is asked for is lost, and said to be.
     async fn lacks_the_end(&mut self) -> Result<bool, Closed> {
-        if self.head.is_some() {
-            return Ok(false);
-        }
-        let asked = self.source.newest(&self.session_id, self.pace.drained);
-        let Some(newest) = self.desk.attend(asked).await? else { return Ok(false) };
         let last = self.continuity.last();
+        let newest = match self.head {
+            Some(head) => head,
+            None => match self.ask_for_the_newest().await? {
+                Some(newest) => newest,
+                // Of what never came there is nothing to say.
+                None => return Ok(false),
+            },
+        };
         if newest <= last {
             return Ok(false);
         }
@@ -181,6 +185,20 @@ impl<S: Source> Link<S> {
         self.continuity.give_up(newest);
         self.settle().await?;
         Ok(false)
+    }
+
+    /// The newest number of an engine that does not say it by itself. Asked again where no answer comes: this one may get
+    /// lost on its way as well.
+    async fn ask_for_the_newest(&mut self) -> Result<Option<u64>, Closed> {
+        let mut newest = None;
+        for _ in 0..HOLE_TRIES {
+            let asked = self.source.newest(&self.session_id, self.pace.drained);
+            newest = self.desk.attend(asked).await?;
+            if newest.is_some() || self.continuity.last() == 0 {
+                break;
+            }
+        }
+        Ok(newest)
     }
 
     /// How the session stands at the engine.
@@ -251,7 +269,8 @@ impl<S: Source> Link<S> {
     }
 
     /// A try failed, or the stream broke: says so, and waits before the next try.
-    async fn failed(&mut self, why: String) -> Result<Option<()>, Closed> {
+    /// `wait` is how long the engine asked for; no try is made sooner, but by the user's hand.
+    async fn failed(&mut self, why: String, wait: Option<Duration>) -> Result<Option<()>, Closed> {
         self.retry = if self.standing { 0 } else { self.retry.saturating_add(1) };
         self.standing = false;
         if !self.owed {
@@ -259,7 +278,7 @@ impl<S: Source> Link<S> {
             self.books = Resumption::default();
         }
         self.desk.news(LinkNews::Connecting { retry: self.retry, error: Some(why) }).await?;
-        let delay = self.pace.retry(self.fruitless, &mut self.chance);
+        let delay = self.pace.retry(self.fruitless, &mut self.chance).max(wait.unwrap_or_default());
         self.fruitless = self.fruitless.saturating_add(1);
         self.desk.pause(Instant::now() + delay).await?;
         Ok(None)

@@ -43,6 +43,18 @@ async fn an_unknown_session_answers_200_with_nothing_and_is_found_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_engine_that_asks_us_to_wait_is_left_alone_for_so_long() {
+    let busy = || Trouble::Busy { detail: String::new(), wait: Some(Duration::from_secs(40)) };
+    let engine =
+        Scripted::standing(vec![Standing::Fails(busy()), running()], vec![stream(vec![frames([1])])]);
+    let mut bench = Bench::attached(&engine, 0);
+    let told = "The engine at http://127.0.0.1:9099 is busy; try again in 40 seconds.";
+    assert_eq!(bench.hear(39_900).await, [format!("connecting 1: {told}")]);
+    assert_eq!(engine.asked(), ["session"]);
+    assert_eq!(bench.hear(500).await, ["1", "replayed 1: 1..1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_engine_that_is_away_is_tried_again_with_the_reason() {
     let engine = Scripted::standing(
         vec![Standing::Fails(unreachable()), Standing::Fails(unreachable()), running()],

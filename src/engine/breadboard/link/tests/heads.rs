@@ -40,6 +40,30 @@ async fn r003_60_what_an_ended_session_never_gives_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r003_60_an_ended_session_that_says_how_far_it_came_is_not_left_before_that() {
+    let stopped = || Standing::Is(json!({ "status": "stopped", "metadata": {}, "headSequence": 3 }));
+    let engine =
+        Scripted::standing(vec![stopped()], vec![stream(vec![frames(1..=2)]), stream(vec![frames([3])])]);
+    assert_eq!(
+        told(&engine, 0, 9_000).await,
+        ["1", "2", "replayed 2: 1..2", "3", "replayed 1: 3..3", "ended stopped"]
+    );
+    let engine = Scripted::standing(vec![stopped()], vec![stream(vec![frames(1..=2)])]);
+    assert_eq!(
+        told(&engine, 0, 9_000).await,
+        [
+            "1".to_owned(),
+            "2".to_owned(),
+            "replayed 2: 1..2".to_owned(),
+            format!("gap 3..3: {LEFT_OUT}"),
+            "waiting []".to_owned(),
+            format!("lost 3..3: {LEFT_OUT}"),
+            "ended stopped".to_owned()
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn r003_60_a_session_whose_whole_history_grew_too_old_goes_on_with_what_comes() {
     let head = Standing::Is(json!({ "status": "running", "metadata": {}, "headSequence": 9 }));
     let greeting = loose("stream.open", &json!({ "headSequence": 9 }));

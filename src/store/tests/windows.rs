@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Platform, default_state_dir, open, open_slot};
+use super::super::{Platform, default_state_dir, open, open_window};
 use super::{events, journal};
 use crate::app::ports::{Commit, Journal};
 
@@ -35,32 +35,17 @@ fn each_platform_has_its_own_default() {
 }
 
 #[test]
-fn two_windows_have_two_files_and_a_closed_one_is_taken_again() {
+fn the_window_after_the_last_number_keeps_nothing_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    let mut one = journal(directory.path());
-    let mut two = journal(directory.path());
-    assert_eq!(one.database(), Some(directory.path().join("slot-0.sqlite3").as_path()));
-    assert_eq!(two.database(), Some(directory.path().join("slot-1.sqlite3").as_path()));
-    assert_ne!(one.epoch(), two.epoch());
-    one.commit(&events(1, 1)).unwrap();
-    assert_eq!(two.head("s"), Ok(0));
-    let epoch = one.epoch().to_owned();
-    drop(one);
-
-    let mut again = journal(directory.path());
-    assert_eq!(again.epoch(), epoch);
-    assert_eq!(again.head("s"), Ok(1));
-}
-
-#[test]
-fn the_window_after_the_last_slot_keeps_nothing_and_says_so() {
-    let directory = tempfile::tempdir().unwrap();
-    let held: Vec<_> = (0..64).map(|_| open_slot(directory.path()).unwrap()).collect();
+    let held: Vec<_> = (0..64).map(|_| open_window(directory.path()).unwrap()).collect();
     assert_eq!(held[63].number, 63);
     let mut journal = journal(directory.path());
     assert_eq!(journal.state_dir(), None);
     let warnings = journal.take_warnings();
-    assert!(warnings[0].contains("will not be kept") && warnings[0].contains("every slot"), "{warnings:?}");
+    assert!(
+        warnings[0].contains("will not be kept") && warnings[0].contains("too many windows"),
+        "{warnings:?}"
+    );
     journal.commit(&events(1, 1)).unwrap();
     assert_eq!(journal.head("s"), Ok(1));
 }
@@ -140,18 +125,24 @@ fn what_is_no_regular_file_of_the_user_is_refused_as_state_and_left_alone() {
         ("socket", |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap())),
         ("directory", |path| std::fs::create_dir(path).unwrap()),
     ];
-    for suffix in [".lock", ".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-front"] {
+    let names = [
+        "window-0.lock",
+        "sessions.sqlite3",
+        "sessions.sqlite3-wal",
+        "sessions.sqlite3-shm",
+        "window-0.front",
+    ];
+    for named in names {
         for (kind, make) in kinds {
             let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join(format!("slot-0{suffix}"));
+            let path = directory.path().join(named);
             make(&path);
             let before = std::fs::symlink_metadata(&path).unwrap().file_type();
             let mut journal = journal(directory.path());
             let warnings = journal.take_warnings();
-            let named = format!("slot-0{suffix}");
             assert!(
                 warnings.len() == 1
-                    && warnings[0].contains(&named)
+                    && warnings[0].contains(named)
                     && warnings[0].contains("not a regular file"),
                 "{kind} {named}: {warnings:?}"
             );
@@ -218,9 +209,9 @@ fn where_nothing_can_be_kept_the_journal_works_in_memory_and_says_so_once() {
 #[test]
 fn a_directory_in_place_of_the_file_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir(directory.path().join("slot-0.sqlite3")).unwrap();
+    std::fs::create_dir(directory.path().join("sessions.sqlite3")).unwrap();
     let mut journal = journal(directory.path());
-    assert!(journal.take_warnings()[0].contains("slot-0.sqlite3"));
+    assert!(journal.take_warnings()[0].contains("sessions.sqlite3"));
     journal.commit(&events(1, 1)).unwrap();
-    assert!(directory.path().join("slot-0.sqlite3").is_dir());
+    assert!(directory.path().join("sessions.sqlite3").is_dir());
 }
