@@ -619,7 +619,8 @@ fn the_check_itself_sees_breaches() {
         1
     );
     assert_eq!(words("src/workspace/a.rs", "use cap_std::fs::Dir;\nuse tower_lsp::X;\n"), 1);
-    let named = |text: &str| breaches_of_dialect(&source("src/app/a.rs", text), &["tool_call".to_owned()]).len();
+    let named =
+        |text: &str| breaches_of_dialect(&source("src/app/a.rs", text), &["tool_call".to_owned()]).len();
     assert_eq!(named("// \"tool_call\"\nif kind == \"tool_call\" {}\n"), 1);
     assert_eq!(named("let s = \"a tool_call\"; let t = \"tool_calls\";\n"), 0);
     let quote = "let q = '\"'; use crate::app::x; let p = '\\\\';\n";

@@ -14,7 +14,8 @@ use super::unplaced::Piece;
 use super::wanted::Method;
 use crate::app::ports::EngineReport;
 use crate::domain::dialect::acp::decode::{
-    AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event, update_event,
+    AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event,
+    update_event,
 };
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::state::is_standing;
