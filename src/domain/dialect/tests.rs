@@ -59,10 +59,13 @@ fn every_engine_has_one_word_for_why_a_turn_ended() {
         (Acp, "local.turn_end", json!({"reason": "interrupted"}), "interrupted"),
     ] {
         let event = event(dialect, kind, &payload);
-        let said = match fact(dialect, &event) {
-            Fact::TurnEnded(end) => end.reason.into_owned(),
-            Fact::TurnClosed(closed) => closed.reason.to_owned(),
-            other => panic!("no end: {other:?}"),
+        let said = fact(dialect, &event);
+        let said = if let Fact::TurnEnded(end) = said {
+            end.reason.into_owned()
+        } else if let Fact::TurnClosed(closed) = said {
+            closed.reason.to_owned()
+        } else {
+            panic!("no end: {said:?}")
         };
         assert_eq!(said, word, "{kind} {payload}");
     }
@@ -136,12 +139,8 @@ fn r003_24_what_a_task_asks_and_is_answered_stands_in_its_news() {
     let asked = json!({"request_id": "r", "category": "shell", "metadata": {"command": "ls"}});
     let news = |payload: &Value| {
         let event = event(Dialect::Breadboard, "task_event", payload);
-        match fact(Dialect::Breadboard, &event) {
-            Fact::Task(news) => {
-                (news.id.clone(), news.ask.and_then(|ask| ask.raw.cloned()), news.answered.clone())
-            }
-            other => panic!("no task: {other:?}"),
-        }
+        let Fact::Task(news) = fact(Dialect::Breadboard, &event) else { panic!("no task: {event:?}") };
+        (news.id.clone(), news.ask.and_then(|ask| ask.raw.cloned()), news.answered.clone())
     };
     let asks = json!({"kind": "permission_request", "task_id": "t", "payload": asked});
     assert_eq!(news(&asks), (Some("t".to_owned()), asked.as_object().cloned(), None));
@@ -188,13 +187,9 @@ fn an_ask_tells_what_would_be_run_and_why() {
 fn the_reports_of_a_run_say_which_of_them_is_the_last() {
     let last = |kind: &str| {
         let event = event(Dialect::Breadboard, kind, &json!({"summary": {"completed": false}}));
-        match fact(Dialect::Breadboard, &event) {
-            Fact::TurnEnded(end) => match end.report {
-                TurnReport::Part(report) => (report.last, report.completed),
-                TurnReport::Whole { .. } => panic!("one of several: {kind}"),
-            },
-            other => panic!("no end: {other:?}"),
-        }
+        let Fact::TurnEnded(end) = fact(Dialect::Breadboard, &event) else { panic!("no end: {event:?}") };
+        let TurnReport::Part(report) = end.report else { panic!("one of several: {kind}") };
+        (report.last, report.completed)
     };
     assert_eq!(last("completion"), (false, Some(false)));
     assert_eq!(last("run.finished"), (true, Some(false)));
