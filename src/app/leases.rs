@@ -2,7 +2,7 @@
 //!
 //! Owns the leases of this window as the loop knows them, the look at the journal for what other windows did, and the copy in
 //! memory of a session that may have become old. Never decides what a request means: it says whether a session may be changed
-//! here. Tests: `tests/loop/leases.rs`, `tests/windows`.
+//! here. Tests: `tests/windows`, `store::tests::sharing`.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -63,3 +63,28 @@ pub(super) fn set_aside(database: &Path, fronts: &[PathBuf], why: Why) -> io::Re
     }
     Ok(aside)
 }
+
+/// A log without its database would be deleted when that is made anew: both are kept under another name, and that is said.
+/// `Err`: why not.
+pub(super) fn keep_orphaned_log(
+    database: &Path,
+    fronts: &[PathBuf],
+    warnings: &mut Vec<String>,
+) -> Result<(), String> {
+    // What is no regular file is refused when it is opened.
+    let length = |path: &Path| {
+        std::fs::symlink_metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
+    };
+    if length(database) > 0 || length(&beside(database, "-wal")) == 0 {
+        return Ok(());
+    }
+    let file = database.display();
+    let aside = set_aside(database, fronts, Why::Damaged).map_err(|error| {
+        format!("{file} was removed or emptied, and its log could not be moved away: {error}")
+    })?;
+    warnings.push(format!(
+        "{file} was removed or emptied while its log was still there; a new journal was started, and what was left was kept as {}-wal. Earlier sessions are missing.",
+        aside.display()
+    ));
+    Ok(())
+}

@@ -1,21 +1,21 @@
 //! The journal on SQLite: every event is in it before anyone is told.
 //!
-//! Owns the window and the head of each session that it works on; what comes in goes by the `intake`. Never reads what the loop stores,
-//! and never lets a session have a hole or a double.
+//! Owns the window and the head of each session that it works on; what comes in goes by the `intake`. Never reads what the loop
+//! stores, and never lets a session have a hole or a double.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::aside::{Why, beside, set_aside};
+use super::aside::{Why, keep_orphaned_log, set_aside};
 use super::database::{Company, Database, Refusal, open_file, open_memory};
 use super::failure::Failure;
 use super::front::Place;
 use super::intake::Intake;
 use super::leases;
-use super::loss::{self, Stand};
+use super::loss;
 use super::opening::Opened;
 use super::presence::Presence;
 use super::retention;
@@ -45,22 +45,22 @@ pub(super) const BLOCKS: &str = "
 /// The journal of one window, or of one process where no window can be had.
 pub struct SqliteJournal {
     /// Dropped first: the journal's connection is then the last one of this process, and closes the file cleanly.
-    intake: Intake,
-    database: Database,
-    epoch: String,
-    /// Whether the epoch could not be written: then it holds for all sessions, in this process.
-    epoch_is_ours: bool,
+    pub(super) intake: Intake,
+    pub(super) database: Database,
+    pub(super) epoch: String,
+    /// It could not be written, so it holds for all sessions, in this process.
+    pub(super) epoch_is_ours: bool,
     /// Head of each session that this window has the lease of, and that was written or asked for.
-    heads: HashMap<String, u64>,
-    warnings: Vec<String>,
+    pub(super) heads: HashMap<String, u64>,
+    pub(super) warnings: Vec<String>,
     /// Whether the files are still where they were opened; `None` when they are not, and that was said.
-    presence: Option<Presence>,
+    pub(super) presence: Option<Presence>,
     /// Transactions of the database when that was looked at.
-    looked_at: u64,
+    pub(super) looked_at: u64,
     /// SQLite's number of what other connections changed, when the news were given.
-    version: Option<i64>,
+    pub(super) version: Option<i64>,
     /// Closed after the connection: fields are dropped in order.
-    window: Option<Window>,
+    pub(super) window: Option<Window>,
 }
 
 impl SqliteJournal {
@@ -71,19 +71,18 @@ impl SqliteJournal {
             return Self::in_memory("no directory for state is known (set `stateDir`)", Vec::new());
         };
         let shown = state_dir.display();
+        // First, so that of windows that start together one is alone.
+        let opening = Opening::wait(state_dir);
         let window = match open_window(state_dir) {
             Ok(window) => window,
             Err(WindowError::Directory(error)) => {
-                return Self::in_memory(
-                    &format!("the state directory {shown} cannot be used: {error}"),
-                    Vec::new(),
-                );
+                let why = format!("the state directory {shown} cannot be used: {error}");
+                return Self::in_memory(&why, Vec::new());
             }
             Err(WindowError::AllTaken) => {
                 return Self::in_memory(&format!("too many windows use {shown}"), Vec::new());
             }
         };
-        let opening = Opening::wait(state_dir);
         let mut warnings: Vec<String> = window.warning.clone().into_iter().collect();
         let database = window.database();
         let alone = opening.is_ours()
@@ -183,48 +182,6 @@ impl SqliteJournal {
         journal
     }
 
-    /// The epoch may be another one now.
-    fn renewed(&mut self, new_epoch: Option<String>) {
-        let Some(epoch) = new_epoch else { return };
-        let stored = self.database.run(|connection| {
-            let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'epoch'")?;
-            Ok(statement.query_row([], |row| row.get::<_, String>(0))?)
-        });
-        self.epoch_is_ours = stored.as_ref() != Ok(&epoch);
-        self.epoch = epoch;
-    }
-
-    /// Takes in what windows left that are no more, and still have leases. Whether there were any.
-    fn take_in_the_left(&mut self) -> bool {
-        let Some(own) = self.window.as_ref().map(|window| window.number) else { return false };
-        let leases = self.database.run(|connection| leases::of_others(connection, own));
-        let windows: BTreeSet<u32> =
-            leases.unwrap_or_default().into_iter().map(|(_, window)| window).collect();
-        let mut any = false;
-        for window in windows {
-            any |= self.take_in_window(window);
-        }
-        any
-    }
-
-    /// Takes in what a window left, if it is no more: its events go into the database, its leases are free. Whether it is so.
-    fn take_in_window(&mut self, number: u32) -> bool {
-        let Some(state_dir) = self.window.as_ref().map(|window| window.state_dir.clone()) else {
-            return false;
-        };
-        // Held until all of it is taken in.
-        let Standing::Left(_held) = standing(&state_dir, number) else { return false };
-        let (front, database) = (front_of(&state_dir, number), state_dir.join("sessions.sqlite3"));
-        let place = Place { window: number, front: &front, database: &database };
-        let Opened { mut intake, new_epoch } = Intake::open(place, &mut self.database, &mut self.warnings);
-        self.renewed(new_epoch);
-        let freed = self.database.run(|connection| {
-            intake.free_leases(connection)?;
-            Ok(leases::of_window(connection, number)?.is_empty())
-        });
-        freed.unwrap_or(false)
-    }
-
     fn in_memory(reason: &str, mut warnings: Vec<String>) -> Self {
         warnings.push(format!(
             "The sessions of this window will not be kept when it closes: {reason}. Make the state directory usable, or choose another one, and restart."
@@ -294,27 +251,6 @@ impl SqliteJournal {
     }
 }
 
-/// A log without its database would be deleted when that is made anew: both are kept under another name, and that is said.
-/// `Err`: why not.
-fn keep_orphaned_log(database: &Path, fronts: &[PathBuf], warnings: &mut Vec<String>) -> Result<(), String> {
-    // What is no regular file is refused when it is opened.
-    let length = |path: &Path| {
-        std::fs::symlink_metadata(path).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
-    };
-    if length(database) > 0 || length(&beside(database, "-wal")) == 0 {
-        return Ok(());
-    }
-    let file = database.display();
-    let aside = set_aside(database, fronts, Why::Damaged).map_err(|error| {
-        format!("{file} was removed or emptied, and its log could not be moved away: {error}")
-    })?;
-    warnings.push(format!(
-        "{file} was removed or emptied while its log was still there; a new journal was started, and what was left was kept as {}-wal. Earlier sessions are missing.",
-        aside.display()
-    ));
-    Ok(())
-}
-
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         // Where that fails, the next start does it.
@@ -375,95 +311,19 @@ impl Journal for SqliteJournal {
     }
 
     fn take(&mut self, session_id: &str) -> Result<Lease, JournalError> {
-        if self.intake.leases.has(session_id) {
-            return Ok(Lease::Ours);
-        }
-        self.heads.remove(session_id);
-        for _ in 0..2 {
-            let mut holder = None;
-            let taken = self.database.run(|connection| {
-                let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                match self.intake.leases.claim(&transaction, session_id) {
-                    Ok(()) => {}
-                    Err(Failure::Held(window)) => {
-                        holder = Some(window);
-                        return Ok(());
-                    }
-                    Err(error) => return Err(error),
-                }
-                // Whoever was asked for something is gone, or did it.
-                leases::clear_wishes(&transaction, session_id)?;
-                Ok(transaction.commit()?)
-            });
-            match (taken, holder) {
-                (Ok(()), None) => {
-                    self.intake.leases.claimed(session_id);
-                    return Ok(Lease::Ours);
-                }
-                (Ok(()), Some(window)) if self.take_in_window(window) => {}
-                (Ok(()), Some(_)) => return Ok(Lease::Elsewhere),
-                (Err(error), _) => return Err(error),
-            }
-        }
-        Ok(Lease::Elsewhere)
+        self.take_lease(session_id)
     }
 
     fn release(&mut self, session_id: &str) -> Result<(), JournalError> {
-        let Some(window) = self.intake.leases.window else { return Ok(()) };
-        if !self.intake.leases.held.contains(session_id) {
-            return Ok(());
-        }
-        if self.intake.of(session_id).next().is_some() {
-            self.database.run(|connection| self.intake.empty(connection))?;
-        }
-        self.database.run(|connection| leases::release(connection, window, session_id))?;
-        self.intake.leases.held.remove(session_id);
-        self.heads.remove(session_id);
-        Ok(())
+        self.release_lease(session_id)
     }
 
     fn share(&mut self) -> Result<bool, JournalError> {
-        if self.window.is_none() || self.intake.front.as_ref().is_none_or(|front| front.waiting().is_empty())
-        {
-            return Ok(false);
-        }
-        self.database.run(|connection| self.intake.empty(connection))?;
-        Ok(true)
+        self.share_events()
     }
 
     fn news(&mut self, workspace: &str, since: u64) -> Result<Option<News>, JournalError> {
-        let Some(own) = self.window.as_ref().map(|window| window.number) else { return Ok(None) };
-        let taken_in = self.take_in_the_left();
-        let version = self.database.run(|connection| {
-            Ok(connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0))?)
-        })?;
-        if !taken_in && self.version == Some(version) {
-            return Ok(None);
-        }
-        let news = self.database.run(|connection| {
-            // One picture: what is no more worked on is read with what was written last.
-            let picture = connection.transaction()?;
-            let mut news = News {
-                at: Stand::read(&picture, own)?.commits,
-                elsewhere: leases::of_others(&picture, own)?.into_iter().map(|(id, _)| id).collect(),
-                wishes: leases::wishes(&picture, own)?,
-                ..News::default()
-            };
-            {
-                let mut statement = picture.prepare_cached(
-                    "SELECT session_id, workspace, updated_at, record FROM session
-                     WHERE workspace = ?1 AND changed > ?2",
-                )?;
-                news.changed = collect(&mut statement, params![workspace, at_most(since)], session_row)?;
-                let mut statement =
-                    picture.prepare_cached("SELECT session_id FROM session WHERE workspace = ?1")?;
-                let ids = statement.query_map([workspace], |row| row.get(0))?;
-                news.present = ids.collect::<rusqlite::Result<_>>()?;
-            }
-            Ok(news)
-        })?;
-        self.version = Some(version);
-        Ok(Some(news))
+        self.news_since(workspace, since)
     }
 
     fn wish(&mut self, session_id: &str, wish: Wish) -> Result<(), JournalError> {

@@ -21,6 +21,7 @@ mod opening;
 mod presence;
 mod retention;
 mod row;
+mod sharing;
 mod state_dir;
 mod window;
 mod write;

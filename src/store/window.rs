@@ -14,6 +14,9 @@ use super::{guarded, state_dir};
 /// works, with a journal in memory.
 const WINDOWS: u32 = 64;
 
+/// The database of all windows.
+pub(super) const DATABASE: &str = "sessions.sqlite3";
+
 /// How long a start waits for others that start at the same time. Each needs some milliseconds; one that was stopped in the
 /// middle must not hold up the rest.
 const OPENING: Duration = Duration::from_secs(1);
@@ -39,7 +42,7 @@ pub struct Window {
 impl Window {
     /// The database of all windows.
     pub fn database(&self) -> PathBuf {
-        self.state_dir.join("sessions.sqlite3")
+        self.state_dir.join(DATABASE)
     }
 
     /// The write-ahead segment of this one.
@@ -115,7 +118,7 @@ pub fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
 /// How a numbered window stands.
 #[derive(Debug)]
 pub(super) enum Standing {
-    /// There never was one, or it cannot be told.
+    /// It cannot be told.
     Unknown,
     /// A process, or a guardian that it left, holds it.
     Alive,
@@ -136,9 +139,7 @@ impl Drop for Held {
 
 /// Looks at the lock of a window.
 pub(super) fn standing(state_dir: &Path, number: u32) -> Standing {
-    let Ok(Some(lock)) = guarded::open(&lock_of(state_dir, number), guarded::Missing::Leave) else {
-        return Standing::Unknown;
-    };
+    let Ok(lock) = guarded::open_or_create(&lock_of(state_dir, number)) else { return Standing::Unknown };
     match lock.try_lock() {
         Ok(()) => Standing::Left(Held(lock)),
         Err(TryLockError::WouldBlock) => Standing::Alive,
@@ -166,7 +167,10 @@ pub(super) struct Opening(Option<File>);
 impl Opening {
     /// Waits for the turn, a moment. Without one nothing may be moved away.
     pub(super) fn wait(state_dir: &Path) -> Self {
-        let Ok(lock) = guarded::open_or_create(&state_dir.join("opening.lock")) else { return Self(None) };
+        // What is not to be used is left as it is; `open_window` says why.
+        let prepared = state_dir::prepare(state_dir);
+        let lock = prepared.and_then(|_| guarded::open_or_create(&state_dir.join("opening.lock")));
+        let Ok(lock) = lock else { return Self(None) };
         let began = Instant::now();
         loop {
             match lock.try_lock() {

@@ -144,13 +144,16 @@ describe("what was last seen", () => {
     expect(new LastSeenTracker().value()).toBeNull();
   });
 
-  test("follows events and views, and begins anew with another journal", () => {
+  test("follows events and views, and begins the numbers of a session anew with another epoch", () => {
     const connection = new FakeConnection();
     const seen = new LastSeenTracker({ epoch: "e", sessions: { s: 3, t: 1 } });
     const following = seen.follow(new BreadboardClient(connection));
     connection.say("bb/events", { sessionId: "s", epoch: "e", fromSeq: 4, toSeq: 6, events: [] });
     connection.say("bb/view", said(4, 5, "y"));
     expect(seen.value()).toEqual({ epoch: "e", sessions: { s: 6, t: 1 } });
+    connection.say("bb/view", said(1, 2, "y", "t", "e2"));
+    expect(seen.value()).toEqual({ epoch: "e", epochs: { t: "e2" }, sessions: { s: 6, t: 2 } });
+    expect(new LastSeenTracker(seen.value() ?? undefined).value()).toEqual(seen.value());
     seen.forget("t");
     connection.say("bb/view", said(1, 2, "y", "s", "e2"));
     expect(seen.value()).toEqual({ epoch: "e2", sessions: { s: 2 } });

@@ -8,6 +8,7 @@ mod loss;
 mod model;
 mod retention;
 mod round_trip;
+mod sharing;
 mod windows;
 
 use std::path::Path;

@@ -406,6 +406,9 @@ export type FormData = {
   description: string;
 };
 
+/** Who works on a session. */
+export type HeldBy = "other_window";
+
 /** Text for the form. */
 export type ImportedMarkdown = {
   /** The file, decoded; may be empty. */
@@ -435,10 +438,12 @@ export type LaneView = {
   hasMore: boolean;
 };
 
-/** The last `seq` that a client holds of each session, under one epoch. */
+/** The last `seq` that a client holds of each session, and the epochs under which they count. */
 export type LastSeen = {
-  /** The epoch under which the numbers were seen. */
+  /** The epoch under which the numbers were seen, but for those of `epochs`. */
   epoch: string;
+  /** `sessionId` to its epoch. */
+  epochs?: { [key: string]: string };
   /** `sessionId` to `seq`. */
   sessions?: { [key: string]: number } | null;
 };
@@ -761,6 +766,8 @@ export type SessionSummary = {
   agent?: string | null;
   /** Permissions of this session that wait. */
   pendingPermissionCount?: number | null;
+  /** Who works on it, when that is not this window: it can be read here and stopped, but not changed. */
+  heldBy?: HeldBy | null;
 };
 
 /** Where a snippet comes from. */
@@ -880,7 +887,7 @@ export type InitResult = {
   v: number;
   /** Who answers. */
   server: ServerIdentity;
-  /** Opaque name of the journal; a different one means that all numbers start anew. */
+  /** Opaque name of the journal. The numbers of each session have an epoch of their own, which its view and events tell. */
   epoch: string;
   /** The engine. */
   engine: EngineStatus;
