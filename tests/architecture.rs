@@ -460,6 +460,72 @@ fn ignore_files_are_read_by_us_alone() {
     assert_none(&breaches);
 }
 
+/// Types of engines that are words of everyday use too, or the words of something else.
+const EVERYDAY: &[&str] = &["completion", "error", "notice", "plan", "usage", "warning"];
+
+/// Files that may name a type of an engine outside of its dialect, each with its reason.
+const NAME_ENGINE_WORDS: &[(&str, &str)] = &[
+    ("src/domain/event.rs", "classes of our own vocabulary, some of which are spelled as a type is"),
+    ("src/domain/policy/command.rs", "a command that clients may not send, named as the event is"),
+    ("src/host/models/dialects/anthropic.rs", "a model provider's word for a part of a message"),
+    ("src/engine/acp/wanted.rs", "methods that an agent calls at its client, which answers them there"),
+];
+
+/// The types in the tables of the dialects.
+fn engine_words(sources: &[Source]) -> Vec<String> {
+    let mut words = Vec::new();
+    for source in sources.iter().filter(|source| source.path.ends_with("/class.rs")) {
+        for (line, _) in source.text.lines().zip(&source.in_tests).filter(|(_, in_tests)| !**in_tests) {
+            let line = line.trim_start();
+            let row = line.strip_prefix("row(\"").or_else(|| line.strip_prefix("(\""));
+            // A row over several lines has its type alone on the second.
+            let row = row.or_else(|| line.strip_suffix("\",").and_then(|line| line.strip_prefix('"')));
+            let Some(word) = row.and_then(|row| row.split('"').next()) else { continue };
+            if !word.is_empty() && !EVERYDAY.contains(&word) {
+                words.push(word.to_owned());
+            }
+        }
+    }
+    words
+}
+
+/// Lines of a source that name a type of an engine.
+fn breaches_of_dialect(source: &Source, words: &[String]) -> Vec<String> {
+    let mut breaches = Vec::new();
+    for (at, (line, code)) in source.text.lines().zip(&source.code).enumerate() {
+        if source.in_tests[at] {
+            continue;
+        }
+        for word in words {
+            let quoted = format!("\"{word}\"");
+            let Some(column) = line.find(&quoted) else { continue };
+            // In a comment nothing stands at that place any more.
+            if code.chars().nth(line[..column].chars().count()) == Some('"') {
+                breaches.push(format!("{}:{}: {quoted} belongs to a dialect", source.path, at + 1));
+            }
+        }
+    }
+    breaches
+}
+
+#[test]
+fn the_words_of_an_engine_stand_in_its_dialect_alone() {
+    let sources = sources();
+    let words = engine_words(&sources);
+    assert!(words.len() > 80, "only {} types were found in the tables", words.len());
+    let elsewhere = sources.iter().filter(|source| {
+        let path = source.path.as_str();
+        !path.starts_with("src/domain/dialect/")
+            && !path.starts_with("src/simulate/")
+            && NAME_ENGINE_WORDS.iter().all(|(allowed, _)| *allowed != path)
+    });
+    assert_none(&elsewhere.flat_map(|source| breaches_of_dialect(source, &words)).collect::<Vec<_>>());
+    for (path, _) in NAME_ENGINE_WORDS {
+        let source = sources.iter().find(|source| source.path == *path).unwrap();
+        assert!(!breaches_of_dialect(source, &words).is_empty(), "{path} names none; take it off the list");
+    }
+}
+
 fn assert_none(breaches: &[String]) {
     assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
 }
@@ -554,6 +620,10 @@ fn the_check_itself_sees_breaches() {
         1
     );
     assert_eq!(words("src/workspace/a.rs", "use cap_std::fs::Dir;\nuse tower_lsp::X;\n"), 1);
+    let named =
+        |text: &str| breaches_of_dialect(&source("src/app/a.rs", text), &["tool_call".to_owned()]).len();
+    assert_eq!(named("// \"tool_call\"\nif kind == \"tool_call\" {}\n"), 1);
+    assert_eq!(named("let s = \"a tool_call\"; let t = \"tool_calls\";\n"), 0);
     let quote = "let q = '\"'; use crate::app::x; let p = '\\\\';\n";
     assert_eq!(imports("src/domain/a.rs", quote), 1);
 }

@@ -1041,12 +1041,16 @@ fn every_event_and_block_of_the_fixtures_fits_its_schema() {
     assert_eq!(desktop.len(), 12, "one file a message of the dialect");
     let mut messages = 0;
     for entry in fs::read_dir(fixtures).unwrap() {
-        let fixture: Value = serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        let path = entry.unwrap().path();
+        let fixture: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        // Another host's words, which we read and never send.
+        let foreign =
+            path.file_stem().unwrap().to_str().unwrap().contains("_the_words_of_the_public_source_");
         for event in fixture["events"].as_array().unwrap() {
             assert!(events.is_valid(event), "{event}");
             let kind = event["type"].as_str().unwrap();
             // A tool message without the additive `call_id` is the seed's own; our schema describes what we send.
-            let ours = kind != "tool.execute" || event["payload"].get("call_id").is_some();
+            let ours = !foreign && (kind != "tool.execute" || event["payload"].get("call_id").is_some());
             if let Some(validator) = desktop.get(kind).filter(|_| ours) {
                 let mut message = event["payload"].clone();
                 message["type"] = event["type"].clone();

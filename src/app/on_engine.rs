@@ -102,25 +102,25 @@ impl App {
         let mut event = normalized.event;
         // Of a session that is a stream its events alone tell how it stands.
         let held = self.ways_of(session_id).streams;
-        let news = Told::of(dialect, &event);
-        if held && let Told::Begins { words } = &news {
+        let news = LoopNews::of(dialect, &event);
+        if held && let LoopNews::Begins { words } = &news {
             self.run_begins(session_id, words);
         }
-        if let Told::Tool { name } = &news {
+        if let LoopNews::Tool { name } = &news {
             self.report_progress(session_id, name);
         }
         let Some(ask) = normalized.ask else {
             self.record_event(session_id, event);
             match news {
-                Told::Answered(answer) if held => {
+                LoopNews::Answered(answer) if held => {
                     self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
                 }
-                Told::Ends { cancelled } if held => self.run_ended(session_id, cancelled),
-                Told::Answered(_)
-                | Told::Ends { .. }
-                | Told::Begins { .. }
-                | Told::Tool { .. }
-                | Told::Nothing => {}
+                LoopNews::Ends { cancelled } if held => self.run_ended(session_id, cancelled),
+                LoopNews::Answered(_)
+                | LoopNews::Ends { .. }
+                | LoopNews::Begins { .. }
+                | LoopNews::Tool { .. }
+                | LoopNews::Nothing => {}
             }
             return;
         };
@@ -228,7 +228,7 @@ impl App {
 }
 
 /// What an event tells the loop itself, beside what is shown of it.
-enum Told {
+enum LoopNews {
     /// The engine began to work, on a prompt of these words.
     Begins {
         words: String,
@@ -246,7 +246,7 @@ enum Told {
     Nothing,
 }
 
-impl Told {
+impl LoopNews {
     /// Reads the events of the classes that can tell such a thing, and no others: pieces of text are most of a stream.
     fn of(dialect: Dialect, event: &NormalizedEvent) -> Self {
         match event.class {
@@ -296,7 +296,7 @@ impl Told {
             Fact::Answered(Answered::Confirmed(confirmed)) => Self::Answered(confirmed),
             Fact::Task(news) => news.answered.map_or(Self::Nothing, Self::Answered),
             Fact::ToolCall(news) => Self::Tool { name: news.name.unwrap_or_else(|| "a tool".to_owned()) },
-            Fact::Prompt(Prompt::Sent { .. } | Prompt::Told { .. })
+            Fact::Prompt(Prompt::Sent { .. } | Prompt::History { .. })
             | Fact::Text(_)
             | Fact::ToolOutput(_)
             | Fact::ToolResult(_)

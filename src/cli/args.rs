@@ -208,10 +208,10 @@ pub struct SimulateArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub enum SimulatedEngine {
     /// The BreadBoard engine: HTTP and server-sent events on loopback, with its quirks.
-    #[command(after_long_help = super::simulate::BREADBOARD_HELP)]
+    #[command(after_long_help = super::simulate_help::BREADBOARD_HELP)]
     Breadboard(SimulateBreadboardArgs),
     /// An agent process: the Agent Client Protocol on stdin and stdout, as a script or a recording says.
-    #[command(after_long_help = super::simulate::ACP_HELP)]
+    #[command(after_long_help = super::simulate_help::ACP_HELP)]
     Acp(SimulateAcpArgs),
 }
 

@@ -7,19 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use url::Url;
 
 use super::args::{DoctorArgs, overrides};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
+use super::knowledge::Knowledge;
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::state_check::{look, state};
 use super::terminal::{Terminal, visible};
 use crate::protocol::request::{ConnectionStatus, InitResult};
-use crate::protocol::settings::ModelSetting;
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
 
 /// A start that takes longer is worth a word.
@@ -30,16 +29,6 @@ const ENGINE: Duration = Duration::from_secs(5);
 
 /// Between two looks.
 const AGAIN: Duration = Duration::from_millis(50);
-/// What the doctor asks of the rooms that know. Functions, so that its tests need none of them.
-#[derive(Debug, Clone, Copy)]
-pub struct Knowledge {
-    /// The state directory that holds for a given `--state-dir`.
-    pub state_dir: fn(Option<&str>) -> Option<PathBuf>,
-    /// The base URL to which a model setting leads, or why it leads nowhere.
-    pub model_base: fn(&ModelSetting) -> Result<Url, String>,
-    /// The known agents that are on a `PATH`.
-    pub agents_on: fn(&str) -> Vec<&'static str>,
-}
 
 /// Runs every check and prints the list.
 pub fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {

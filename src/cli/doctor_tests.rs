@@ -1,10 +1,13 @@
 //! How the checks judge, each by itself.
 
+use url::Url;
+
 use super::*;
 use crate::cli::args::ENV_API_TOKEN;
 use crate::cli::args::ENV_MODEL_TOKEN;
 use crate::cli::origin_check::token;
 use crate::cli::state_check::StateDir;
+use crate::protocol::settings::ModelSetting;
 use crate::protocol::settings::Overrides;
 
 fn knowledge() -> Knowledge {

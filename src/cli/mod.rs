@@ -15,11 +15,13 @@ mod framing;
 mod guard;
 mod handshake;
 mod interrupt;
+mod knowledge;
 mod origin_check;
 mod proxy;
 mod render;
 mod schema;
 mod simulate;
+mod simulate_help;
 mod state_check;
 mod terminal;
 
@@ -29,8 +31,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
-use self::doctor::Knowledge;
 pub use self::exit::Exit;
+use self::knowledge::Knowledge;
 use crate::host::models::{ModelChoice, Target};
 use crate::protocol::settings::ModelSetting;
 use crate::store::resolve_state_dir;

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::args::{ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY};
 use super::check::Check;
-use super::doctor::Knowledge;
+use super::knowledge::Knowledge;
 use super::proxy::{Proxies, masked};
 use crate::protocol::settings::{EngineKind, Overrides};
 

@@ -141,7 +141,7 @@ impl Renderer {
             lines.push_str(&indented("why: ", &visible(reason)));
         }
         let would = asked.call.as_ref().and_then(|call| match &call.step {
-            ToolStep::Told(state) => state.content.as_deref().filter(|content| !content.is_empty()),
+            ToolStep::Update(state) => state.content.as_deref().filter(|content| !content.is_empty()),
             ToolStep::Called
             | ToolStep::Began
             | ToolStep::Printed(_)
@@ -246,7 +246,7 @@ impl Renderer {
             // It repeats the result of the execution, for the model.
             ToolStep::Result(outcome) if outcome.shape == Shape::Transcript => return,
             ToolStep::Result(outcome) => (outcome.failed, outcome.text.as_deref(), outcome.count.as_deref()),
-            ToolStep::Told(state) => {
+            ToolStep::Update(state) => {
                 let failed = state.progress == Some(ToolProgress::Failed);
                 (failed, state.content.as_deref().or(state.output.as_deref()), None)
             }
@@ -330,7 +330,7 @@ fn progress(pieces: &mut Vec<Piece>, text: &str) {
 
 /// Name of a tool and the one argument that says most about the call; of a call that names itself, that.
 fn call(news: &ToolNews<'_>) -> String {
-    if let (ToolStep::Told(_), Some(title)) = (&news.step, &news.title) {
+    if let (ToolStep::Update(_), Some(title)) = (&news.step, &news.title) {
         return visible_line(title, LINE);
     }
     let name = visible_line(news.name.as_deref().unwrap_or("tool"), LINE);

@@ -17,42 +17,6 @@ const LARGEST_SCRIPT: u64 = 64 * 1024 * 1024;
 /// Pieces a second of the built-in conversation: as fast as one reads.
 const DEMO_RATE: u32 = 20;
 
-/// The long help of `simulate acp`.
-pub const ACP_HELP: &str = "\
-It speaks on stdin and stdout and ends with stdin: breadboard-ls ask --engine acp:\"breadboard-ls simulate acp\" \"Hello\".
-
-Script: {\"agent\":{…},\"on\":{\"session/new\":[…]},\"prompts\":[{\"when\":\"substring\",\"steps\":[…]}]}, or one list of steps
-for every prompt. A step is an object, and its first word says what it is:
-  {\"say\":\"some words\"}               an answer, word by word; also think, chunk, thought, tool_call, plan, update
-  {\"ask\":{…},\"on\":{\"allow_once\":[…],\"else\":[…]}}   a permission request, and what follows the answer
-  {\"request\":\"fs/read_text_file\",\"params\":{…},\"on\":{\"result\":[…],\"error\":[…]}}   any request; also notify
-  {\"line\":\"junk\"}                    a line as it is; also half, bytes, mib, stderr
-  {\"wait\":\"cancel\"}                  waits; also \"for_ever\", {\"file\":\"path\"}, and {\"sleep_ms\":200}
-  {\"answer\":\"refusal\"}               answers; also error, twice, with another \"id\"
-  {\"exit\":1}, {\"signal\":9}           the process ends; also close_stdout, spawn
-docs/simulate.md has all of it.";
-
-/// The long help of `simulate breadboard`.
-pub const BREADBOARD_HELP: &str = "\
-The first line on stdout is `listening on http://127.0.0.1:PORT`. It runs until Ctrl-C or SIGTERM.
-With BREADBOARD_API_TOKEN in the environment every path needs that token.
-
-Script: {\"prompts\":[{\"when\":\"substring\",\"bare\":false,\"steps\":[…]}]}, or JSON lines. A prompt with `when` answers every
-input that contains it; the others answer in order. When they are used up, the built-in conversation answers. Steps:
-  {\"type\":\"warning\",\"payload\":{…}}     an event; also turn, delay_ms, pad_bytes, envelope, payload_text (raw JSON)
-  {\"ask\":{…},\"on_allow\":[…],\"on_deny\":[…]}  a permission request, and what follows the answer
-  {\"raw\":\"…\",\"log\":true}               a frame with this text as its data; $seq and $sid are filled in
-  {\"error\":\"sentence\"}                 the session fails
-  {\"end\":\"completed\"}                  the session ends
-  {\"repeat\":3,\"steps\":[…]}             the steps again and again
-  {\"ctree\":40}                         so many tree nodes of real size
-  {\"write\":\"a.txt\",\"content\":\"…\"}    the agent writes a file of the workspace
-  {\"delay_ms\":200}                     waits
-An input that begins with `replay:` plays a file of such steps.
-
-Faults, each a probability for one event: drop, dup, reorder, stall, cut, split, garbage, oversize, restart, gone409.
-Also: budget=N faults a session (20), stall_ms=N (300), oversize_mib=N (20). docs/simulate.md has all of it.";
-
 /// Serves until it is interrupted.
 pub fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option<String>) -> Exit {
     let args = match &args.engine {

@@ -110,7 +110,7 @@ pub enum Prompt<'a> {
         remark: Option<String>,
     },
     /// A piece of a prompt of a history that is told again.
-    Told {
+    History {
         /// The engine's id of the message, as key.
         id: Option<String>,
         /// Its words; none in a piece without content.
@@ -207,7 +207,7 @@ pub enum ToolStep<'a> {
     /// One of its results came.
     Result(ToolOutcome<'a>),
     /// It is told anew, whatever happened to it; the news is found by the call's id, in its turn and after it.
-    Told(Box<ToolState>),
+    Update(Box<ToolState>),
 }
 
 /// A result of a tool call.

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::hand_over::{self, Handles};
+pub use super::heartbeat::Post;
 use super::heartbeat::{self, Heart};
 use super::report::Report;
 use super::{Streams, this_program, tree};
@@ -43,15 +44,6 @@ pub(super) const AT_ONCE: u8 = b'k';
 
 /// What a guardian calls itself, so that a command that ends the server by name does not end it too.
 pub(super) const NAME: &str = "bb-guard";
-
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Post {
-    /// Holds the inner one.
-    Outer,
-    /// Holds the program.
-    Inner,
-}
 
 /// Guards a program until it and everything below it has ended; answers with its exit code, 128 and the signal's number when
 /// one ended it. The control socket is stdin. An error means that nothing was started.

@@ -8,10 +8,17 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use super::guardian::Post;
-
 /// From one beat to the next.
 pub(super) const PERIOD: Duration = Duration::from_secs(1);
+
+/// Which of the two guardians of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Post {
+    /// Holds the inner one.
+    Outer,
+    /// Holds the program.
+    Inner,
+}
 
 /// The end that guardians write to.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::DIALECT;
+pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
 use crate::domain::dialect::breadboard::schema::{ENVELOPE, Field, Holds, SHAPES, Shape};
 
 /// Each file by its name below `schemas/`: the envelope, and one payload a type.

@@ -15,8 +15,6 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::event::SessionEvent;
 use crate::domain::view::{Block, Change, View};
 
-pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-
 /// Every schema file by its name below `schemas/`. A method's file describes its params at `#/properties/params` and, for
 /// a request, its result at `#/properties/result`.
 pub fn files() -> BTreeMap<String, Value> {
@@ -131,7 +129,7 @@ fn direction(direction: Direction) -> &'static str {
 
 fn head(title: &str, description: &str) -> Map<String, Value> {
     let mut file = Map::new();
-    file.insert("$schema".to_owned(), DIALECT.into());
+    file.insert("$schema".to_owned(), super::breadboard_schema::DIALECT.into());
     file.insert("title".to_owned(), title.into());
     file.insert("description".to_owned(), description.into());
     file

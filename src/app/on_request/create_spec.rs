@@ -19,7 +19,7 @@ use crate::protocol::request::{Empty, SendMessageParams, SendMessageResult};
 use crate::protocol::{ErrorCode, WireError};
 
 use super::journal_failed;
-use super::prompts::fits_a_prompt;
+use super::prompt_rules::fits_a_prompt;
 
 impl App {
     /// The spec of this workspace: at the start, and when another window wrote it since it was read or written here.

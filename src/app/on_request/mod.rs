@@ -12,6 +12,7 @@ mod files;
 mod history;
 mod models;
 mod permissions;
+mod prompt_rules;
 mod prompts;
 mod queue;
 mod sessions;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
+use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::ports::{Attachment, EngineCall, Prompt};
 use crate::app::record::Settler;
 use crate::app::state::{App, Session};
@@ -11,14 +12,10 @@ use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
-use crate::domain::policy::engine_prompt::sendable;
 use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
 use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
-
-/// Bytes of one prompt. Larger things are attachments.
-const PROMPT_BYTES: usize = 1 << 20;
 
 /// Blocks of history that are looked at, and bytes that go along with a prompt, newest first: what fits in a small
 /// model's context.
@@ -64,10 +61,7 @@ impl App {
         let busy = self.known(&session_id)?.record.turn.is_open();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
-            self.record_mut(&session_id)?
-                .queue
-                .push(prompt.clone())
-                .map_err(|_| super::queue::queue_full())?;
+            self.record_mut(&session_id)?.queue.push(prompt.clone()).map_err(|_| queue_full())?;
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
@@ -390,31 +384,6 @@ impl App {
             self.start_turn(session_id, prompt);
         }
     }
-}
-
-/// Whether an engine of this kind would take this text for what it is, whatever came before it. What depends on earlier
-/// prompts is seen to when the prompt goes out.
-pub(super) fn is_taken_as_typed(engine: EngineKind, text: &str) -> Result<(), WireError> {
-    match (engine, sendable(text, 0, std::iter::empty())) {
-        (EngineKind::Breadboard, Err(refused)) => {
-            Err(WireError::new(ErrorCode::InvalidParams, refused.reason()))
-        }
-        (EngineKind::Embedded | EngineKind::Breadboard | EngineKind::Desktop | EngineKind::Acp, _) => Ok(()),
-    }
-}
-
-/// A prompt is text that a person could have typed.
-pub(super) fn fits_a_prompt(text: &str) -> Result<(), WireError> {
-    if text.len() <= PROMPT_BYTES {
-        return Ok(());
-    }
-    Err(WireError::new(
-        ErrorCode::TooLarge,
-        format!(
-            "The prompt has {} bytes and at most {PROMPT_BYTES} are taken; attach it as a file.",
-            text.len()
-        ),
-    ))
 }
 
 /// `local.turn_end`.

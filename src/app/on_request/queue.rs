@@ -1,7 +1,6 @@
 //! `bb/queue/*`: the prompts that wait, which the user can see and change.
 
-use super::prompts::fits_a_prompt;
-use super::prompts::is_taken_as_typed;
+use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::state::App;
 use crate::domain::delivery::queue::{PromptQueue, QueueRefusal};
 use crate::protocol::request::*;
@@ -59,14 +58,6 @@ impl App {
         self.flush(session_id);
         Ok(shown(&self.known(session_id)?.record.queue))
     }
-}
-
-/// No room in the queue.
-pub(super) fn queue_full() -> WireError {
-    WireError::new(
-        ErrorCode::Overloaded,
-        "The queue of this session is full; wait for a turn to end or remove a prompt.",
-    )
 }
 
 fn message_id(params: &QueueParams) -> Result<&str, WireError> {

@@ -13,5 +13,5 @@ pub use ask::{
     PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope, digest_of,
 };
 pub use narrow::{RuleRefusal, narrowed};
-pub use root::{AskRoot, FolderIdentity, RootedRule};
-pub use rule::rule_allows;
+pub use root::{AskRoot, FolderIdentity};
+pub use rule::{RootedRule, rule_allows};

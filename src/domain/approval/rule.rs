@@ -1,10 +1,22 @@
-//! Whether a saved rule covers a new ask.
+//! Saved rules, and whether one covers a new ask.
 //!
 //! A rule is never wider than what was shown: the pattern of the new ask must be the saved pattern itself, and the folder the
 //! one that the rule was given for.
 
+use serde::{Deserialize, Serialize};
+
 use super::ask::PermissionRule;
-use super::root::{AskRoot, RootedRule};
+use super::root::AskRoot;
+
+/// A saved rule, with the folder that it was given for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootedRule {
+    /// What it covers, in the engine's own characters.
+    #[serde(flatten)]
+    pub rule: PermissionRule,
+    /// Where.
+    pub root: AskRoot,
+}
 
 /// True when one of the saved rules covers an ask whose own rule would be `asked`, in this folder. Patterns are compared
 /// whole: a saved `cargo test` does not cover `cargo test && rm -r x`, because that ask's pattern is the longer text.
@@ -24,6 +36,23 @@ pub fn rule_allows(saved: &[RootedRule], asked: Option<&PermissionRule>, root: &
 mod tests {
     use super::*;
     use crate::domain::approval::{FolderIdentity, RuleScope};
+    use serde_json::json;
+
+    #[test]
+    fn a_rule_without_its_folder_is_not_read() {
+        let rule = RootedRule {
+            rule: PermissionRule { pattern: "run: ls (in .)".to_owned(), scope: RuleScope::Workspace },
+            root: AskRoot::Folder(FolderIdentity { path: "/w".to_owned(), mark: "7".to_owned() }),
+        };
+        let stored = serde_json::to_value(&rule).unwrap();
+        assert_eq!(
+            stored,
+            json!({"pattern": "run: ls (in .)", "scope": "workspace", "root": {"folder": {"path": "/w", "mark": "7"}}})
+        );
+        assert_eq!(serde_json::from_value::<RootedRule>(stored).unwrap(), rule);
+        let without = json!({"pattern": "run: ls (in .)", "scope": "workspace"});
+        assert!(serde_json::from_value::<RootedRule>(without).is_err());
+    }
 
     #[test]
     fn a_rule_covers_exactly_its_own_pattern_in_its_own_folder() {

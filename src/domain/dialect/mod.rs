@@ -115,3 +115,6 @@ fn classed(event: EngineEvent, class: EventClass, panes: &'static [Pane]) -> Nor
         permission: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

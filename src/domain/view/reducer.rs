@@ -237,8 +237,8 @@ impl ViewState {
                 self.transcript.prompt(event, Sent { words: text, message_id, attachment_ids }, changes);
             }
             Prompt::Echo { words, .. } => self.echo(event, words.as_deref(), changes),
-            Prompt::Told { words: None, .. } => {}
-            Prompt::Told { id, words: Some(words) } => {
+            Prompt::History { words: None, .. } => {}
+            Prompt::History { id, words: Some(words) } => {
                 if !self.replay.grow_prompt(id.as_deref(), &words, changes) {
                     self.begin_turn(event, changes);
                     self.replay.begin_prompt(event, id, &words, changes);

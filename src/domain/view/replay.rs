@@ -46,7 +46,7 @@ impl Replay {
     /// Whether this event of the engine is history that was here before. Live engines of this kind do not echo prompts, so a
     /// piece of one outside of a turn begins a replay; the first event of a turn ends it. `known`: there were turns before.
     pub(super) fn hides(&mut self, turn: Option<u64>, fact: &Fact<'_>, known: bool) -> bool {
-        let prompt = matches!(fact, Fact::Prompt(Prompt::Told { .. }));
+        let prompt = matches!(fact, Fact::Prompt(Prompt::History { .. }));
         if turn.is_some() && !prompt {
             self.phase = Phase::Live;
             return false;

@@ -28,7 +28,7 @@ pub(super) struct Tool {
     pub(super) turn: u64,
     pub(super) block: Block,
     /// The engine tells it anew with each change, also behind its turn.
-    pub(super) told_anew: bool,
+    pub(super) by_id: bool,
     /// Bytes that it printed while it ran.
     pub(super) printed: u64,
     /// Its preview is what it would do, or that it may not, and not what it did.
@@ -85,7 +85,7 @@ impl Tool {
             exec: news.exec.clone(),
             turn,
             block: Block { id, turn: event.turn, seq: event.seq, body },
-            told_anew: false,
+            by_id: false,
             printed: 0,
             foreseen: false,
             refused: false,
@@ -101,8 +101,8 @@ impl Tool {
     }
 
     /// The same, for a call that the engine tells anew with each change.
-    pub(super) fn told(event: &SessionEvent, turn: u64, news: &ToolNews<'_>, state: &ToolState) -> Self {
-        Self { told_anew: true, keeps_plan: state.keeps_plan, ..Self::new(event, turn, news) }
+    pub(super) fn updated(event: &SessionEvent, turn: u64, news: &ToolNews<'_>, state: &ToolState) -> Self {
+        Self { by_id: true, keeps_plan: state.keeps_plan, ..Self::new(event, turn, news) }
     }
 
     pub(super) fn name(&self) -> Option<&str> {
@@ -147,7 +147,7 @@ impl Tool {
     }
 
     /// The call is told anew. `true`: it has its last status.
-    pub(super) fn tell(
+    pub(super) fn update(
         &mut self,
         event: &SessionEvent,
         news: ToolNews<'_>,

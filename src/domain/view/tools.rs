@@ -55,7 +55,7 @@ impl Tools {
     ) {
         match std::mem::take(&mut news.step) {
             ToolStep::Called => self.begin(event, of, news, changes),
-            ToolStep::Told(state) => self.tell(event, of, news, *state, changes),
+            ToolStep::Update(state) => self.update(event, of, news, *state, changes),
             ToolStep::Result(outcome) => self.result(event, of, news, &outcome, changes),
             step @ (ToolStep::Began | ToolStep::Printed(_) | ToolStep::Ended(_)) => {
                 self.output(event, of, news, step, changes);
@@ -73,15 +73,15 @@ impl Tools {
         request_id: &str,
         changes: &mut Vec<Change>,
     ) {
-        let ToolStep::Told(mut state) = std::mem::take(&mut news.step) else { return };
-        let known = !matches!(self.told(news.id.as_deref(), None), Place::Nowhere);
+        let ToolStep::Update(mut state) = std::mem::take(&mut news.step) else { return };
+        let known = !matches!(self.place_by_id(news.id.as_deref(), None), Place::Nowhere);
         let Some(tool) = self.open(event, of, &news, &state, changes) else {
             return;
         };
         let content = state.content.take();
         if !known {
             state.progress = None;
-            tool.tell(event, news, *state, false);
+            tool.update(event, news, *state, false);
         }
         tool.ask(request_id, content);
         tool.put(changes);
@@ -133,7 +133,7 @@ impl Tools {
         for mut tool in std::mem::take(&mut self.running) {
             tool.set(ToolBlockStatus::Cancelled);
             tool.put(changes);
-            if tool.told_anew {
+            if tool.by_id {
                 let seq = tool.block.seq;
                 self.keep(tool, seq);
             }
@@ -142,7 +142,7 @@ impl Tools {
 
     /// A run began: nothing that comes without its id is about calls before it.
     pub(super) fn forget(&mut self) {
-        self.ended.retain(|tool| tool.told_anew);
+        self.ended.retain(|tool| tool.by_id);
     }
 
     fn begin(&mut self, event: &SessionEvent, of: OfTurn, news: ToolNews<'_>, changes: &mut Vec<Change>) {
@@ -160,7 +160,7 @@ impl Tools {
     }
 
     /// A call is told anew.
-    fn tell(
+    fn update(
         &mut self,
         event: &SessionEvent,
         of: OfTurn,
@@ -170,9 +170,9 @@ impl Tools {
     ) {
         let id = news.id.clone();
         let turn = state.begins.then_some(of.index);
-        let over = matches!(self.told(id.as_deref(), turn), Place::Ended(_));
+        let over = matches!(self.place_by_id(id.as_deref(), turn), Place::Ended(_));
         let Some(tool) = self.open(event, of, &news, &state, changes) else { return };
-        let last = tool.tell(event, news, state, over);
+        let last = tool.update(event, news, state, over);
         // No end of a turn comes behind it that would close it; its own end still may.
         if of.over && !over && !last {
             tool.set(ToolBlockStatus::Cancelled);
@@ -180,7 +180,7 @@ impl Tools {
         tool.put(changes);
         if last
             && !over
-            && let Place::Running(at) = self.told(id.as_deref(), turn)
+            && let Place::Running(at) = self.place_by_id(id.as_deref(), turn)
         {
             let tool = self.running.remove(at);
             self.keep(tool, event.seq);
@@ -188,8 +188,8 @@ impl Tools {
     }
 
     /// The call of this id, newest first. One that ended in another turn than the one in which a call begins is another one.
-    fn told(&self, id: Option<&str>, begins_in: Option<u64>) -> Place {
-        let mine = |tool: &Tool| tool.told_anew && tool.call.as_deref() == id;
+    fn place_by_id(&self, id: Option<&str>, begins_in: Option<u64>) -> Place {
+        let mine = |tool: &Tool| tool.by_id && tool.call.as_deref() == id;
         let same_turn = |tool: &Tool| begins_in.is_none_or(|turn| turn == tool.turn);
         if let Some(at) = self.running.iter().rposition(mine) {
             return Place::Running(at);
@@ -207,12 +207,12 @@ impl Tools {
         state: &ToolState,
         changes: &mut Vec<Change>,
     ) -> Option<&mut Tool> {
-        match self.told(news.id.as_deref(), state.begins.then_some(of.index)) {
+        match self.place_by_id(news.id.as_deref(), state.begins.then_some(of.index)) {
             Place::Running(at) => self.running.get_mut(at),
             Place::Ended(at) => self.ended.get_mut(at),
             Place::Nowhere => {
                 self.make_room(changes);
-                self.running.push(Tool::told(event, of.index, news, state));
+                self.running.push(Tool::updated(event, of.index, news, state));
                 self.running.last_mut()
             }
         }
@@ -324,7 +324,7 @@ impl Tools {
                 self.keep(tool, event.seq);
                 return;
             }
-            ToolStep::Began | ToolStep::Called | ToolStep::Result(_) | ToolStep::Told(_) => {}
+            ToolStep::Began | ToolStep::Called | ToolStep::Result(_) | ToolStep::Update(_) => {}
         }
         tool.put(changes);
     }

@@ -14,9 +14,11 @@ use super::unplaced::Piece;
 use super::wanted::Method;
 use crate::app::ports::EngineReport;
 use crate::domain::dialect::acp::decode::{
-    AcpError, AcpLine, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event, update_event,
+    AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event,
+    update_event,
 };
 use crate::domain::dialect::acp::encode;
+use crate::domain::dialect::acp::state::is_standing;
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
 
@@ -71,7 +73,7 @@ impl Agent {
             event.repaired = repaired;
             return self.place(Some(at_agent), Piece::Event(event));
         }
-        let withdrawn = (method == "$/cancel_request").then(|| self.withdrawn(&params)).flatten();
+        let withdrawn = (method == CANCEL).then(|| self.withdrawn(&params)).flatten();
         let mut event = method_event(method, params.clone());
         event.repaired = repaired;
         if let Some(session_id) = withdrawn {
@@ -216,12 +218,5 @@ impl Agent {
 
 /// Whether an update tells of what was said and done, and not of how the session stands.
 fn is_history(kind: &str) -> bool {
-    !matches!(
-        kind,
-        "available_commands_update"
-            | "current_mode_update"
-            | "config_option_update"
-            | "session_info_update"
-            | "usage_update"
-    ) && !kind.contains('/')
+    !is_standing(kind) && !kind.contains('/')
 }

@@ -10,7 +10,7 @@ use super::asked::Asked;
 use super::sessions::{Session, State};
 use crate::app::ports::{EngineReport, Prompt};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
-use crate::domain::dialect::acp::decode::{AcpError, prompt_event};
+use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
 use crate::protocol::{ErrorCode, WireError};
@@ -107,7 +107,7 @@ impl Agent {
         turn.heard = now;
         let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
         let asked = Asked::Prompt { session_id: session_id.to_owned(), turn: number };
-        self.ask("session/prompt", &params, asked, None);
+        self.ask(PROMPT, &params, asked, None);
     }
 
     /// The agent ended the turn.

@@ -14,6 +14,8 @@ use crate::domain::wire::lenient_json::{is_strict, repair};
 
 /// The method of the one answer that is an event: a turn is over.
 pub const PROMPT: &str = "session/prompt";
+/// The agent withdraws a request of its own.
+pub const CANCEL: &str = "$/cancel_request";
 /// The notification that carries updates of a session.
 pub const UPDATE: &str = "session/update";
 /// The type of the event that says where an agent's own log is. It is ours: an agent's message of this name is `unknown`.

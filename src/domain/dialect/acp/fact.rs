@@ -35,7 +35,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
     match event.class {
         EventClass::UserMessage => {
             let (id, words) = chunk(event);
-            Fact::Prompt(Prompt::Told { id: id.map(Cow::into_owned), words })
+            Fact::Prompt(Prompt::History { id: id.map(Cow::into_owned), words })
         }
         EventClass::AssistantStream => said(Voice::Answer, event),
         EventClass::ReasoningStream => said(Voice::Reasoning, event),

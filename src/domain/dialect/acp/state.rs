@@ -133,6 +133,18 @@ impl AgentState {
     }
 }
 
+/// Whether an update tells how the session stands, and not of what was said and done.
+pub fn is_standing(word: &str) -> bool {
+    matches!(
+        word,
+        "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "session_info_update"
+            | "usage_update"
+    )
+}
+
 /// What a `usage_update` counts; `None` when it counts nothing.
 pub fn usage(update: &Payload) -> Option<AgentUsage> {
     let count = |name: &str| update.get(name).and_then(Value::as_u64);

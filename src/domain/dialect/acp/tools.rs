@@ -57,7 +57,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
             .map(|name| cut::line(name, NAME)),
         title: title.map(|title| located(&title, place.as_deref())),
         input: input.map(|input| cut::value(Cow::Borrowed(input), INPUT)),
-        step: ToolStep::Told(Box::new(state)),
+        step: ToolStep::Update(Box::new(state)),
         plan: todos,
         ..ToolNews::default()
     })

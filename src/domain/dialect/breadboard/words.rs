@@ -30,6 +30,11 @@ impl Word {
     }
 }
 
+/// The greeting of a stream.
+pub const STREAM_OPEN: &str = "stream.open";
+/// The engine cannot give all that was asked for.
+pub const STREAM_GAP: &str = "stream.gap";
+
 /// Whether two type names are spellings of one: they differ at most in `.` and `_`.
 pub fn is(kind: &str, word: &str) -> bool {
     kind.len() == word.len()

@@ -13,7 +13,13 @@ use crate::domain::shown::{Kind, show};
 /// The ask of a message of class `permission.request`.
 pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     let text = |name: &str| payload.get(name).and_then(Value::as_str);
-    let (title, pattern) = if kind == "command.request_approval" {
+    let is_command = kind == "command.request_approval";
+    let (title, pattern) = if let (None, Some(args)) =
+        (text(if is_command { "command" } else { "tool_name" }), payload.get("arguments"))
+    {
+        // No rule: nobody knows which of these arguments decide what would be done.
+        (elsewhere(text("tool").unwrap_or_default(), args), None)
+    } else if is_command {
         run(text("command").unwrap_or_default(), text("working_directory"))
     } else {
         tool(text("tool_name").unwrap_or_default(), payload.get("args"))
@@ -35,6 +41,14 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
         rule: pattern.map(|pattern| PermissionRule { pattern, scope: RuleScope::Session }),
         input: None,
         subject: Value::Object(payload.clone()),
+    }
+}
+
+/// Title of an ask in the words of the public source: the command where that is all, else the tool with all its arguments.
+fn elsewhere(tool: &str, args: &Value) -> String {
+    match args.as_object().map(|args| (args.len(), args.get("command").and_then(Value::as_str))) {
+        Some((1, Some(command))) => command.to_owned(),
+        Some(_) | None => format!("{tool} {args}"),
     }
 }
 

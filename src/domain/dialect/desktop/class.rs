@@ -1,6 +1,7 @@
 //! The table of the desktop dialect (seed 002).
 //!
-//! Owns which fields a message must have to be understood. Asks for no more than the reducers and the ledger read, so
+//! Owns which fields a message must have to be understood, in the words of the seed and in those that the public source of the
+//! seed has for the same things (`assistant.message_delta`, `assistant.tool_use`, a bare `error` …). Asks for no more than the reducers and the ledger read, so
 //! that a host that leaves out what we added to the seed (`call_id`, `request_id` of a command) still works.
 
 use serde_json::{Map, Value};
@@ -83,6 +84,35 @@ const TABLE: &[Row] = &[
         &[Pane::Chat, Pane::Run],
     ),
     row("server.error", &[("error", Shape::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    // The words of the public source.
+    row("assistant.message_delta", &[("delta", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+    row(
+        "assistant.tool_use",
+        &[("tool", Shape::Text), ("arguments", Shape::Object)],
+        EventClass::ToolCall,
+        &[Pane::Chat],
+    ),
+    row("assistant.tool_result", &[("tool", Shape::Text)], EventClass::ToolResult, &[Pane::Chat]),
+    row(
+        "patch.proposed",
+        &[("id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        EventClass::PatchProposed,
+        &[Pane::Chat, Pane::Files],
+    ),
+    row(
+        "tool.request_approval",
+        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        EventClass::PermissionRequest,
+        &[Pane::Chat],
+    ),
+    row(
+        "command.request_approval",
+        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        EventClass::PermissionRequest,
+        &[Pane::Chat],
+    ),
+    row("error", &[("error", Shape::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("server.hello", &[("server_info", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("session.state", &[("state", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
 ];
@@ -209,6 +239,28 @@ mod tests {
                 "run.error_or_gap",
                 &[Pane::Chat, Pane::Run],
             ),
+            ("assistant.message_delta", json!({"delta": "t"}), "transcript.assistant_stream", &[Pane::Chat]),
+            ("assistant.tool_use", json!({"tool": "read_file", "arguments": {}}), "tool.call", &[Pane::Chat]),
+            (
+                "assistant.tool_result",
+                json!({"tool": "read_file", "result": {}}),
+                "tool.result",
+                &[Pane::Chat],
+            ),
+            (
+                "patch.proposed",
+                json!({"id": "p", "file_path": "a.rs", "diff": "", "base_hash": null, "rationale": ""}),
+                "patch.proposed",
+                &[Pane::Chat, Pane::Files],
+            ),
+            (
+                "command.request_approval",
+                json!({"request_id": "r", "tool": "run_command", "arguments": {"command": "ls"}, "message": "m"}),
+                "permission.request",
+                &[Pane::Chat],
+            ),
+            ("error", json!({"error": "No model loaded"}), "run.error_or_gap", &[Pane::Chat, Pane::Run]),
+            ("server.pong", json!({"timestamp": "2026"}), "session.lifecycle", &[Pane::Debug]),
         ];
         for (kind, payload, class, panes) in cases {
             let given = event(kind, payload);
@@ -267,6 +319,30 @@ mod tests {
                 subject: payload,
             }
         );
+    }
+
+    #[test]
+    fn an_ask_in_the_words_of_the_public_source_offers_no_rule_and_hides_no_argument() {
+        let asked = |kind: &str, arguments: Value| {
+            let payload =
+                json!({"request_id": "r", "tool": "run_command", "arguments": arguments, "message": null});
+            let ask = normalized(kind, payload).ask.unwrap();
+            let ids: Vec<String> = ask.options.into_iter().map(|option| option.option_id).collect();
+            (ask.title, ask.rule, ids)
+        };
+        let once = || vec!["allow_once".to_owned(), "deny".to_owned()];
+        let cases = [
+            ("command.request_approval", json!({"command": "ls -a"}), "ls -a"),
+            (
+                "command.request_approval",
+                json!({"command": "ls", "cwd": "/"}),
+                "run_command {\"command\":\"ls\",\"cwd\":\"/\"}",
+            ),
+            ("tool.request_approval", json!({"path": "a"}), "run_command {\"path\":\"a\"}"),
+        ];
+        for (kind, arguments, title) in cases {
+            assert_eq!(asked(kind, arguments), (title.to_owned(), None, once()), "{kind}");
+        }
     }
 
     #[test]

@@ -18,12 +18,14 @@ use crate::domain::fact::{
 };
 use crate::domain::fingerprint::key;
 
+const DELTA: Slot = Slot { paths: &[&["delta"]], alike: &[] };
 const TOKEN: Slot = Slot { paths: &[&["token"]], alike: &[] };
 const THINKING: Slot = Slot { paths: &[&["message"]], alike: &["phase"] };
 
 /// Where a piece of text stands.
 pub(in crate::domain::dialect) fn slot(kind: &str) -> Option<&'static Slot> {
     match kind {
+        "assistant.message_delta" => Some(&DELTA),
         "assistant.token" => Some(&TOKEN),
         "assistant.thinking" => Some(&THINKING),
         _ => None,
@@ -35,13 +37,16 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
     let payload: &Map<String, Value> = event.payload;
     let said = |name| text(payload, name).unwrap_or_default();
     match event.class {
-        EventClass::AssistantStream => piece(Voice::Answer, "", said("token")),
+        EventClass::AssistantStream => {
+            let words = text(payload, "token").or_else(|| text(payload, "delta"));
+            piece(Voice::Answer, "", words.unwrap_or_default())
+        }
         EventClass::ReasoningStream => piece(Voice::Reasoning, said("phase"), said("message")),
         EventClass::ToolCall => Fact::ToolCall(tool(payload, ToolStep::Called)),
         EventClass::ToolResult => Fact::ToolResult(tool(payload, ToolStep::Result(outcome(payload)))),
         EventClass::PlanUpdate => Fact::Plan(plan(payload)),
         EventClass::PatchProposed => Fact::Patch(Patch {
-            id: said("patch_id"),
+            id: text(payload, "patch_id").or_else(|| text(payload, "id")).unwrap_or_default(),
             file_path: said("file_path"),
             rationale: said("rationale"),
             diff: said("diff"),
@@ -79,8 +84,9 @@ fn piece<'a>(voice: Voice, phase: &'a str, words: &'a str) -> Fact<'a> {
 }
 
 fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a> {
-    let args = payload.get("args").filter(|args| !args.is_null());
-    let name = cut::line(text(payload, "tool_name").unwrap_or("tool"), NAME);
+    let args = payload.get("args").or_else(|| payload.get("arguments")).filter(|args| !args.is_null());
+    let name = text(payload, "tool_name").or_else(|| text(payload, "tool"));
+    let name = cut::line(name.unwrap_or("tool"), NAME);
     let telling = args.and_then(|args| TELLING.iter().find_map(|key| args.get(key).and_then(Value::as_str)));
     ToolNews {
         id: text(payload, "call_id").filter(|id| !id.is_empty()).map(key),
@@ -103,7 +109,11 @@ fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
         result.and_then(|result| result.as_str().or_else(|| result.get("error").and_then(Value::as_str)));
     ToolOutcome {
         shape: Shape::Only,
-        failed: text(payload, "status") == Some("failed"),
+        failed: match text(payload, "status") {
+            Some(status) => status == "failed",
+            // The public source has no status; its results say it themselves.
+            None => result.and_then(|result| result.get("success")).and_then(Value::as_bool) == Some(false),
+        },
         text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(words).map(Cow::Owned)),
         count: result.and_then(count),
         artifact: None,
@@ -148,11 +158,11 @@ fn step(step: &Value) -> PlanStep {
 
 /// A command says it in its message, a tool in its arguments.
 fn ask(payload: &Map<String, Value>) -> Ask<'_> {
-    let args = payload.get("args").and_then(Value::as_object);
+    let args = payload.get("args").or_else(|| payload.get("arguments")).and_then(Value::as_object);
     let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
     let environment = payload.get("environment").and_then(Value::as_object);
     Ask {
-        reason: field("reason"),
+        reason: field("reason").or_else(|| text(payload, "message")),
         diff: field("diff"),
         command: field("command"),
         directory: field("working_directory"),

@@ -9,15 +9,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::desk::Closed;
 use super::pace::Pace;
-use super::source::{Chunks, Source};
+use super::source::{Chunks, LARGEST_EVENT, Source};
 use super::take::{EVICTED, Item};
 use super::task::{Link, Opened};
 use crate::app::ports::EngineCursor;
 use crate::domain::wire::sse::SseDecoder;
-
-/// Most bytes of one event. The engine's largest are below 100 KB and an artifact comes as a file, so this is a wall
-/// against a runaway; what is larger is told as a gap of its number.
-pub(in crate::engine::breadboard) const LARGEST_EVENT: usize = 32 << 20;
 
 const NO_HISTORY: &str = "the engine no longer knows our place and has no history to compare it with";
 const COUNTS_ANEW: &str =

@@ -22,8 +22,8 @@ use tokio::time::Instant;
 
 use crate::app::ports::{EngineCursor, EngineReport, LinkNews};
 use desk::{Desk, Order};
-pub(super) use follow::LARGEST_EVENT;
 pub use pace::{Chance, Pace};
+pub(super) use source::LARGEST_EVENT;
 pub use source::{Chunks, Source};
 use task::Link;
 

@@ -12,9 +12,12 @@ use tokio::time::timeout;
 
 use super::super::client::{Client, EventStream, From};
 use super::super::trouble::Trouble;
-use super::follow::LARGEST_EVENT;
 use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
+
+/// Most bytes of one event. The engine's largest are below 100 KB and an artifact comes as a file, so this is a wall
+/// against a runaway; what is larger is told as a gap of its number.
+pub(in crate::engine::breadboard) const LARGEST_EVENT: usize = 32 << 20;
 
 /// The way to the engine.
 pub trait Source: Send + Sync + 'static {

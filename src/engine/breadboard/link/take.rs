@@ -13,6 +13,7 @@ use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
 use crate::domain::delivery::{Resumption, Step};
 use crate::domain::dialect::breadboard::decode::decode;
+use crate::domain::dialect::breadboard::words::{STREAM_GAP, STREAM_OPEN};
 use crate::domain::event::EngineEvent;
 use crate::domain::wire::sse::SseItem;
 
@@ -156,7 +157,7 @@ impl Connection {
         event: EngineEvent,
     ) -> Result<Option<Cut>, Closed> {
         match event.kind.as_str() {
-            "stream.open" => {
+            STREAM_OPEN => {
                 let head = event.payload.get("headSequence").and_then(serde_json::Value::as_u64);
                 link.head = head.or(link.head);
                 let last = link.continuity.last();
@@ -170,7 +171,7 @@ impl Connection {
                 }
                 Ok(None)
             }
-            "stream.gap" => {
+            STREAM_GAP => {
                 let safe = event.payload.get("last_safely_delivered_cursor").and_then(as_number);
                 // Ours is as safe as theirs: what came was passed on. An earlier one only brings doubles.
                 let ours = link.continuity.last();

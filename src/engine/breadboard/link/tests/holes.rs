@@ -35,7 +35,7 @@ async fn r000_55_a_hole_that_stays_is_told_after_three_more_tries() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_is_too_large_is_a_gap_of_its_number() {
-    let large = "x".repeat(follow::LARGEST_EVENT + 1);
+    let large = "x".repeat(source::LARGEST_EVENT + 1);
     let engine = Scripted::new(vec![
         stream(vec![frames([1]), Say(format!("id: 2\ndata: {large}\n\n")), frames([3]), Wait(500), Break]),
         stream(vec![frames([4])]),
@@ -87,7 +87,7 @@ async fn a_gap_that_a_newer_engine_tells_of_is_passed_on_and_healed() {
 #[tokio::test(start_paused = true)]
 async fn a_number_that_no_journal_can_keep_is_no_number_and_no_place() {
     for seq in [1 << 63, u64::MAX] {
-        let large = "x".repeat(follow::LARGEST_EVENT + 1);
+        let large = "x".repeat(source::LARGEST_EVENT + 1);
         let engine = Scripted::new(vec![stream(vec![
             frames([1]),
             Say(frame(seq).replacen(&format!("id: {seq}\n"), "", 1)),
