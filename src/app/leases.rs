@@ -337,13 +337,31 @@ impl App {
 
     /// Reduces the events up to `head`, and tells them.
     fn read_on(&mut self, session_id: &str, head: u64) {
+        let Some(journal) = self.journal.as_mut() else { return };
+        journal.stand_still();
+        let told = self.reduce_stored(session_id, head);
+        if let Some(journal) = self.journal.as_mut() {
+            journal.move_on();
+        }
+        match told {
+            Some(told) => self.tell(session_id, &told),
+            // Its blocks in the journal are newer than what is in memory is made from.
+            None => self.reload(session_id),
+        }
+    }
+
+    /// Reduces the events up to `head`, as long as the view here and the one in the journal stand at the same checkpoint.
+    fn reduce_stored(&mut self, session_id: &str, head: u64) -> Option<Vec<BatchRow>> {
+        let checkpoint = self.journal.as_mut()?.checkpoint(session_id).ok()?;
+        if self.live_mut(session_id)?.checkpoint != checkpoint {
+            return None;
+        }
         let mut told: Vec<BatchRow> = Vec::new();
         while let Some(from) =
             self.live_mut(session_id).map(|live| live.head + 1).filter(|from| *from <= head)
         {
             let rows = self.stored_batches(session_id, from, READ_BYTES);
-            let Some(session) = self.sessions.get_mut(session_id) else { return };
-            let Some(live) = session.live.as_deref_mut() else { return };
+            let live = self.sessions.get_mut(session_id)?.live.as_deref_mut()?;
             for row in rows {
                 let row = super::journalling::from_seq_on(row, live.head + 1);
                 for text in super::journalling::split(&row) {
@@ -360,17 +378,11 @@ impl App {
                 break;
             }
         }
-        let checkpoint = self.journal.as_mut().and_then(|journal| journal.checkpoint(session_id).ok());
-        let asks = self.journal.as_mut().and_then(|journal| journal.pending_asks(session_id).ok());
-        let Some(live) = self.live_mut(session_id) else { return };
-        if checkpoint != Some(live.checkpoint) {
-            // A block may have been read in its newer form.
-            live.changes.clear();
-            return self.reload(session_id);
-        }
+        let asks = self.journal.as_mut()?.pending_asks(session_id).ok()?;
+        let live = self.live_mut(session_id)?;
         live.flushed = live.head;
-        live.asks = super::load::asks_of(asks.unwrap_or_default());
-        self.tell(session_id, &told);
+        live.asks = super::load::asks_of(asks);
+        Some(told)
     }
 
     /// A session is not there any more: another window deleted it, or removed it when the journal had reached its size.

@@ -217,6 +217,17 @@ impl App {
         if self.known(session_id)?.live.is_some() {
             return Ok(());
         }
+        if self.leases.ours.contains(session_id) {
+            return self.load_now(session_id);
+        }
+        // The window that works on it may write a checkpoint in between, and its blocks would be newer than the events here.
+        self.journal()?.stand_still();
+        let loaded = self.load_now(session_id);
+        self.journal()?.move_on();
+        loaded
+    }
+
+    fn load_now(&mut self, session_id: &str) -> Result<(), WireError> {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.record.turn.read_again();
         }

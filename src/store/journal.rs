@@ -251,17 +251,6 @@ impl SqliteJournal {
     }
 }
 
-impl Drop for SqliteJournal {
-    fn drop(&mut self) {
-        // Where that fails, the next start does it.
-        let emptied = self.database.run(|connection| self.intake.empty(connection));
-        // What outlives this process may still work on something.
-        if emptied.is_ok() && self.window.as_ref().is_some_and(|window| !window.is_shared()) {
-            let _ = self.database.run(|connection| self.intake.free_leases(connection));
-        }
-    }
-}
-
 impl Journal for SqliteJournal {
     fn epoch(&self) -> &str {
         &self.epoch
@@ -332,6 +321,14 @@ impl Journal for SqliteJournal {
 
     fn wish_done(&mut self, session_id: &str) -> Result<(), JournalError> {
         self.database.run(|connection| leases::clear_wishes(connection, session_id))
+    }
+
+    fn stand_still(&mut self) {
+        self.begin_picture();
+    }
+
+    fn move_on(&mut self) {
+        self.end_picture();
     }
 
     fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {

@@ -111,6 +111,23 @@ impl SqliteJournal {
         Ok(())
     }
 
+    /// Begins to read from one picture of the database. Where that fails, what is read may be of different moments.
+    pub(super) fn begin_picture(&mut self) {
+        if let Err(error) = self.database.run(|connection| Ok(connection.execute_batch("BEGIN DEFERRED")?)) {
+            tracing::debug!(?error, "the journal could not be held still");
+        }
+    }
+
+    /// Ends that.
+    pub(super) fn end_picture(&mut self) {
+        let ended = self.database.run(|connection| {
+            if connection.is_autocommit() { Ok(()) } else { Ok(connection.execute_batch("COMMIT")?) }
+        });
+        if let Err(error) = ended {
+            tracing::debug!(?error, "the journal could not be let move on");
+        }
+    }
+
     /// Puts what waits into the database.
     pub(super) fn share_events(&mut self) -> Result<bool, JournalError> {
         if self.window.is_none() || self.intake.front.as_ref().is_none_or(|front| front.waiting().is_empty())
@@ -155,5 +172,16 @@ impl SqliteJournal {
         })?;
         self.version = Some(version);
         Ok(Some(news))
+    }
+}
+
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        // Where that fails, the next start does it.
+        let emptied = self.database.run(|connection| self.intake.empty(connection));
+        // What outlives this process may still work on something.
+        if emptied.is_ok() && self.window.as_ref().is_some_and(|window| !window.is_shared()) {
+            let _ = self.database.run(|connection| self.intake.free_leases(connection));
+        }
     }
 }

@@ -177,6 +177,11 @@ pub trait Journal: Send {
     fn wish_done(&mut self, _session_id: &str) -> Result<(), JournalError> {
         Ok(())
     }
+    /// From now on everything is read as it is at this moment, whatever other windows write, until `move_on`. Nothing may be
+    /// written meanwhile.
+    fn stand_still(&mut self) {}
+    /// What is read is the newest again.
+    fn move_on(&mut self) {}
     /// At which `seq` the stored view stands, 0 without one.
     fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
         Ok(self.view(session_id)?.map_or(0, |(seq, _)| seq))
