@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::content::{MAIN, WORD, entries, words};
 use super::{state, tools};
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
@@ -19,9 +20,6 @@ use crate::domain::fact::{
 use crate::domain::fingerprint::{key, short};
 
 const SENTENCE: usize = 4 * 1024;
-const WORD: usize = 200;
-/// Which list `plan` and a todo tool mean.
-const MAIN: &str = "main";
 
 const CHUNK: Slot = Slot { paths: &[&["content", "text"]], alike: &["messageId"] };
 
@@ -106,38 +104,6 @@ fn chunk(event: EventRef<'_>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
     (id.filter(|id| !id.is_empty()).map(short), words.filter(|words| !words.is_empty()))
 }
 
-/// The words of a content block, or of a list of them; what is no text as a line of its own. `None`: there are none.
-pub(super) fn words(content: &Value) -> Option<String> {
-    let said = match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => blocks.iter().filter_map(words).collect(),
-        Value::Object(block) => match text(block, "type") {
-            Some("text") | None => text(block, "text").unwrap_or_default().to_owned(),
-            Some(kind) => format!("\n[{}]\n", marker(kind, block)),
-        },
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
-    };
-    (!said.is_empty()).then_some(said)
-}
-
-fn marker(kind: &str, block: &Map<String, Value>) -> String {
-    let inner = block.get("resource").and_then(Value::as_object);
-    let said = |name: &str| text(block, name).or_else(|| inner.and_then(|inner| text(inner, name)));
-    let name = ["title", "name", "uri"].into_iter().find_map(said);
-    let what = match kind {
-        "image" => "image",
-        "audio" => "sound",
-        "resource_link" => "link",
-        "resource" => "file",
-        other => other,
-    };
-    let mut line = cut::line(what, WORD);
-    for more in [name, said("mimeType")].into_iter().flatten() {
-        line.push_str(&format!(" {}", cut::line(more, WORD)));
-    }
-    line.replace(['\n', '\r'], " ")
-}
-
 /// What `plan`, `plan_update` and `plan_removed` say.
 fn plan(event: EventRef<'_>) -> Option<Plan> {
     let payload: &Map<String, Value> = event.payload;
@@ -160,25 +126,6 @@ fn plan(event: EventRef<'_>) -> Option<Plan> {
 
 fn scope(plan: &Map<String, Value>) -> String {
     key(text(plan, "planId").unwrap_or(MAIN))
-}
-
-/// A list of steps: of `plan`, or of a tool that keeps a todo list.
-fn entries(list: &Value, scope: &str) -> Option<Plan> {
-    let step = |entry: &Value| {
-        let said = entry.as_str().or_else(|| entry.get("content").and_then(Value::as_str))?;
-        Some(PlanStep {
-            text: cut::line(said, PLAN_TEXT),
-            status: entry.get("status").and_then(Value::as_str).map(|status| cut::line(status, WORD)),
-            files: Vec::new(),
-        })
-    };
-    let steps = list.as_array()?.iter().filter_map(step).take(PLAN_STEPS).collect();
-    Some(Plan { scope: Some(scope.to_owned()), steps, standing: false })
-}
-
-/// The list of a tool that keeps one.
-pub(super) fn todos(list: &Value) -> Option<Plan> {
-    entries(list, MAIN)
 }
 
 /// What is asked, and for which call.

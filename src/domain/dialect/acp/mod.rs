@@ -5,6 +5,7 @@
 mod ask;
 pub mod blocks;
 mod class;
+mod content;
 pub mod decode;
 pub mod encode;
 pub(super) mod fact;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::fact::{todos as todos_of, words};
+use super::content::{todos as todos_of, words};
 use crate::domain::cut;
 use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
 use crate::domain::edits::diff::unified_diff;

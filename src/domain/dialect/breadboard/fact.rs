@@ -2,13 +2,13 @@
 //!
 //! Owns which reading a class gets. Texts: `text`; tools: `tools`; runs, tasks, checkpoints and counts: `run`.
 
-use super::permissions::{asked, permission_answer};
+use super::permissions::{ask, asked, permission_answer};
 use super::words::{Word, is};
 use super::{run, text, tools};
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{self, UNTOLD, failure};
 use crate::domain::event::{EventClass, EventRef};
-use crate::domain::fact::{Answered, Ask, Fact, Notice, NoticeLevel};
+use crate::domain::fact::{Answered, Fact, Notice, NoticeLevel};
 
 const DELTA: Slot = Slot {
     paths: &[&["delta"], &["delta", "text"], &["text"]],
@@ -64,18 +64,6 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::CtreeNode => Fact::TreeNode,
         EventClass::CtreeSnapshot => Fact::Tree { nodes: run::tree_nodes(event) },
         EventClass::PatchProposed | EventClass::RetrievalStatus | EventClass::UnknownEvent => Fact::Unknown,
-    }
-}
-
-/// What is asked. The card says all of it; the rest is for who wants more.
-pub(super) fn ask(asked: &serde_json::Map<String, serde_json::Value>) -> Ask<'_> {
-    Ask {
-        reason: limits::text(asked, "reason"),
-        diff: limits::text(asked, "diff"),
-        command: limits::text(asked, "command"),
-        directory: limits::text(asked, "working_directory"),
-        raw: Some(asked),
-        ..Ask::default()
     }
 }
 

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::fact::ask;
-use super::permissions::{asked, permission_answer, task_kind};
+use super::permissions::{ask, asked, permission_answer, task_kind};
 use super::words::is;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{DETAILS, PARTS, counted, parts, text};
