@@ -106,6 +106,11 @@ impl App {
             // An agent that has it open does not know what was said elsewhere.
             self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         }
+        // What was read of the other window, and not told yet, is not looked at any more once the session is ours.
+        let owes = |live: &mut Live| live.attached && (live.flow != Flow::Direct || live.view_stale);
+        if self.live_mut(session_id).is_some_and(owes) {
+            self.catch_up(session_id);
+        }
         if let Ok(record) = self.record_of(session_id)
             && !record.turn.is_open()
             && !record.queue.items().is_empty()

@@ -150,6 +150,10 @@ impl App {
             return;
         }
         let Ok(view) = self.snapshot(session_id) else { return };
+        // To make it, what another window wrote meanwhile may have been read: its events come first.
+        if self.live_mut(session_id).is_none_or(|live| live.flow != Flow::Direct) {
+            return;
+        }
         let head = view.seq;
         let params = ViewParams {
             session_id: session_id.to_owned(),

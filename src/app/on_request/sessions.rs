@@ -223,17 +223,13 @@ impl App {
     pub(in crate::app) fn selected(&mut self, session_id: &str) -> Result<SelectSessionResult, WireError> {
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
-        let head = match self.live_mut(session_id) {
-            Some(live) => {
-                // Its flow stays: a client that is behind still gets every event it has not been sent.
-                live.view_stale = false;
-                live.head
-            }
-            None => 0,
-        };
+        if let Some(live) = self.live_mut(session_id) {
+            // Its flow stays: a client that is behind still gets every event it has not been sent.
+            live.view_stale = false;
+        }
         let view = self.snapshot(session_id)?;
-        let resume = self.worth(session_id, head);
-        Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: head, view, resume })
+        let resume = self.worth(session_id, view.seq);
+        Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: view.seq, view, resume })
     }
 
     pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply) {
