@@ -198,8 +198,9 @@ fn header_path(line: &str, side: &str) -> Option<String> {
     (path != "/dev/null").then(|| path.strip_prefix(side).unwrap_or(path).to_owned())
 }
 
+/// An empty line without an end would be no line, so there the marker is taken for none.
 fn drop_line_end(text: &mut String) {
-    if text.ends_with('\n') {
+    if text.len() > 1 && text.ends_with('\n') {
         text.pop();
     }
 }
@@ -258,6 +259,15 @@ mod tests {
         let files = parse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n").unwrap();
         assert_eq!(files[0].hunks[0].lines, vec![line(LineKind::Removed, "a"), line(LineKind::Added, "a\n")]);
         assert_eq!(files[0].warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_empty_line_keeps_its_line_end_whatever_is_said_of_it() {
+        let files = parse("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n\n\\ No newline at end of file\n").unwrap();
+        assert_eq!(
+            files[0].hunks[0].lines,
+            vec![line(LineKind::Removed, "a\n"), line(LineKind::Context, "\n")]
+        );
     }
 
     #[test]
