@@ -40,6 +40,20 @@ impl App {
         });
     }
 
+    /// Asks an engine for a session. `SessionMade` follows.
+    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: SessionWish, reply: Reply) {
+        wish.model = wish.model.filter(|model| !model.trim().is_empty());
+        // An agent has models of its own, and says so of one that it was asked for and does not have.
+        if kind != EngineKind::Acp {
+            wish.model = wish.model.or_else(|| self.chosen_model.as_ref().map(|model| model.name.clone()));
+        }
+        let session_id = self.ambient.fresh_id();
+        match self.engine_for(kind) {
+            Ok(engine) => engine.call(EngineCall::MakeSession { session_id, wish, reply }),
+            Err(error) => reply.refuse(error),
+        }
+    }
+
     pub(super) fn session_made(
         &mut self,
         wish: SessionWish,

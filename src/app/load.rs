@@ -71,8 +71,8 @@ impl App {
         for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.folders.clone()));
             engine.call(EngineCall::SetTrust { trusted: self.trusted });
-            engine.call(EngineCall::SetModel(self.settings.model.clone()));
         }
+        self.tell_model();
         self.read_sessions();
     }
 

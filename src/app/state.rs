@@ -25,7 +25,7 @@ use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::Spec;
 use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
-use crate::protocol::settings::{Delivery, InitializationOptions, Overrides, Settings};
+use crate::protocol::settings::{Delivery, InitializationOptions, ModelSetting, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
 pub type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
@@ -99,6 +99,8 @@ pub struct App {
     /// What this window knows of leases.
     pub(super) leases: Leases,
     pub(super) settings: Settings,
+    /// The model that `bb/models/set` chose since the start; it stands above the setting.
+    pub(super) chosen_model: Option<ModelSetting>,
     pub(super) delivery: Delivery,
     /// `maxLatencyMs` of `bb/init`: what the client said itself stands above every setting.
     pub(super) latency_wish: Option<u64>,
@@ -173,6 +175,7 @@ impl App {
             delivery: settings.delivery,
             latency_wish: None,
             settings,
+            chosen_model: None,
             trusted: false,
             folders: Vec::new(),
             workspace: String::new(),

@@ -2,7 +2,6 @@
 
 use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::protocol::settings::ModelSetting;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -46,7 +45,7 @@ async fn commands_become_requests_of_the_session() {
     assert_eq!(info["modes"]["currentModeId"], "code");
     assert_eq!(info["configOptions"][0]["currentValue"], "large");
     assert_eq!(info["configOptions"][1]["currentValue"], true);
-    let models = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect("a list");
+    let models = desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect("a list");
     assert_eq!(
         models,
         json!({ "models": [{ "id": "small", "name": "Small" }, { "id": "large", "name": "Large" }], "current": "large" })
@@ -68,7 +67,8 @@ async fn what_cannot_be_done_is_refused_with_a_code() {
     }
     let refused = desk.command("nobody", "logout", json!({})).await.expect_err("is not there");
     assert_eq!(refused.code, ErrorCode::Conflict);
-    let refused = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect_err("names none");
+    let refused =
+        desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect_err("names none");
     assert_eq!(refused.code, ErrorCode::Unsupported);
 }
 
@@ -91,15 +91,9 @@ async fn a_command_for_a_session_that_is_not_open_opens_it_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_said() {
     let mut desk = Desk::of(rich());
-    let named = |name: &str| Some(ModelSetting { provider: None, name: name.to_owned(), url: None });
-    // What is named first is for the embedded engine.
-    desk.engine.call(EngineCall::SetModel(named("large")));
     desk.make("a").await;
-    desk.start("a", 1, "x");
-    desk.turn("a").await;
-    assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
-    desk.engine.call(EngineCall::SetModel(named("gpt-4")));
-    desk.start("a", 2, "x");
+    // One that was chosen for another engine is not this agent's.
+    desk.start_on("a", 1, "gpt-4");
     desk.turn("a").await;
     assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
     let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();

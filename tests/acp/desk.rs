@@ -12,7 +12,7 @@ use breadboard_ls::domain::event::EngineEvent;
 use breadboard_ls::engine::acp::process::Secrets;
 use breadboard_ls::engine::acp::{AcpEngine, Patience, Setup};
 use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::{Overrides, Settings};
+use breadboard_ls::protocol::settings::{ModelSetting, Overrides, Settings};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
@@ -164,8 +164,16 @@ impl Desk {
 
     pub fn start_with(&self, session_id: &str, turn: u64, text: &str, attachments: Vec<Attachment>) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
+        let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+    }
+
+    /// Starts a turn with this model.
+    pub fn start_on(&self, session_id: &str, turn: u64, model: &str) {
+        let prompt = Prompt { message_id: format!("m{turn}"), text: "x".to_owned(), attachments: Vec::new() };
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
 
     pub fn stop(&self, session_id: &str) {

@@ -6,7 +6,6 @@ use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{
     Engine, EngineCall, EngineDecision, EngineReport, EngineSession, SessionWish,
 };
-use breadboard_ls::protocol::settings::ModelSetting;
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Map, Value, json};
@@ -242,7 +241,7 @@ async fn r000_27_commands_pass_and_refusals_have_a_code() {
 async fn models_are_those_of_the_configuration_and_one_is_told_once() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
-    let listed = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect("a list");
+    let listed = desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect("a list");
     assert_eq!(
         listed,
         json!({
@@ -253,15 +252,14 @@ async fn models_are_those_of_the_configuration_and_one_is_told_once() {
             "current": "simulator/small",
         })
     );
-    let model = |name: &str| {
-        let model = ModelSetting { provider: None, name: name.to_owned(), url: None };
-        EngineCall::SetModel(Some(model))
-    };
+    let chosen = Some("simulator/large".to_owned());
+    let listed = desk.ask(|reply| EngineCall::ListModels { chosen, reply }).await.expect("a list");
+    assert_eq!(listed["current"], "simulator/large");
     let id = desk.make().await;
-    // The setting of the embedded engine is not this engine's.
-    for (turn, name) in [(1, "embedded"), (2, "embedded"), (3, "simulator/large"), (4, "simulator/large")] {
-        desk.engine.call(model(name));
-        desk.start(&id, turn, &format!("prompt {turn}"), Vec::new());
+    desk.start(&id, 1, "prompt 1", Vec::new());
+    seen(&engine, "/input", 1).await;
+    for turn in [2, 3] {
+        desk.start_on(&id, turn, "simulator/large");
         seen(&engine, "/input", usize::try_from(turn).expect("small")).await;
     }
     let payload: Map<String, Value> = [("model".to_owned(), "simulator/large".into())].into_iter().collect();

@@ -10,7 +10,7 @@ use breadboard_ls::app::ports::{
 use breadboard_ls::engine::breadboard::client::Patience;
 use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
 use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::EngineSetting;
+use breadboard_ls::protocol::settings::{EngineSetting, ModelSetting};
 use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -137,7 +137,20 @@ impl Desk {
         history: Vec<(String, String)>,
     ) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
-        self.engine.call(EngineCall::StartTurn { session_id: session_id.to_owned(), turn, prompt, history });
+        let (session_id, model) = (session_id.to_owned(), None);
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+    }
+
+    /// Starts a turn with this model.
+    pub fn start_on(&self, session_id: &str, turn: u64, model: &str) {
+        let prompt = Prompt {
+            message_id: format!("m{turn}"),
+            text: format!("prompt {turn}"),
+            attachments: Vec::new(),
+        };
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
+        let (session_id, history) = (session_id.to_owned(), Vec::new());
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
 
     /// Waits for the end of a turn that did not begin; its sentence.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use crate::app::inbox::Reply;
 use crate::app::leases::digest;
 use crate::app::ports::{
-    EngineCall, FileJob, ImagePick, Preview, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
+    FileJob, ImagePick, Preview, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
 use crate::app::state::App;
 use crate::domain::spec::Spec;
@@ -226,8 +226,7 @@ impl App {
                         spec: Some(Box::new(prompt)),
                         ..SessionWish::default()
                     };
-                    let session_id = self.ambient.fresh_id();
-                    return engine.call(EngineCall::MakeSession { session_id, wish, reply });
+                    return self.make_session(self.settings.engine.kind, wish, reply);
                 }
                 Ok(_) => self.create_session_here(None, None).map(|made| made.session_id),
                 Err(error) => Err(error),

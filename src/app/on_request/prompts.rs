@@ -14,7 +14,7 @@ use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
-use crate::protocol::settings::{EngineKind, ModelSetting};
+use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Blocks of history that are looked at, and bytes that go along with a prompt, newest first: what fits in a small
@@ -178,7 +178,6 @@ impl App {
         if record.title.is_none() {
             record.title = Some(title_of(&prompt.text));
         }
-        let model = record.model.clone();
         if let Some(live) = self.live_mut(session_id) {
             live.end_unknown = false;
         }
@@ -193,18 +192,11 @@ impl App {
         self.flush(session_id);
         self.begin_progress(session_id, &prompt.text);
         self.state_changed = true;
-        let session_model = model.map(|name| ModelSetting {
-            name,
-            ..self.settings.model.clone().unwrap_or(ModelSetting {
-                provider: None,
-                name: String::new(),
-                url: None,
-            })
-        });
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
+        let Ok(session) = self.known(session_id) else { return };
+        let model = self.model_of(&session.record);
         let Ok(engine) = self.engine_of(session_id) else { return };
-        engine.call(EngineCall::SetModel(session_model.or_else(|| self.settings.model.clone())));
         if let Some(session) = self.agent_session(session_id) {
             engine.call(EngineCall::Remember(session));
         }
@@ -212,6 +204,7 @@ impl App {
             session_id: session_id.to_owned(),
             turn,
             prompt: Prompt { message_id: prompt.message_id, text: prompt.text, attachments },
+            model,
             history,
         });
     }

@@ -154,8 +154,7 @@ impl App {
                 tab: None,
                 spec: None,
             };
-            let session_id = self.ambient.fresh_id();
-            return engine.call(EngineCall::MakeSession { session_id, wish, reply });
+            return self.make_session(kind, wish, reply);
         }
         let made = self.create_session_here(params.model, task);
         reply.settle(made);

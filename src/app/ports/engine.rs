@@ -48,7 +48,8 @@ pub enum EngineCall {
         /// Whether.
         trusted: bool,
     },
-    /// The model; sent at start and on `bb/models/set`.
+    /// For the engine that calls the models itself: the one whose endpoint tokens belong to and models are listed of, between
+    /// turns. Sent at start and on `bb/models/set`.
     SetModel(Option<ModelSetting>),
     /// A token from `bb/setCredentials`; `None` forgets.
     SetToken {
@@ -65,6 +66,8 @@ pub enum EngineCall {
         turn: u64,
         /// The prompt.
         prompt: Prompt,
+        /// The model of this turn; `None` leaves it to the engine.
+        model: Option<ModelSetting>,
         /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
         history: Vec<(String, String)>,
     },
@@ -205,6 +208,8 @@ pub enum EngineCall {
     },
     /// Answers `bb/models/list`.
     ListModels {
+        /// The model that was chosen for what comes next, where one was.
+        chosen: Option<String>,
         /// Where the answer goes.
         reply: Reply,
     },
@@ -219,7 +224,7 @@ impl EngineCall {
             | Self::Command { reply, .. }
             | Self::ListFiles { reply, .. }
             | Self::ReadFile { reply, .. }
-            | Self::ListModels { reply }
+            | Self::ListModels { reply, .. }
             | Self::Rebuild { reply, .. }
             | Self::RestartAgent { reply, .. }
             | Self::SessionInfo { reply, .. }

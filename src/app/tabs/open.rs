@@ -115,8 +115,7 @@ impl App {
             ..SessionWish::default()
         };
         let (reply, making) = Reply::new();
-        let session_id = self.ambient.fresh_id();
-        engine.call(EngineCall::MakeSession { session_id, wish, reply });
+        self.make_session(kind, wish, reply);
         let tab = self.tabs.get_mut(tab_id)?;
         tab.making = Some(making);
         tab.error = None;

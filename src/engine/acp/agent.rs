@@ -94,8 +94,6 @@ pub(super) struct Agent {
     pub(super) now: Instant,
     /// The session that was used last.
     pub(super) latest: Option<String>,
-    /// The model that the loop last named for what comes next.
-    pub(super) model: Option<String>,
     pub(super) routes: Routes,
     pub(super) log: Option<PathBuf>,
     pub(super) patience: Patience,
@@ -123,7 +121,6 @@ impl Agent {
             unplaced: Unplaced::default(),
             now,
             latest: None,
-            model: None,
             routes,
             log: setup.logs.clone(),
             patience: setup.patience,

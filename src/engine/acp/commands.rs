@@ -198,8 +198,8 @@ impl Agent {
 
     /// Before a prompt: the model that the loop named for it, where the agent has it and the user chose no other since.
     pub(super) fn follow_model(&mut self, session_id: &str) {
-        let Some(model) = self.model.clone() else { return };
         let Some(session) = self.sessions.get(session_id) else { return };
+        let Some(model) = session.turn.as_ref().and_then(|turn| turn.model.clone()) else { return };
         let chosen = session.model.as_ref() == Some(&model);
         let offered = model_option(&session.facts).is_some_and(|option| option.offers(&model));
         if !chosen && offered {

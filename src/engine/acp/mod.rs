@@ -94,26 +94,9 @@ pub struct AcpEngine {
 struct State {
     trusted: bool,
     folder: Option<Cwd>,
-    model: Heard,
     tasks: BTreeMap<String, mpsc::Sender<Told>>,
     /// The agent that was used last.
     latest: Option<String>,
-}
-
-/// The model that the loop names. The setting that it names first is for the embedded engine.
-#[derive(Default)]
-struct Heard {
-    first: Option<Option<String>>,
-    chosen: Option<String>,
-}
-
-impl Heard {
-    fn hear(&mut self, model: Option<String>) {
-        match &self.first {
-            None => self.first = Some(model),
-            Some(first) => self.chosen = model.filter(|model| Some(model) != first.as_ref()),
-        }
-    }
 }
 
 impl AcpEngine {
@@ -157,7 +140,6 @@ impl AcpEngine {
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
-        agent.model = state.model.chosen.clone();
         let place = Place { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());
@@ -317,14 +299,8 @@ impl Engine for AcpEngine {
                 self.state().trusted = trusted;
                 self.settings_changed();
             }
-            EngineCall::SetModel(setting) => {
-                let model = {
-                    let mut state = self.state();
-                    state.model.hear(setting.map(|setting| setting.name));
-                    state.model.chosen.clone()
-                };
-                self.tell_all(|| Told::Model(model.clone()));
-            }
+            // Agents call the models, and each turn names its own.
+            EngineCall::SetModel(_) => {}
             // Agents have their own logins; these only must not stand in their logs.
             EngineCall::SetToken { token, .. } => {
                 if let Some(token) = token {
@@ -347,7 +323,7 @@ impl Engine for AcpEngine {
             }
             EngineCall::ListSessions { reply } => self.list(reply),
             EngineCall::RestartAgent { agent, reply } => self.restart(agent, reply),
-            EngineCall::ListModels { reply } => self.models(reply),
+            EngineCall::ListModels { reply, .. } => self.models(reply),
             EngineCall::Decide { .. }
             | EngineCall::ListFiles { .. }
             | EngineCall::ReadFile { .. }

@@ -37,7 +37,6 @@ pub(super) enum Told {
     /// Whether the workspace is trusted, where it works, and which model comes next.
     Settings { trusted: bool, folder: Option<Cwd> },
     /// The model for the next prompt.
-    Model(Option<String>),
     /// List its sessions.
     List(oneshot::Sender<Vec<EngineSession>>),
     /// Name its models.
@@ -368,7 +367,6 @@ fn tell(agent: &mut Agent, told: Told) {
             agent.set_trust(trusted);
             agent.set_folder(folder);
         }
-        Told::Model(model) => agent.model = model,
         Told::List(give) => agent.list(give),
         Told::Models(reply) => reply.settle(agent.models()),
         Told::Call(call) => called(agent, call),
@@ -379,7 +377,9 @@ fn called(agent: &mut Agent, call: EngineCall) {
     match call {
         EngineCall::MakeSession { session_id, wish, reply } => agent.make(session_id, wish, reply),
         EngineCall::Remember(session) => agent.remember(session),
-        EngineCall::StartTurn { session_id, turn, prompt, .. } => agent.start_turn(&session_id, turn, prompt),
+        EngineCall::StartTurn { session_id, turn, prompt, model, .. } => {
+            agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name));
+        }
         EngineCall::Stop { session_id } => agent.stop(&session_id),
         EngineCall::Answer { engine_request_id, option_id, allowed, content, .. } => {
             agent.answer(&engine_request_id, &option_id, allowed, content);

@@ -21,6 +21,8 @@ pub(super) struct Turn {
     pub(super) number: u64,
     /// Until it is sent.
     prompt: Option<Prompt>,
+    /// The model that the loop named for it.
+    pub(super) model: Option<String>,
     /// Whether the agent has it.
     pub(super) sent: bool,
     /// Whether we stopped it.
@@ -35,7 +37,13 @@ pub(super) struct Turn {
 
 impl Agent {
     /// Begins a turn; the session is opened first where the process does not have it.
-    pub(super) fn start_turn(&mut self, session_id: &str, number: u64, prompt: Prompt) {
+    pub(super) fn start_turn(
+        &mut self,
+        session_id: &str,
+        number: u64,
+        prompt: Prompt,
+        model: Option<String>,
+    ) {
         let failed = |why: String| EngineReport::TurnEnded {
             session_id: session_id.to_owned(),
             turn: number,
@@ -55,6 +63,7 @@ impl Agent {
         session.turn = Some(Turn {
             number,
             prompt: Some(prompt),
+            model,
             sent: false,
             stopped: false,
             heard: now,

@@ -31,7 +31,7 @@ use crate::app::inbox::Folder;
 use crate::app::ports::{DownloadFor, Engine, EngineCall, EngineReport, EngineWays, Secret};
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
-use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting};
+use crate::protocol::settings::{EngineKind, EngineSetting};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Calls under way at the same time: each holds a socket at the engine, which answers one after the other anyway. One more
@@ -120,19 +120,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     folders: Vec<Folder>,
-    model: ChosenModel,
     sessions: HashMap<String, SessionTurns>,
-}
-
-/// The model for what comes next. The loop says the setting of the embedded engine first, which is not meant for this one.
-#[derive(Default)]
-enum ChosenModel {
-    #[default]
-    Unheard,
-    /// The setting; the same again means nothing.
-    Setting(Option<ModelSetting>),
-    /// One of the engine's, chosen since.
-    Chosen { setting: Option<ModelSetting>, model: ModelSetting },
 }
 
 impl BreadboardEngine {
@@ -184,14 +172,15 @@ impl Engine for BreadboardEngine {
             EngineCall::SetFolders(folders) => shared.state().folders = folders,
             // The loop judges trust before it calls, and the engine knows no such word.
             EngineCall::SetTrust { .. } => {}
-            EngineCall::SetModel(setting) => shared.state().model.hear(setting),
+            // This engine calls the models, and each turn names its own.
+            EngineCall::SetModel(_) => {}
             EngineCall::SetToken { scope: CredentialScope::Engine, token } => {
                 shared.client.set_token(token);
                 shared.links.nudge();
             }
             EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, history } => {
-                turn::start(shared, session_id, turn, prompt, history);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
+                turn::start(shared, session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
             // This engine confirms by events, so the loop decides with `Decide`.
@@ -260,10 +249,10 @@ impl Engine for BreadboardEngine {
                     shared.spawn(place, rebuild::run(Arc::clone(shared), session_id, missing, reply));
                 }
             }
-            EngineCall::ListModels { reply } => {
+            EngineCall::ListModels { chosen, reply } => {
                 if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
                     let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(models::list(&own).await) });
+                    shared.spawn(place, async move { reply.settle(models::list(&own, chosen).await) });
                 }
             }
         }
@@ -307,26 +296,6 @@ impl Shared {
     /// The refusal for a trouble with this engine.
     fn told(&self, trouble: &trouble::Trouble) -> WireError {
         trouble.told(self.client.base_url().origin())
-    }
-}
-
-impl ChosenModel {
-    fn hear(&mut self, heard: Option<ModelSetting>) {
-        *self = match std::mem::take(self) {
-            Self::Unheard => Self::Setting(heard),
-            Self::Setting(setting) | Self::Chosen { setting, .. } => match heard {
-                Some(model) if Some(&model) != setting.as_ref() => Self::Chosen { setting, model },
-                _ => Self::Setting(setting),
-            },
-        };
-    }
-
-    /// The engine's id of the model that was chosen.
-    fn id(&self) -> Option<String> {
-        match self {
-            Self::Unheard | Self::Setting(_) => None,
-            Self::Chosen { model, .. } => Some(model.name.clone()),
-        }
     }
 }
 

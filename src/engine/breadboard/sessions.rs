@@ -50,10 +50,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
             "The configuration of the session is blank; name a file of the engine or leave `configPath` out.",
         ));
     }
-    let (folder, chosen) = {
-        let state = shared.state();
-        (state.folders.iter().find_map(|folder| folder.path.clone()), state.model.id())
-    };
+    let folder = shared.state().folders.iter().find_map(|folder| folder.path.clone());
     let workspace = wish.workspace.clone().or(folder);
     if workspace.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(WireError::new(
@@ -61,7 +58,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
             "The workspace of the session is not an absolute path; open a folder and try again.",
         ));
     }
-    let model = wish.model.clone().or(chosen).filter(|model| !model.trim().is_empty());
+    let model = wish.model.clone();
     let mode = wish.permission_mode.clone().filter(|mode| !mode.trim().is_empty());
     let mut metadata = Map::new();
     metadata.insert("client".to_owned(), "breadboard-ls".into());

@@ -151,7 +151,10 @@ impl Engine for EmbeddedEngine {
                 shared.state().roots = folders.into_iter().filter_map(root).collect();
             }
             EngineCall::SetTrust { trusted } => shared.state().trusted = trusted,
-            EngineCall::SetModel(setting) => shared.set_model(setting),
+            EngineCall::SetModel(setting) => {
+                let model = shared.target_of(setting);
+                shared.state().model = model;
+            }
             EngineCall::SetToken { scope: CredentialScope::Model, token } => {
                 let mut state = shared.state();
                 let target = state.model.as_ref().and_then(|model| model.as_ref().ok()).cloned();
@@ -164,8 +167,8 @@ impl Engine for EmbeddedEngine {
                 }
             }
             EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, history } => {
-                shared.start(session_id, turn, prompt, history);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
+                shared.start(session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => {
                 if let Some(running) = shared.state().running(&session_id) {
@@ -181,7 +184,7 @@ impl Engine for EmbeddedEngine {
                 // The turn that may run hears its stop channel close.
                 shared.state().sessions.remove(&session_id);
             }
-            EngineCall::ListModels { reply } => shared.list_models(reply),
+            EngineCall::ListModels { reply, .. } => shared.list_models(reply),
             EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
             call @ (EngineCall::MakeSession { .. }
             | EngineCall::ListSessions { .. }
@@ -218,15 +221,14 @@ impl Shared {
         self.client.get_or_init(|| ModelClient::new(self.limits)).clone()
     }
 
-    fn set_model(&self, setting: Option<ModelSetting>) {
-        let resolved = setting.map(|ModelSetting { provider, name, url }| {
-            Target::resolve(&ModelChoice { provider, name, url })
-        });
-        let mut state = self.state();
-        if let Some(Ok(target)) = &resolved {
-            state.tokens.model_configured(target);
+    /// Where a model is. The first that there is gets the token of the environment.
+    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<Target, ModelError>> {
+        let ModelSetting { provider, name, url } = setting?;
+        let target = Target::resolve(&ModelChoice { provider, name, url });
+        if let Ok(target) = &target {
+            self.state().tokens.model_configured(target);
         }
-        state.model = resolved;
+        Some(target)
     }
 
     /// A model with its token of this moment; building the client reads certificates, so this blocks.
@@ -241,11 +243,11 @@ impl Shared {
         session_id: String,
         turn: u64,
         prompt: Prompt,
+        model: Option<ModelSetting>,
         history: Vec<(String, String)>,
     ) {
         let place = Arc::clone(&self.turns).try_acquire_owned();
-        // Now, not when the turn comes to it: the next session may set another model in between.
-        let model = self.state().model.clone();
+        let model = self.target_of(model);
         let begun = {
             let mut state = self.state();
             let session = state.sessions.entry(session_id.clone()).or_default();

@@ -1,5 +1,6 @@
 //! The engine on its channel, as the loop sees it.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +17,8 @@ struct Bench {
     engine: EmbeddedEngine,
     reports: mpsc::Receiver<EngineReport>,
     folder: tempfile::TempDir,
+    /// Of the turns that are started.
+    model: RefCell<Option<ModelSetting>>,
     _overlay: watch::Sender<Arc<Overlay>>,
 }
 
@@ -40,16 +43,21 @@ fn bench(trusted: bool) -> Bench {
         path: Some(path),
     }]));
     engine.call(EngineCall::SetTrust { trusted });
-    Bench { engine, reports, folder, _overlay: overlay_sender }
+    Bench { engine, reports, folder, model: RefCell::default(), _overlay: overlay_sender }
 }
 
 impl Bench {
     fn start(&self, turn: u64, text: &str) {
+        self.start_on(turn, text, self.model.borrow().clone());
+    }
+
+    fn start_on(&self, turn: u64, text: &str, model: Option<ModelSetting>) {
         let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new() };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
             turn,
             prompt,
+            model,
             history: Vec::new(),
         });
     }
@@ -60,6 +68,7 @@ impl Bench {
             name: "m".to_owned(),
             url: Some(url.to_owned()),
         };
+        *self.model.borrow_mut() = Some(setting.clone());
         self.engine.call(EngineCall::SetModel(Some(setting)));
     }
 
@@ -232,6 +241,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
             },
+            model: None,
             history: Vec::new(),
         });
         let failure = loop {
@@ -321,7 +331,7 @@ async fn models_are_listed_and_a_failure_is_engine_unreachable() {
     let bench = bench(false);
     let list = || {
         let (reply, answer) = Reply::new();
-        bench.engine.call(EngineCall::ListModels { reply });
+        bench.engine.call(EngineCall::ListModels { chosen: None, reply });
         async move { answer.await.unwrap() }
     };
     assert_eq!(list().await, Ok(json!({ "models": [] })));
@@ -368,6 +378,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         session_id: "s".to_owned(),
         turn: 1,
         prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
+        model: bench.model.borrow().clone(),
         history: Vec::new(),
     });
     bench.rest().await;
@@ -382,19 +393,14 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
 }
 
 #[tokio::test]
-async fn a_turn_uses_the_model_that_was_set_when_it_began() {
+async fn a_turn_uses_its_own_model_whatever_is_in_use_between_turns() {
     let mut bench = bench(false);
-    let call = |name: &str| {
-        let setting = ModelSetting {
-            provider: Some("openai".to_owned()),
-            name: name.to_owned(),
-            url: Some("http://127.0.0.1:9/v1".to_owned()),
-        };
-        EngineCall::SetModel(Some(setting))
+    let named = |name: &str| {
+        let (provider, url) = (Some("openai".to_owned()), Some("http://127.0.0.1:9/v1".to_owned()));
+        Some(ModelSetting { provider, name: name.to_owned(), url })
     };
-    bench.engine.call(call("first"));
-    bench.start(1, "hello");
-    // Another session begins before the turn's task ran once.
+    bench.start_on(1, "hello", named("first"));
+    // Another is chosen before the turn's task ran once.
     bench.engine.call(EngineCall::SetModel(None));
     let (events, _, _) = bench.rest().await;
     // Without a model the host answers by itself; with one that cannot be reached it says so.
