@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
-    AgentSession, Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, SessionWish,
+    AgentSession, Attachment, Engine, EngineCall, EngineDecision, EngineReport, EngineSession, Prompt,
+    Ruling, SessionWish,
 };
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
@@ -181,12 +182,30 @@ impl Desk {
     }
 
     pub fn answer(&self, session_id: &str, engine_request_id: &str, option_id: &str, allowed: bool) {
-        self.engine.call(EngineCall::Answer {
+        self.answer_with(session_id, engine_request_id, option_id, allowed, None);
+    }
+
+    /// An answer with what the user filled in.
+    pub fn answer_with(
+        &self,
+        session_id: &str,
+        engine_request_id: &str,
+        option_id: &str,
+        allowed: bool,
+        content: Option<Value>,
+    ) {
+        let ruling = match (option_id, allowed) {
+            ("", _) => Ruling::Cancelled,
+            (_, true) => Ruling::AllowOnce,
+            (_, false) => Ruling::Deny,
+        };
+        let option_id = Some(option_id.to_owned()).filter(|id| !id.is_empty());
+        self.engine.call(EngineCall::Decide {
             session_id: session_id.to_owned(),
             engine_request_id: engine_request_id.to_owned(),
-            option_id: option_id.to_owned(),
-            allowed,
-            content: None,
+            decision: EngineDecision { ruling, option_id, content },
+            request_id: "ours".to_owned(),
+            reply: None,
         });
     }
 

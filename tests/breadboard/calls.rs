@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{
-    Engine, EngineCall, EngineDecision, EngineReport, EngineSession, SessionWish,
-};
+use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, EngineSession, Ruling, SessionWish};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Map, Value, json};
@@ -27,12 +25,12 @@ async fn asked(desk: &Desk, simulator: &Simulator, id: &str) {
     tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("the engine asks");
 }
 
-async fn decide(desk: &mut Desk, id: &str, decision: EngineDecision) -> Result<(), WireError> {
+async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), WireError> {
     let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::Decide {
         session_id: id.to_owned(),
         engine_request_id: "permission_1".to_owned(),
-        decision,
+        decision: ruling.into(),
         request_id: "r".to_owned(),
         reply: Some(reply),
     });
@@ -181,12 +179,12 @@ async fn r000_24_a_deletion_that_takes_too_long_is_said_to() {
 async fn r000_28_decisions_are_said_in_the_engines_words() {
     let engine = simulator(asking());
     let mut desk = Desk::connected(&engine).await;
-    let rule = EngineDecision::AllowRule { pattern: "ls *".to_owned(), scope: "project".to_owned() };
+    let rule = Ruling::AllowRule { pattern: "ls *".to_owned(), scope: "project".to_owned() };
     for (decision, wanted) in [
-        (EngineDecision::AllowOnce, json!({ "decision": "allow-once" })),
+        (Ruling::AllowOnce, json!({ "decision": "allow-once" })),
         (rule, json!({ "rule": "ls *", "scope": "project", "decision": "allow-always" })),
-        (EngineDecision::Deny, json!({ "decision": "deny-once" })),
-        (EngineDecision::DenyAndStop, json!({ "decision": "deny-stop" })),
+        (Ruling::Deny, json!({ "decision": "deny-once" })),
+        (Ruling::DenyAndStop, json!({ "decision": "deny-stop" })),
     ] {
         let id = desk.make().await;
         asked(&desk, &engine, &id).await;
@@ -199,9 +197,9 @@ async fn r000_28_decisions_are_said_in_the_engines_words() {
         );
     }
     let id = desk.make().await;
-    let refused = decide(&mut desk, &id, EngineDecision::Deny).await.expect_err("nothing waits");
+    let refused = decide(&mut desk, &id, Ruling::Deny).await.expect_err("nothing waits");
     assert_eq!(refused.code, ErrorCode::Conflict);
-    let refused = decide(&mut desk, "nobody", EngineDecision::Deny).await.expect_err("nobody is there");
+    let refused = decide(&mut desk, "nobody", Ruling::Deny).await.expect_err("nobody is there");
     assert_eq!(refused.code, ErrorCode::NotFound);
 }
 

@@ -380,8 +380,8 @@ impl Desk {
             .filter_map(|call| match call {
                 EngineCall::StartTurn { turn, prompt, .. } => Some(format!("start {turn} {}", prompt.text)),
                 EngineCall::Stop { .. } => Some("stop".to_owned()),
-                EngineCall::Answer { engine_request_id, allowed, .. } => {
-                    Some(format!("answer {engine_request_id} {allowed}"))
+                EngineCall::Decide { engine_request_id, decision, .. } => {
+                    Some(format!("answer {engine_request_id} {}", decision.allows()))
                 }
                 EngineCall::Forget { .. } => Some("forget".to_owned()),
                 EngineCall::SetToken { scope: CredentialScope::Model | CredentialScope::Engine, .. }

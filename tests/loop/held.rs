@@ -98,7 +98,7 @@ impl Desk {
     }
 
     /// The next decision: its id at the engine, what was decided, and the way to answer it.
-    pub async fn decided(&self, outcome: Result<(), WireError>) -> (String, EngineDecision) {
+    pub async fn decided(&self, outcome: Result<(), WireError>) -> (String, Ruling) {
         let (engine_request_id, decision, request_id, reply) = self
             .called(
                 |call| matches!(call, EngineCall::Decide { .. }),
@@ -112,7 +112,7 @@ impl Desk {
             .await;
         let session_id = "s1".to_owned();
         self.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
-        (engine_request_id, decision)
+        (engine_request_id, decision.ruling)
     }
 
     pub async fn pending(&self) -> Value {
@@ -169,7 +169,7 @@ async fn r000_63_without_trust_nothing_is_prompted_allowed_or_commanded_but_read
     let (denied, decided) =
         tokio::join!(desk.ask("bb/approvePermission", answer("deny")), desk.decided(Ok(())));
     assert_eq!(denied.unwrap()["outcome"], "recorded");
-    assert_eq!(decided, ("permission_1".to_owned(), EngineDecision::Deny));
+    assert_eq!(decided, ("permission_1".to_owned(), Ruling::Deny));
 }
 
 #[tokio::test]
@@ -315,7 +315,7 @@ async fn r003_43_an_answer_is_settled_by_the_engines_event_and_not_by_its_taking
     let (recorded, decided) =
         tokio::join!(desk.ask("bb/approvePermission", answer.clone()), desk.decided(Ok(())));
     assert_eq!(recorded.unwrap(), json!({"requestId": request_id, "outcome": "recorded"}));
-    assert_eq!(decided, ("permission_1".to_owned(), EngineDecision::AllowOnce));
+    assert_eq!(decided, ("permission_1".to_owned(), Ruling::AllowOnce));
     assert_eq!(desk.pending().await, 1, "taken is not settled");
     // Answered twice: the first stands.
     let again = desk.ask("bb/approvePermission", answer).await.unwrap();
@@ -350,8 +350,7 @@ async fn r000_29_a_rule_goes_out_in_the_engines_words_as_shown_or_narrower_never
     let narrower = answer(json!({"pattern": "python sort.py --dry *"}));
     let (recorded, decided) = tokio::join!(desk.ask("bb/approvePermission", narrower), desk.decided(Ok(())));
     recorded.unwrap();
-    let rule =
-        EngineDecision::AllowRule { pattern: "python sort.py --dry *".into(), scope: "project".into() };
+    let rule = Ruling::AllowRule { pattern: "python sort.py --dry *".into(), scope: "project".into() };
     assert_eq!(decided.1, rule, "fault 2: a rule is no rejection");
 }
 
@@ -415,7 +414,7 @@ async fn stop_denies_what_waits_first_because_the_engine_hears_no_stop_while_it_
     {
         let calls = desk.calls.0.lock().unwrap();
         assert!(
-            matches!(&calls[0], EngineCall::Decide { decision: EngineDecision::DenyAndStop, .. }),
+            matches!(&calls[0], EngineCall::Decide { decision, .. } if decision.ruling == Ruling::DenyAndStop),
             "{calls:?}"
         );
         assert!(matches!(&calls[1], EngineCall::Stop { .. }), "{calls:?}");

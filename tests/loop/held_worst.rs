@@ -90,7 +90,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     second.calls.0.lock().unwrap().clear();
     let given = async {
         loop {
-            if second.engine_heard().iter().any(|call| call.starts_with("Decide")) {
+            if second.engine_heard().iter().any(|call| call.starts_with("answer ")) {
                 return second.decided(Ok(())).await;
             }
             tokio::task::yield_now().await;
@@ -99,7 +99,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     let given = tokio::time::timeout(std::time::Duration::from_secs(5), given);
     let (recorded, given) = tokio::join!(second.ask("bb/approvePermission", answer), given);
     assert_eq!(recorded.unwrap()["outcome"], "recorded", "else the ask would wait for ever");
-    assert_eq!(given.unwrap(), ("permission_1".to_owned(), EngineDecision::AllowOnce));
+    assert_eq!(given.unwrap(), ("permission_1".to_owned(), Ruling::AllowOnce));
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_turn_that_waits_for_an_answer_is_stopped_once_when_too_much_waits_for
     }
     desk.caught_up().await;
     let heard = |word: &str| desk.engine_heard().iter().filter(|call| call.starts_with(word)).count();
-    assert_eq!((heard("Decide"), heard("stop")), (1, 1));
+    assert_eq!((heard("answer "), heard("stop")), (1, 1));
     // Written again, and the next time it is full the turn is stopped again.
     faults.full.store(false, Ordering::SeqCst);
     desk.event(15, "turn_start", json!({})).await;
@@ -164,7 +164,7 @@ async fn a_turn_that_waits_for_an_answer_is_stopped_once_when_too_much_waits_for
         desk.event(seq, "assistant_message", json!({"text": large})).await;
     }
     desk.caught_up().await;
-    assert_eq!((heard("Decide"), heard("stop")), (2, 2));
+    assert_eq!((heard("answer "), heard("stop")), (2, 2));
     faults.full.store(false, Ordering::SeqCst);
 }
 

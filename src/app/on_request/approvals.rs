@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineCall;
+use crate::app::ports::{EngineCall, EngineDecision, Ruling};
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -28,7 +28,8 @@ impl App {
             Answer::Given(result) => return reply.answer(&result),
         };
         if self.ways_of(&session_id).streams {
-            return self.decide(&session_id, &request_id, &option, rule.map(|rooted| rooted.rule), reply);
+            let rule = rule.map(|rooted| rooted.rule);
+            return self.decide(&session_id, &request_id, &option, rule, content, reply);
         }
         // First: an answer that promises a rule which is not there would be a lie.
         if let Some(Err(error)) = rule.map(|rule| self.save_rule(&session_id, rule)) {
@@ -209,12 +210,20 @@ impl App {
         self.state_changed = true;
         // After a restart nobody waits for the answer any more.
         if by != Settler::Restart && by != Settler::Exit && !self.ways_of(session_id).streams {
-            let call = EngineCall::Answer {
+            let ruling = match status {
+                PermissionStatus::Allowed => Ruling::AllowOnce,
+                PermissionStatus::Denied => Ruling::Deny,
+                PermissionStatus::Pending | PermissionStatus::Expired | PermissionStatus::Cancelled => {
+                    Ruling::Cancelled
+                }
+            };
+            let option_id = Some(option_id.to_owned()).filter(|id| !id.is_empty());
+            let call = EngineCall::Decide {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
-                option_id: option_id.to_owned(),
-                allowed: status == PermissionStatus::Allowed,
-                content,
+                decision: EngineDecision { ruling, option_id, content },
+                request_id: request_id.to_owned(),
+                reply: None,
             };
             self.call_engine(session_id, call);
         }

@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::app::ports::EngineDecision;
+use crate::app::ports::Ruling;
 use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -79,7 +79,7 @@ impl App {
                 }
                 if self.ways_of(&session_id).streams {
                     let status = PermissionStatus::Expired;
-                    self.send_decision(&session_id, &request_id, EngineDecision::Deny, status, None);
+                    self.send_decision(&session_id, &request_id, Ruling::Deny.into(), status, None);
                 } else {
                     let option = self.deny_option(&session_id, &request_id);
                     let (status, by) = (PermissionStatus::Expired, Settler::Expiry);

@@ -76,19 +76,6 @@ pub enum EngineCall {
         /// Session.
         session_id: String,
     },
-    /// Answers an ask.
-    Answer {
-        /// Session.
-        session_id: String,
-        /// The engine's id of the ask.
-        engine_request_id: String,
-        /// The chosen option; empty when it was settled without one (stop, exit, expiry).
-        option_id: String,
-        /// Whether it allows.
-        allowed: bool,
-        /// What the user filled in, where the ask has an `input`.
-        content: Option<Value>,
-    },
     /// Agents: what is remembered of a session, before every turn and restart. Nothing happens when its process has it.
     Remember(AgentSession),
     /// Agents: the session is not used any more (its tab was closed): `session/close` where the agent has it; a process that
@@ -148,7 +135,7 @@ pub enum EngineCall {
         /// What the journal has.
         cursor: Option<EngineCursor>,
     },
-    /// The decision on an ask, in the engine's words; `Answered` follows. Confirmed by an event only.
+    /// The decision on an ask. Where an event settles it, `Answered` follows; elsewhere nothing does.
     Decide {
         /// Session.
         session_id: String,
@@ -238,7 +225,6 @@ impl EngineCall {
             | Self::SetToken { .. }
             | Self::StartTurn { .. }
             | Self::Stop { .. }
-            | Self::Answer { .. }
             | Self::Forget { .. }
             | Self::Remember(_)
             | Self::CloseSession { .. }
@@ -300,12 +286,40 @@ pub struct ListedSessions {
     pub whole: bool,
 }
 
-/// A decision on an ask, in words that every engine has.
+/// A decision on an ask: the option that was chosen, and what that means in words that every engine has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineDecision {
+    /// What it means.
+    pub ruling: Ruling,
+    /// The engine's id of the option; `None` where none was chosen, or none says no.
+    pub option_id: Option<String>,
+    /// What the user filled in, where the ask has an `input`.
+    pub content: Option<Value>,
+}
+
+impl EngineDecision {
+    /// Whether the engine may do what it asked for.
+    pub fn allows(&self) -> bool {
+        match self.ruling {
+            Ruling::AllowOnce | Ruling::AllowRule { .. } => true,
+            Ruling::Deny | Ruling::DenyAndStop | Ruling::Cancelled => false,
+        }
+    }
+}
+
+impl From<Ruling> for EngineDecision {
+    /// A ruling that needs no option.
+    fn from(ruling: Ruling) -> Self {
+        Self { ruling, option_id: None, content: None }
+    }
+}
+
+/// What a decision means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EngineDecision {
-    /// This one time.
+pub enum Ruling {
+    /// This one time. Also for a rule that the server keeps, or that the agent keeps by the option's id.
     AllowOnce,
-    /// And whatever the rule covers from now on.
+    /// And whatever the rule covers from now on, which the engine keeps.
     AllowRule {
         /// What the rule covers.
         pattern: String,
@@ -316,6 +330,8 @@ pub enum EngineDecision {
     Deny,
     /// No, and stop the turn: the only way to stop one that waits for this answer.
     DenyAndStop,
+    /// Nobody decided: it was stopped, or its time was over.
+    Cancelled,
 }
 
 /// What a download is for.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::client_side::Job;
-use crate::app::ports::EngineReport;
+use crate::app::ports::{EngineDecision, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
 use crate::domain::payload::Payload;
@@ -95,28 +95,23 @@ impl Agent {
     }
 
     /// The user answered, or nobody did.
-    pub(super) fn answer(
-        &mut self,
-        engine_request_id: &str,
-        option_id: &str,
-        allowed: bool,
-        content: Option<Value>,
-    ) {
+    pub(super) fn decide(&mut self, engine_request_id: &str, decision: EngineDecision) {
         let id = asked_by(engine_request_id);
         // Nobody waits in the process before.
         let id = id.filter(|(generation, _)| *generation == self.generation).map(|(_, id)| id);
         let Some((id, ask)) = id.and_then(|id| self.asks.waiting.remove_entry(&id)) else { return };
         // The agent goes on: its silence begins now.
         self.heard_of(&ask.session_id);
+        let allowed = decision.allows();
+        let Some(option_id) = decision.option_id else { return self.write(cancelled(&id, &ask.kind)) };
         let result = match ask.kind {
-            kind if option_id.is_empty() => return self.write(cancelled(&id, &kind)),
             Kind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
             Kind::Work(_) => {
                 let text = "The user did not allow this, so it was not done.";
                 return self.write(encode::error_answer(&id, AcpError::REFUSED, text));
             }
-            Kind::Permission => encode::permission(PermissionOutcome::Selected(option_id)),
-            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(content)),
+            Kind::Permission => encode::permission(PermissionOutcome::Selected(&option_id)),
+            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(decision.content)),
             Kind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
         };
         self.write(encode::answer(&id, &result));

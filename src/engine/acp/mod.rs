@@ -324,8 +324,7 @@ impl Engine for AcpEngine {
             EngineCall::ListSessions { reply } => self.list(reply),
             EngineCall::RestartAgent { agent, reply } => self.restart(agent, reply),
             EngineCall::ListModels { reply, .. } => self.models(reply),
-            EngineCall::Decide { .. }
-            | EngineCall::ListFiles { .. }
+            EngineCall::ListFiles { .. }
             | EngineCall::ReadFile { .. }
             | EngineCall::Download { .. }
             | EngineCall::Rebuild { .. } => call.refuse(WireError::new(
@@ -334,7 +333,7 @@ impl Engine for AcpEngine {
             )),
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
-            | EngineCall::Answer { ref session_id, .. }
+            | EngineCall::Decide { ref session_id, .. }
             | EngineCall::CloseSession { ref session_id }
             | EngineCall::SessionInfo { ref session_id, .. }
             | EngineCall::Forget { ref session_id }

@@ -381,9 +381,7 @@ fn called(agent: &mut Agent, call: EngineCall) {
             agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name));
         }
         EngineCall::Stop { session_id } => agent.stop(&session_id),
-        EngineCall::Answer { engine_request_id, option_id, allowed, content, .. } => {
-            agent.answer(&engine_request_id, &option_id, allowed, content);
-        }
+        EngineCall::Decide { engine_request_id, decision, .. } => agent.decide(&engine_request_id, decision),
         EngineCall::CloseSession { session_id } => agent.close(&session_id),
         EngineCall::DeleteSession { session_id, reply, .. } => agent.delete(&session_id, reply),
         EngineCall::Forget { session_id } => agent.forget(&session_id),

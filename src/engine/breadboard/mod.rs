@@ -183,8 +183,7 @@ impl Engine for BreadboardEngine {
                 turn::start(shared, session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
-            // This engine confirms by events, so the loop decides with `Decide`.
-            EngineCall::Answer { .. } | EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
+            EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
             call @ (EngineCall::RestartAgent { .. } | EngineCall::SessionInfo { .. }) => {
                 call.refuse(WireError::new(
                     ErrorCode::Unsupported,
@@ -211,7 +210,8 @@ impl Engine for BreadboardEngine {
                 let own = Arc::clone(shared);
                 // Not counted: one ask has one decision, and a stop must never wait for a place.
                 shared.runtime.spawn(async move {
-                    let outcome = commands::decide(&own, &session_id, &engine_request_id, &decision).await;
+                    let outcome =
+                        commands::decide(&own, &session_id, &engine_request_id, &decision.ruling).await;
                     own.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
                 });
             }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::trouble::Trouble;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineDecision, EngineReport, EngineSession, ListedSessions, SessionWish};
+use crate::app::ports::{EngineReport, EngineSession, ListedSessions, Ruling, SessionWish};
 use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
 use crate::protocol::{ErrorCode, WireError};
@@ -228,7 +228,7 @@ async fn deny(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>, denied:
     for ask in asks {
         if denied.insert(ask.clone()) {
             // Refused where it does not wait any more, and then it is in nobody's way.
-            let _ = commands::decide(shared, session_id, &ask, &EngineDecision::DenyAndStop).await;
+            let _ = commands::decide(shared, session_id, &ask, &Ruling::DenyAndStop).await;
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::domain::edits::overlay::Overlay;
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
-use crate::host::ports::{Root, TurnPort};
+use crate::host::ports::{Answer, Root, TurnPort};
 use crate::host::request::{ModelInUse, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
@@ -175,9 +175,10 @@ impl Engine for EmbeddedEngine {
                     running.stop.send_replace(true);
                 }
             }
-            EngineCall::Answer { session_id, engine_request_id, allowed, .. } => {
+            EngineCall::Decide { session_id, engine_request_id, decision, .. } => {
                 if let Some(running) = shared.state().running(&session_id) {
-                    running.asks.resolve(&engine_request_id, allowed);
+                    let answer = if decision.allows() { Answer::Allowed } else { Answer::Denied };
+                    running.asks.resolve(&engine_request_id, answer);
                 }
             }
             EngineCall::Forget { session_id } => {
@@ -190,7 +191,6 @@ impl Engine for EmbeddedEngine {
             | EngineCall::ListSessions { .. }
             | EngineCall::DeleteSession { .. }
             | EngineCall::Attach { .. }
-            | EngineCall::Decide { .. }
             | EngineCall::Command { .. }
             | EngineCall::ListFiles { .. }
             | EngineCall::ReadFile { .. }

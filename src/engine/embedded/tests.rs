@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Secret, Want};
+use crate::app::ports::{Ruling, Secret, Want};
 use crate::domain::event::EngineEvent;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
@@ -72,13 +72,13 @@ impl Bench {
         self.engine.call(EngineCall::SetModel(Some(setting)));
     }
 
-    fn answer(&self, request: &EngineEvent, allowed: bool) {
-        self.engine.call(EngineCall::Answer {
+    fn answer(&self, request: &EngineEvent, ruling: Ruling) {
+        self.engine.call(EngineCall::Decide {
             session_id: "s".to_owned(),
             engine_request_id: request.payload["request_id"].as_str().unwrap().to_owned(),
-            option_id: "any".to_owned(),
-            allowed,
-            content: None,
+            decision: ruling.into(),
+            request_id: "r".to_owned(),
+            reply: None,
         });
     }
 
@@ -143,7 +143,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
     bench.start(1, "replace red with blue in notes.txt");
     let ask = bench.event("tool.request_approval").await;
     assert_eq!(ask.payload["tool_name"], json!("write_file"));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     let reply = match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
             assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
@@ -164,7 +164,7 @@ async fn a_refusal_of_the_loop_reaches_the_user_as_its_sentence() {
     let mut bench = bench(true);
     bench.start(1, "replace red with blue in notes.txt");
     let ask = bench.event("tool.request_approval").await;
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::ApplyText { reply, .. }, .. } => {
             reply.refuse(WireError::new(ErrorCode::Conflict, "The file changed."));
@@ -186,7 +186,7 @@ async fn a_stop_while_an_ask_waits_ends_the_turn_and_a_late_answer_changes_nothi
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["metadata"]["cancelled"], json!(true));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     bench.start(2, "list files");
     assert_eq!(bench.rest().await.1, 2);
 }
@@ -209,7 +209,7 @@ async fn a_second_turn_in_a_busy_session_ends_at_once_and_leaves_the_first_alone
     let (events, turn, failure) = bench.rest().await;
     assert_eq!((events.len(), turn), (0, 2));
     assert!(failure.unwrap().contains("already runs"));
-    bench.answer(&ask, false);
+    bench.answer(&ask, Ruling::Deny);
     assert_eq!(bench.rest().await.1, 1);
 }
 
@@ -293,7 +293,7 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     bench.start(1, "build it");
     let ask = bench.event("command.request_approval").await;
     assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::RunCommand { command, cwd, reply }, .. } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
