@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::inbox::Reply;
-use super::ports::EngineCall;
+use super::ports::{AgentCall, AgentReport, EngineCall};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -18,18 +18,32 @@ use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How an agent process ended.
-pub(super) struct Exit {
-    pub generation: u64,
-    pub code: Option<i32>,
+struct Exit {
+    generation: u64,
+    code: Option<i32>,
     /// One sentence.
-    pub message: String,
+    message: String,
     /// Whether we ended it on purpose.
-    pub expected: bool,
+    expected: bool,
 }
 
 impl App {
+    /// What only agents say.
+    pub(super) fn on_agent_report(&mut self, report: AgentReport) {
+        match report {
+            AgentReport::Exited { agent, generation, code, sessions, message, expected } => {
+                tracing::warn!(agent, generation, ?code, expected, "an agent ended");
+                self.agent_exited(&sessions, &Exit { generation, code, message, expected });
+            }
+            AgentReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
+            AgentReport::AskWithdrawn { session_id, engine_request_id } => {
+                self.ask_withdrawn(&session_id, &engine_request_id);
+            }
+        }
+    }
+
     /// An agent ended. What it had said stays; what it was asked and what it asked is settled; the queues wait for the user.
-    pub(super) fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
+    fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
         for session_id in sessions {
             if !self.may_record(session_id) || self.load(session_id).is_err() {
                 continue;
@@ -59,7 +73,7 @@ impl App {
     }
 
     /// A session is open at a new process of its agent.
-    pub(super) fn rebound(&mut self, session_id: &str, at_agent: String, lost: Option<String>) {
+    fn rebound(&mut self, session_id: &str, at_agent: String, lost: Option<String>) {
         if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
@@ -81,7 +95,7 @@ impl App {
     }
 
     /// The agent does not wait for this answer any more.
-    pub(super) fn ask_withdrawn(&mut self, session_id: &str, engine_request_id: &str) {
+    fn ask_withdrawn(&mut self, session_id: &str, engine_request_id: &str) {
         if let Some((request_id, _)) = self.same_id(session_id, engine_request_id) {
             self.settle_ask(session_id, &request_id, PermissionStatus::Cancelled, "", Settler::Engine);
             self.flush(session_id);
@@ -94,7 +108,7 @@ impl App {
             return reply.refuse(error);
         }
         match self.engine_for(EngineKind::Acp) {
-            Ok(engine) => engine.call(EngineCall::RestartAgent { agent, reply }),
+            Ok(engine) => engine.call(EngineCall::Agent(AgentCall::Restart { agent, reply })),
             Err(_) => reply.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "There are no agents here to restart; name one in the setting `agents`.",
@@ -109,7 +123,8 @@ impl App {
                 reply.answer(&SessionInfoResult::default());
             }
             Ok(_) => {
-                let call = EngineCall::SessionInfo { session_id: session_id.to_owned(), reply };
+                let call =
+                    EngineCall::Agent(AgentCall::SessionInfo { session_id: session_id.to_owned(), reply });
                 self.call_engine(session_id, call);
             }
             Err(error) => reply.refuse(error),

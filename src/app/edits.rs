@@ -84,7 +84,7 @@ impl App {
     fn still_allowed(&mut self, session_id: &str, root: Option<&str>) -> Result<(), WireError> {
         let allowed = self.live_mut(session_id).and_then(|live| live.allowed_root.clone());
         // A file that an agent has us write is named by its absolute path, which was shown.
-        let named = root.filter(|_| !self.ways_of(session_id).holds_sessions);
+        let named = root.filter(|_| !self.traits_of(session_id).sessions.is_elsewhere());
         allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 

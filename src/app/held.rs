@@ -5,7 +5,9 @@
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish};
+use super::ports::{
+    AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish, StreamCall, StreamResume,
+};
 use super::record::{Held, Record};
 use super::state::{App, Session};
 use super::turn::{Stop, TurnState};
@@ -190,7 +192,7 @@ impl App {
             .filter(|(id, session)| {
                 session.live.is_none()
                     && session.record.held.is_some()
-                    && self.streams(&session.record)
+                    && self.is_at_engine(&session.record)
                     && !listed.iter().any(|other| other.session_id == **id)
             })
             .map(|(id, _)| id.clone())
@@ -235,7 +237,7 @@ impl App {
 
     /// Asks the engine for the stream of a session, from what the journal has.
     pub(super) fn follow(&mut self, session_id: &str) {
-        if !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record)) {
             return;
         }
         // Another window that works on it hears the stream, and writes what it says.
@@ -244,10 +246,12 @@ impl App {
         }
         self.flush(session_id);
         self.rest_a_stream(session_id);
+        let resume = self.traits_of(session_id).resume;
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
-        let call = EngineCall::Attach { session_id: session_id.to_owned(), cursor: live.cursor.clone() };
-        self.call_engine(session_id, call);
+        let cursor = live.cursor.clone().filter(|_| resume == StreamResume::Cursor);
+        let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor };
+        self.call_engine(session_id, EngineCall::Stream(call));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{EngineCall, LinkNews, ResumedLink};
+use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -202,7 +202,8 @@ impl App {
             None => return reply.refuse(WireError::unknown_session(session_id)),
         };
         let not_ours = self.hold(session_id).is_err();
-        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record))
+        {
             let answer = self.selected(session_id);
             reply.settle(answer);
             // Its last word may be older than the end of its stream, which was let go meanwhile.
@@ -261,7 +262,7 @@ impl App {
             return reply.refuse(error);
         }
         let Ok(session) = self.known(session_id) else { return };
-        if !self.streams(&session.record) {
+        if !self.is_at_engine(&session.record) {
             return reply.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "This session does not live at an engine that keeps run artifacts, so nothing can be rebuilt.",
@@ -282,7 +283,11 @@ impl App {
         let session_id = session_id.to_owned();
         self.call_engine(
             &session_id,
-            EngineCall::Rebuild { session_id: session_id.clone(), missing: stretch, reply },
+            EngineCall::Stream(StreamCall::Rebuild {
+                session_id: session_id.clone(),
+                missing: stretch,
+                reply,
+            }),
         );
     }
 

@@ -121,7 +121,7 @@ impl App {
 
     /// A turn whose window is gone: its lease is ours now.
     pub(super) fn settle_left(&mut self, session_id: &str) {
-        let goes_on = self.known(session_id).is_ok_and(|session| self.streams(&session.record));
+        let goes_on = self.known(session_id).is_ok_and(|session| self.is_followed(&session.record));
         if goes_on {
             // The engine went on without us: its stream tells how it stands.
             if self.load(session_id).is_ok() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, TextPart, Want};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, TextPart, Want};
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
@@ -318,7 +318,7 @@ async fn c_a_terminal_outlives_its_turn_and_ends_with_its_session() {
     assert_eq!(desk.turn("a").await.1, None);
     let pid = desk.process("up").await;
     assert!(test_kill_process(pid).is_ok());
-    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     gone(pid).await;
     desk.start("b", 1, "the process is still there");
     assert_eq!(desk.turn("b").await.1, None);

@@ -1,6 +1,6 @@
 //! Modes, options and models.
 
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -40,7 +40,9 @@ async fn commands_become_requests_of_the_session() {
             json!({ "sessionId": "sim-1", "configId": "m", "value": "large" }),
         ]
     );
-    let info = desk.ask(|reply| EngineCall::SessionInfo { session_id: "a".to_owned(), reply }).await;
+    let info = desk
+        .ask(|reply| EngineCall::Agent(AgentCall::SessionInfo { session_id: "a".to_owned(), reply }))
+        .await;
     let info = info.expect("an answer");
     assert_eq!(info["modes"]["currentModeId"], "code");
     assert_eq!(info["configOptions"][0]["currentValue"], "large");
@@ -77,7 +79,7 @@ async fn a_command_for_a_session_that_is_not_open_opens_it_first() {
     let mut desk = Desk::of(rich());
     let at_agent = desk.make("a").await;
     let (reply, answer) = breadboard_ls::app::inbox::Reply::new();
-    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     desk.exit().await;
     desk.remember("a", &at_agent);
     let args = json!({ "modeId": "code" }).as_object().cloned().expect("an object");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
-    AgentSession, Attachment, Engine, EngineCall, EngineDecision, EngineReport, EngineSession, Prompt,
-    Ruling, SessionWish,
+    AgentCall, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision, EngineReport,
+    EngineSession, Prompt, Ruling, SessionWish,
 };
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
@@ -151,12 +151,12 @@ impl Desk {
 
     /// What the loop remembers of a session.
     pub fn remember(&self, session_id: &str, at_agent: &str) {
-        self.engine.call(EngineCall::Remember(AgentSession {
+        self.engine.call(EngineCall::Agent(AgentCall::Remember(AgentSession {
             session_id: session_id.to_owned(),
             agent: "sim".to_owned(),
             at_agent: at_agent.to_owned(),
             workspace: None,
-        }));
+        })));
     }
 
     pub fn start(&self, session_id: &str, turn: u64, text: &str) {
@@ -240,7 +240,14 @@ impl Desk {
         let mut told = Vec::new();
         loop {
             match self.next().await {
-                EngineReport::AgentExited { generation, code, sessions, message, expected, .. } => {
+                EngineReport::Agent(AgentReport::Exited {
+                    generation,
+                    code,
+                    sessions,
+                    message,
+                    expected,
+                    ..
+                }) => {
                     return (told, Exit { generation, code, sessions, message, expected });
                 }
                 report => told.extend(Told::of(report)),
@@ -328,9 +335,11 @@ impl Told {
                 let EngineEvent { kind, turn, payload, .. } = event;
                 Some(Self::Event(session_id, kind, turn, Value::Object(payload.into())))
             }
-            EngineReport::Rebound { session_id, lost, .. } => Some(Self::Rebound(session_id, lost)),
+            EngineReport::Agent(AgentReport::Rebound { session_id, lost, .. }) => {
+                Some(Self::Rebound(session_id, lost))
+            }
             EngineReport::Noticed { session_id, text, .. } => Some(Self::Notice(session_id, text)),
-            EngineReport::AskWithdrawn { session_id, engine_request_id } => {
+            EngineReport::Agent(AgentReport::AskWithdrawn { session_id, engine_request_id }) => {
                 Some(Self::Withdrawn(session_id, engine_request_id))
             }
             _ => None,

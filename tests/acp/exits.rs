@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -58,7 +58,9 @@ async fn acp_2_1_01_the_next_prompt_starts_a_new_process_and_says_that_the_half_
     let again = desk.until_sent("session/resume").await;
     let workspace = desk.workspace().display().to_string();
     assert_eq!(again, [json!({ "sessionId": at_agent, "cwd": workspace, "mcpServers": [] })]);
-    let info = desk.ask(|reply| EngineCall::SessionInfo { session_id: "a".to_owned(), reply }).await;
+    let info = desk
+        .ask(|reply| EngineCall::Agent(AgentCall::SessionInfo { session_id: "a".to_owned(), reply }))
+        .await;
     assert_eq!(info.expect("an answer")["agent"]["generation"], 2);
 }
 
@@ -174,7 +176,7 @@ async fn r001_58_a_restart_ends_the_process_and_opens_its_sessions_again() {
     desk.make("a").await;
     desk.make("b").await;
     let (reply, answer) = Reply::new();
-    desk.engine.call(EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply });
+    desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }));
     let (_, exit) = desk.exit().await;
     assert_eq!((exit.generation, exit.sessions.len(), exit.expected), (1, 2, true));
     let mut again = Vec::new();
@@ -193,7 +195,7 @@ async fn r001_58_a_restart_after_a_crash_opens_what_fell_with_it_again() {
     desk.start("a", 1, "die");
     desk.exit().await;
     let (reply, answer) = Reply::new();
-    desk.engine.call(EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply });
+    desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }));
     assert_eq!(answer.await.expect("an answer"), Ok(json!({ "generation": 2 })));
     let lost =
         "the agent `sim` ended in the middle of an answer and does not remember what it had said of it";
@@ -216,7 +218,9 @@ async fn r000_63_an_untrusted_workspace_starts_no_agent() {
     desk.start("b", 1, "go");
     let (_, failure) = desk.turn("b").await;
     assert!(failure.expect("a sentence").contains("not trusted"));
-    let refused = desk.ask(|reply| EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply }).await;
+    let refused = desk
+        .ask(|reply| EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }))
+        .await;
     assert_eq!(refused.expect_err("is refused").code, ErrorCode::UntrustedWorkspace);
     assert_eq!(desk.methods(), Vec::<String>::new());
     desk.engine.call(EngineCall::SetTrust { trusted: true });

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, EngineSession, Ruling, SessionWish};
+use breadboard_ls::app::ports::{
+    Engine, EngineCall, EngineReport, EngineSession, Ruling, SessionWish, StreamReport,
+};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Map, Value, json};
@@ -35,7 +37,7 @@ async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), WireErr
         reply: Some(reply),
     });
     desk.wait(|report| match report {
-        EngineReport::Answered { outcome, .. } => Some(outcome),
+        EngineReport::Stream(StreamReport::Answered { outcome, .. }) => Some(outcome),
         _ => None,
     })
     .await

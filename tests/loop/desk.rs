@@ -58,8 +58,18 @@ impl Engine for DeskEngine {
         if self.holds { EngineKind::Breadboard } else { EngineKind::Embedded }
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: self.holds, streams: self.holds, needs_trust: self.holds }
+    fn traits(&self) -> EngineTraits {
+        if !self.holds {
+            return EngineTraits::default();
+        }
+        EngineTraits {
+            sessions: SessionHome::Engine,
+            resume: StreamResume::Cursor,
+            turn_end: TurnEnd::Event,
+            settlement: Settlement::Event,
+            rules: RuleHolder::Engine,
+            needs_trust: true,
+        }
     }
 
     fn capabilities(&self) -> Vec<String> {
@@ -81,8 +91,13 @@ impl Engine for DeskAgents {
         EngineKind::Acp
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Agent,
+            rules: RuleHolder::Agent,
+            needs_trust: true,
+            ..EngineTraits::default()
+        }
     }
 
     fn capabilities(&self) -> Vec<String> {
@@ -389,7 +404,9 @@ impl Desk {
                 | EngineCall::SetTrust { .. }
                 | EngineCall::SetModel(_)
                 | EngineCall::ListModels { .. } => None,
-                held => Some(format!("{held:?}")),
+                EngineCall::Stream(call) => Some(format!("{call:?}")),
+                EngineCall::Agent(call) => Some(format!("{call:?}")),
+                other => Some(format!("{other:?}")),
             })
             .collect()
     }

@@ -52,7 +52,7 @@ impl Desk {
     }
 
     pub async fn link(&self, news: LinkNews) {
-        self.report(EngineReport::Link { session_id: "s1".to_owned(), news }).await;
+        self.report(EngineReport::Stream(StreamReport::Link { session_id: "s1".to_owned(), news })).await;
     }
 
     /// A session `s1` at the engine, its stream up.
@@ -111,7 +111,8 @@ impl Desk {
             )
             .await;
         let session_id = "s1".to_owned();
-        self.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
+        self.report(EngineReport::Stream(StreamReport::Answered { session_id, request_id, outcome, reply }))
+            .await;
         (engine_request_id, decision.ruling)
     }
 
@@ -142,7 +143,7 @@ async fn r000_21_a_session_is_made_at_the_engine_followed_from_its_beginning_and
     assert_eq!(created.unwrap(), json!({"sessionId": "s1"}));
     let calls = desk.calls.0.lock().unwrap();
     let attach = calls.iter().position(
-        |call| matches!(call, EngineCall::Attach { session_id, cursor: None } if session_id == "s1"),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, cursor: None }) if session_id == "s1"),
     );
     let start = calls
         .iter()
@@ -188,9 +189,9 @@ async fn r003_56_the_cursor_is_that_of_the_journal_and_goes_back_to_the_engine_a
     let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
     let cursor = desk
         .called(
-            |call| matches!(call, EngineCall::Attach { .. }),
+            |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
             |call| match call {
-                EngineCall::Attach { cursor, .. } => cursor,
+                EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor,
                 other => panic!("{other:?}"),
             },
         )
@@ -234,9 +235,9 @@ async fn r003_56_a_kill_at_any_moment_neither_doubles_nor_loses_an_event_of_the_
         let attached = async {
             let cursor = desk
                 .called(
-                    |call| matches!(call, EngineCall::Attach { .. }),
+                    |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
                     |call| match call {
-                        EngineCall::Attach { cursor, .. } => cursor,
+                        EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor,
                         other => panic!("{other:?}"),
                     },
                 )
@@ -502,14 +503,19 @@ async fn r003_58_r003_59_a_gap_is_said_on_the_connection_and_in_the_transcript_a
     let rebuild = async |found: Vec<(EngineEvent, u64)>| {
         let (missing, reply) = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { missing, reply, .. } => (missing, reply),
+                    EngineCall::Stream(StreamCall::Rebuild { missing, reply, .. }) => (missing, reply),
                     other => panic!("{other:?}"),
                 },
             )
             .await;
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome: Ok(found), reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome: Ok(found),
+            reply,
+        }))
+        .await;
         missing
     };
     let found = |seq: u64| {
@@ -586,7 +592,7 @@ async fn selecting_a_session_of_the_engine_answers_with_the_verdict_of_its_strea
 
     let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
     let streamed = async {
-        desk.called(|call| matches!(call, EngineCall::Attach { .. }), drop).await;
+        desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })), drop).await;
         desk.event(3, "user_message", json!({"text": "from elsewhere"})).await;
         desk.link(LinkNews::Resumed(ResumedLink::Replayed { events: 1, from: 3, to: 3 })).await;
     };
@@ -704,7 +710,13 @@ async fn r000_30_r000_31_files_of_a_session_are_those_of_its_own_folder_or_come_
     for method in ["bb/listFiles", "bb/readFileSnippet"] {
         let asked = async {
             desk.called(
-                |call| matches!(call, EngineCall::ListFiles { .. } | EngineCall::ReadFile { .. }),
+                |call| {
+                    matches!(
+                        call,
+                        EngineCall::Stream(StreamCall::ListFiles { .. })
+                            | EngineCall::Stream(StreamCall::ReadFile { .. })
+                    )
+                },
                 |call| call.refuse(WireError::new(ErrorCode::NotFound, "asked")),
             )
             .await;
@@ -756,10 +768,10 @@ async fn of_many_sessions_the_idle_one_used_longest_ago_gives_its_stream_away_an
     assert_eq!(forgotten(&desk), ["m0"]);
     desk.calls.0.lock().unwrap().clear();
     let again = async {
-        desk.called(|call| matches!(call, EngineCall::Attach { session_id, .. } if session_id == "m0"), drop)
+        desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, .. }) if session_id == "m0"), drop)
             .await;
         let news = LinkNews::Resumed(ResumedLink::Complete);
-        desk.report(EngineReport::Link { session_id: "m0".into(), news }).await;
+        desk.report(EngineReport::Stream(StreamReport::Link { session_id: "m0".into(), news })).await;
     };
     let (selected, ()) = tokio::join!(desk.ask("bb/selectSession", json!({"sessionId": "m0"})), again);
     assert_eq!(selected.unwrap()["resume"]["verdict"], "complete");
@@ -801,7 +813,7 @@ async fn selecting_a_session_whose_stream_stands_answers_at_once_and_asks_for_th
     desk.held_session().await;
     let selected = desk.ask("bb/selectSession", json!({"sessionId": "s1"})).await.unwrap();
     assert_eq!(selected["resume"]["verdict"], "complete");
-    desk.called(|call| matches!(call, EngineCall::Attach { .. }), drop).await;
+    desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })), drop).await;
 }
 
 #[tokio::test]
@@ -821,15 +833,20 @@ async fn r000_62_a_token_in_pieces_is_hidden_in_what_is_rebuilt_too() {
     let rebuild = async {
         let reply = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { reply, .. } => reply,
+                    EngineCall::Stream(StreamCall::Rebuild { reply, .. }) => reply,
                     other => panic!("{other:?}"),
                 },
             )
             .await;
         let outcome = Ok(vec![piece(1, "it is can"), piece(2, "ary-token-1"), piece(3, " and c")]);
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome, reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome,
+            reply,
+        }))
+        .await;
     };
     let (rebuilt, ()) = tokio::join!(desk.ask("bb/rebuild", json!({"sessionId": "s1"})), rebuild);
     assert_eq!(rebuilt.unwrap()["resume"]["verdict"], "resynced");

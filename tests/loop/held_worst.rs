@@ -15,9 +15,9 @@ use crate::journal::Faults;
 /// The place from which the next stream is asked for.
 async fn place(desk: &Desk) -> Option<u64> {
     desk.called(
-        |call| matches!(call, EngineCall::Attach { .. }),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
         |call| match call {
-            EngineCall::Attach { cursor, .. } => cursor.map(|cursor| cursor.seq),
+            EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor.map(|cursor| cursor.seq),
             other => panic!("{other:?}"),
         },
     )
@@ -206,9 +206,9 @@ async fn a_number_at_the_end_of_all_numbers_is_no_fault_in_a_rebuild() {
     let rebuilt = async {
         let reply = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { reply, .. } => reply,
+                    EngineCall::Stream(StreamCall::Rebuild { reply, .. }) => reply,
                     other => panic!("{other:?}"),
                 },
             )
@@ -222,7 +222,12 @@ async fn a_number_at_the_end_of_all_numbers_is_no_fault_in_a_rebuild() {
             repaired: false,
         };
         let outcome = Ok(vec![(event, u64::MAX)]);
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome, reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome,
+            reply,
+        }))
+        .await;
     };
     let (answer, ()) = tokio::join!(desk.ask("bb/rebuild", json!({"sessionId": "s1"})), rebuilt);
     let resume: Value = answer.unwrap()["resume"].clone();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, EngineDecision, Ruling};
+use crate::app::ports::{EngineCall, EngineDecision, RuleHolder, Ruling, Settlement};
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -27,7 +27,7 @@ impl App {
             Answer::New(option, rule, content) => (option, rule, content),
             Answer::Given(result) => return reply.answer(&result),
         };
-        if self.ways_of(&session_id).streams {
+        if self.traits_of(&session_id).settlement == Settlement::Event {
             let rule = rule.map(|rooted| rooted.rule);
             return self.decide(&session_id, &request_id, &option, rule, content, reply);
         }
@@ -104,7 +104,7 @@ impl App {
             PermissionOptionKind::AllowRule if ask.rule.is_none() && self.keeps_rules(&session_id) => None,
             PermissionOptionKind::AllowRule => {
                 let update = params.rule_update.unwrap_or_default();
-                let globs = self.ways_of(&session_id).streams;
+                let globs = self.traits_of(&session_id).rules == RuleHolder::Engine;
                 let offered = ask.rule.clone().map(|rule| match option.option_id.as_str() {
                     ALLOW_IN_WORKSPACE => PermissionRule { scope: RuleScope::Workspace, ..rule },
                     _ => rule,
@@ -122,8 +122,7 @@ impl App {
 
     /// Whether the engine of a session saves "always" answers itself, by the id of the option alone.
     fn keeps_rules(&self, session_id: &str) -> bool {
-        let ways = self.ways_of(session_id);
-        ways.holds_sessions && !ways.streams
+        self.traits_of(session_id).rules == RuleHolder::Agent
     }
 
     fn settled_before(
@@ -209,7 +208,8 @@ impl App {
         );
         self.state_changed = true;
         // After a restart nobody waits for the answer any more.
-        if by != Settler::Restart && by != Settler::Exit && !self.ways_of(session_id).streams {
+        let settlement = self.traits_of(session_id).settlement;
+        if by != Settler::Restart && by != Settler::Exit && settlement == Settlement::Answer {
             let ruling = match status {
                 PermissionStatus::Allowed => Ruling::AllowOnce,
                 PermissionStatus::Denied => Ruling::Deny,

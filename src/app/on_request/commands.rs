@@ -1,7 +1,7 @@
 //! `bb/command`: the engine's own commands, with the trust that each needs.
 
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineCall;
+use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
 use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::*;
@@ -25,7 +25,7 @@ impl App {
                     (self.agent_session(&session_id), self.engine_of(&session_id))
                 {
                     // An agent opens it first, where its process does not have it.
-                    engine.call(EngineCall::Remember(session));
+                    engine.call(EngineCall::Agent(AgentCall::Remember(session)));
                 }
                 let call = EngineCall::Command { session_id: session_id.clone(), command, args, reply };
                 self.call_engine(&session_id, call);

@@ -220,7 +220,7 @@ impl App {
         let made = match session_id {
             Some(session_id) => Ok(session_id),
             None => match self.engine_for(self.settings.engine.kind) {
-                Ok(engine) if engine.ways().holds_sessions => {
+                Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                     let wish = SessionWish {
                         workspace: self.folders.first().and_then(|folder| folder.path.clone()),
                         spec: Some(Box::new(prompt)),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::app::diffs::artifact_name;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    Artifact, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText,
+    Artifact, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText, StreamCall,
 };
 use crate::app::state::App;
 use crate::domain::edits::diff_uri::DiffDocument;
@@ -110,12 +110,12 @@ impl App {
                 // A folder of its own: both sides of a diff, and the document of a third, may want the same artifact now.
                 let to = home.join(self.ambient.fresh_id()).join(artifact_name(&artifact_path));
                 let session_id = job.session_id.clone();
-                let call = EngineCall::Download {
+                let call = EngineCall::Stream(StreamCall::Download {
                     session_id: session_id.clone(),
                     artifact_path,
                     to,
                     purpose: DownloadFor::Diff(job),
-                };
+                });
                 self.call_engine(&session_id, call);
             }
             Err(error) => job.reply.refuse(error),

@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::app::diffs::{artifact_folder, artifact_name, hash};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob};
+use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, StreamCall};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -30,12 +30,12 @@ impl App {
             Ok(home) => {
                 // The same artifact always has the same place, so that a second download takes that of the first.
                 let to = home.join(hash(&params.artifact_path)).join(artifact_name(&params.artifact_path));
-                let call = EngineCall::Download {
+                let call = EngineCall::Stream(StreamCall::Download {
                     session_id: params.session_id.clone(),
                     artifact_path: params.artifact_path,
                     to,
                     purpose: DownloadFor::Client { reply, progress: params.work_done_token },
-                };
+                });
                 self.call_engine(&params.session_id, call);
             }
             Err(error) => reply.refuse(error),

@@ -1,7 +1,7 @@
 //! `bb/listFiles`, `bb/readFileSnippet`, `bb/attachment/put`: checked here, done by the workspace edge.
 
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineCall, FileJob};
+use crate::app::ports::{Attachment, EngineCall, FileJob, StreamCall};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -26,7 +26,7 @@ impl App {
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
-                self.call_engine(&session_id, EngineCall::ListFiles { params, reply });
+                self.call_engine(&session_id, EngineCall::Stream(StreamCall::ListFiles { params, reply }));
             }
             Err(error) => reply.refuse(error),
         }
@@ -40,7 +40,7 @@ impl App {
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
-                self.call_engine(&session_id, EngineCall::ReadFile { params, reply });
+                self.call_engine(&session_id, EngineCall::Stream(StreamCall::ReadFile { params, reply }));
             }
             Err(error) => reply.refuse(error),
         }
@@ -59,7 +59,7 @@ impl App {
             .and_then(|workspace| self.folders.iter().find(|folder| folder.path.as_ref() == Some(workspace)));
         match folder {
             Some(folder) => Ok(FilePlace::Here(Some(folder.name.clone()))),
-            None if self.streams(record) => Ok(FilePlace::AtEngine),
+            None if self.is_at_engine(record) => Ok(FilePlace::AtEngine),
             None => Err(WireError::new(
                 ErrorCode::NotFound,
                 "The folder of this session is not open and its engine no longer has it; open the folder, or name a `root`.",

@@ -43,7 +43,7 @@ impl App {
             (Err(error), _) | (Ok(_), Some(Reach::Failed { error, .. })) => {
                 (ConnectionStatus::Error, Some(error.message.clone()))
             }
-            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.ways().streams => {
+            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.traits().resume.is_followed() => {
                 (ConnectionStatus::Connecting, None)
             }
             (Ok(_), _) => (ConnectionStatus::Connected, None),
@@ -143,7 +143,7 @@ impl App {
             // An agent is a program: it is started for its first session.
             return reply.refuse(error);
         }
-        if engine.ways().holds_sessions {
+        if engine.traits().sessions.is_elsewhere() {
             let wish = SessionWish {
                 config_path: params.config_path.filter(|path| !path.trim().is_empty()),
                 model: params.model,
@@ -190,7 +190,7 @@ impl App {
     /// `bb/listSessions`: an engine that holds sessions is asked first.
     pub(in crate::app) fn answer_list(&mut self, reply: Reply) {
         match &self.engine {
-            Ok(engine) if engine.ways().holds_sessions => {
+            Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
             }
             Ok(_) | Err(_) => {
@@ -211,7 +211,7 @@ impl App {
         }
         // From now on the client hears what comes, also while the answer waits for the engine.
         self.attach(session_id);
-        if self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if self.known(session_id).is_ok_and(|session| self.is_followed(&session.record)) {
             return self.select_held(session_id, reply);
         }
         let answer = self.selected(session_id);

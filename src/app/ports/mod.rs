@@ -3,23 +3,33 @@
 //! Every port either returns at once or answers later with an event; none of them blocks on the network, on the editor
 //! or on a slow disk, but for `Journal`, whose writes are the point at which an event becomes true.
 
+mod agent;
+mod decision;
 mod engine;
 mod files;
 mod journal;
 mod link;
 mod report;
+mod sessions;
 mod spec;
+mod stream;
+mod traits;
 
 use serde_json::Value;
 
 pub use super::diffs::{DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub use super::edits::EditBase;
+pub use agent::*;
+pub use decision::*;
 pub use engine::*;
 pub use files::*;
 pub use journal::*;
 pub use link::*;
 pub use report::*;
+pub use sessions::*;
 pub use spec::*;
+pub use stream::*;
+pub use traits::*;
 
 /// The one writer of the editor's stdin. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

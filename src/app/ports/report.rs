@@ -1,10 +1,6 @@
 //! What engines say to the loop, per session in order.
 
-use serde_json::Value;
-
-use super::{
-    Artifact, DownloadFor, EngineCursor, EngineSession, LinkNews, ListedSessions, Reach, SessionWish,
-};
+use super::{AgentReport, EngineCursor, EngineSession, ListedSessions, Reach, SessionWish, StreamReport};
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
 use crate::protocol::WireError;
@@ -58,85 +54,6 @@ pub enum EngineReport {
         /// Where the answer goes.
         reply: Reply,
     },
-    /// How the stream of a session stands.
-    Link {
-        /// Session.
-        session_id: String,
-        /// What happened.
-        news: LinkNews,
-    },
-    /// An engine took a decision, or refused it. That it took effect is an event.
-    Answered {
-        /// Session.
-        session_id: String,
-        /// Ours.
-        request_id: String,
-        /// Whether.
-        outcome: Result<(), WireError>,
-        /// Where the answer goes.
-        reply: Option<Reply>,
-    },
-    /// Bytes of a download so far; at most a few a second.
-    Downloading {
-        /// `workDoneToken` of the request.
-        token: Value,
-        /// Bytes so far.
-        bytes: u64,
-        /// All of them, when the engine said how many.
-        total: Option<u64>,
-    },
-    /// A download ended.
-    Downloaded {
-        /// Session.
-        session_id: String,
-        /// Its path, in the engine's words.
-        artifact_path: String,
-        /// What came.
-        outcome: Result<Artifact, WireError>,
-        /// What it was for.
-        purpose: DownloadFor,
-    },
-    /// A rebuild ended: what came back of the missing stretch.
-    Rebuilt {
-        /// Session.
-        session_id: String,
-        /// Events, in order, as the engine kept them.
-        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
-        /// Where the answer goes.
-        reply: Reply,
-    },
-    /// Agents: the process ended, or could not start. Per session of it the last events came before this; the turns that ran
-    /// end with it, no `TurnEnded` follows for them.
-    AgentExited {
-        /// Name of the agent.
-        agent: String,
-        /// Number of the process, from 1, per name and server process.
-        generation: u64,
-        /// Exit code, where it had one.
-        code: Option<i32>,
-        /// Sessions that were open there, ours.
-        sessions: Vec<String>,
-        /// What happened and what to do next, in one sentence.
-        message: String,
-        /// Whether we ended it on purpose (restart, close, shutdown).
-        expected: bool,
-    },
-    /// Agents: a session is open at a new process.
-    Rebound {
-        /// Session.
-        session_id: String,
-        /// The agent's own id of it now.
-        at_agent: String,
-        /// What that lost, as the end of a sentence; `None` when the agent has all that it had.
-        lost: Option<String>,
-    },
-    /// Agents: the agent does not wait for the answer to this ask any more.
-    AskWithdrawn {
-        /// Session.
-        session_id: String,
-        /// The engine's id of the ask.
-        engine_request_id: String,
-    },
     /// Something that the adapter noticed and the user should know, such as a silence: `local.notice`, and into the log.
     Noticed {
         /// Session.
@@ -158,6 +75,10 @@ pub enum EngineReport {
         /// not say so.
         cancelled: bool,
     },
+    /// What only engines say whose sessions are streams.
+    Stream(StreamReport),
+    /// What only agents say.
+    Agent(AgentReport),
     /// The engine asks the editor's side to do something; the ask was allowed before.
     Wants {
         /// Session.

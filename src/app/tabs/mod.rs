@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::ports::{Commit, TabRow};
+use super::ports::{Commit, TabRow, TurnEnd};
 use super::state::App;
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::tabs::{TabMap, Told, Window};
@@ -259,7 +259,7 @@ impl App {
 
     /// What a client of a tab has of its session: nothing so far.
     fn told_of(&self, session_id: &str, record: &TabRecord) -> Told {
-        let mut told = Told::new(!self.ways_of(session_id).streams);
+        let mut told = Told::new(self.traits_of(session_id).turn_end == TurnEnd::Report);
         for asked in &record.prompts {
             told.begin(asked.turn, &asked.message_id);
         }

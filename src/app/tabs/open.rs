@@ -4,7 +4,7 @@
 
 use super::{TABS, Tab};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, EngineSession, SessionWish};
+use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionWish};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
 use crate::protocol::settings::EngineKind;
@@ -99,7 +99,7 @@ impl App {
             self.may_run(kind)?;
         }
         let engine = self.engine_for(kind)?;
-        if !engine.ways().holds_sessions {
+        if !engine.traits().sessions.is_elsewhere() {
             let session_id = self.ambient.fresh_id();
             let record = Record::new(session_id.clone(), self.ambient.now_ms(), None, kind);
             self.sessions.insert(session_id.clone(), Session::new(record));
@@ -146,7 +146,7 @@ impl App {
         let session_id = self.know(made, Some(wish));
         if !waits {
             // It was closed meanwhile.
-            let call = EngineCall::CloseSession { session_id: session_id.clone() };
+            let call = EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() });
             return self.call_engine(&session_id, call);
         }
         match self.load(&session_id) {
@@ -206,7 +206,10 @@ impl App {
         let session_id = self.drop_tab(&params.tab_id);
         if let Some(session_id) = session_id.filter(|id| !self.leases.elsewhere.contains(id)) {
             self.stop(&session_id)?;
-            self.call_engine(&session_id, EngineCall::CloseSession { session_id: session_id.clone() });
+            self.call_engine(
+                &session_id,
+                EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() }),
+            );
         }
         Ok(TabIdResult { tab_id: params.tab_id.clone() })
     }

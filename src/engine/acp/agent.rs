@@ -22,7 +22,7 @@ use super::unplaced::Unplaced;
 use super::wanted::{Method, Wanted};
 use super::{Patience, Setup};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineReport};
+use crate::app::ports::{AgentReport, Attachment, EngineReport};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
@@ -422,14 +422,14 @@ impl Agent {
         for session_id in unmade {
             self.drop_session(&session_id);
         }
-        self.report(EngineReport::AgentExited {
+        self.report(EngineReport::Agent(AgentReport::Exited {
             agent: self.line.name.clone(),
             generation: self.generation,
             code,
             sessions,
             message: error.message.clone(),
             expected,
-        });
+        }));
         for (wish, reply) in waited {
             // To the loop, not to the reply alone: a tab hears of it by what the loop makes of it.
             self.report(EngineReport::SessionMade { wish, outcome: Err(error.clone()), reply });

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::client_side::Job;
-use crate::app::ports::{EngineDecision, EngineReport};
+use crate::app::ports::{AgentReport, EngineDecision, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
 use crate::domain::payload::Payload;
@@ -140,7 +140,10 @@ impl Agent {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json));
         if let Some(id) = id {
             let engine_request_id = ask_id(self.generation, &id);
-            self.report(EngineReport::AskWithdrawn { session_id: session_id.to_owned(), engine_request_id });
+            self.report(EngineReport::Agent(AgentReport::AskWithdrawn {
+                session_id: session_id.to_owned(),
+                engine_request_id,
+            }));
         }
     }
 

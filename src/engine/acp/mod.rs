@@ -38,7 +38,10 @@ use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Place, Told};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, ListedSessions, Reach};
+use crate::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, RuleHolder,
+    SessionHome, Settlement, StreamResume, TurnEnd,
+};
 use crate::protocol::agent::SessionInfoResult;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::{ErrorCode, WireError};
@@ -166,7 +169,9 @@ impl AcpEngine {
             Some(name) => self.give(Some(&name), call),
             None => match call {
                 // Nobody used it in this process, so there is nothing to tell.
-                EngineCall::SessionInfo { reply, .. } => reply.answer(&SessionInfoResult::default()),
+                EngineCall::Agent(AgentCall::SessionInfo { reply, .. }) => {
+                    reply.answer(&SessionInfoResult::default())
+                }
                 call => self.refuse(call, not_known()),
             },
         }
@@ -249,7 +254,7 @@ impl AcpEngine {
                 "It is not clear which agent is meant; name one in `agent`.",
             ));
         };
-        self.give(Some(&name), EngineCall::RestartAgent { agent: Some(name.clone()), reply });
+        self.give(Some(&name), EngineCall::Agent(AgentCall::Restart { agent: Some(name.clone()), reply }));
     }
 
     fn models(&self, reply: Reply) {
@@ -279,8 +284,15 @@ impl Engine for AcpEngine {
         capabilities()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Agent,
+            resume: StreamResume::NoStream,
+            turn_end: TurnEnd::Report,
+            settlement: Settlement::Answer,
+            rules: RuleHolder::Agent,
+            needs_trust: true,
+        }
     }
 
     fn call(&self, call: EngineCall) {
@@ -307,7 +319,6 @@ impl Engine for AcpEngine {
                     self.setup.hide.add(&token.0);
                 }
             }
-            EngineCall::Attach { .. } => {}
             EngineCall::MakeSession { session_id, wish, reply } => {
                 let name = wish.agent.clone();
                 match self.agents.named(name.as_deref()) {
@@ -316,26 +327,23 @@ impl Engine for AcpEngine {
                 }
                 self.give(name.as_deref(), EngineCall::MakeSession { session_id, wish, reply });
             }
-            EngineCall::Remember(session) => {
+            EngineCall::Agent(AgentCall::Remember(session)) => {
                 self.routes.set(&session.session_id, &session.agent);
                 let name = session.agent.clone();
-                self.give(Some(&name), EngineCall::Remember(session));
+                self.give(Some(&name), EngineCall::Agent(AgentCall::Remember(session)));
             }
+            EngineCall::Agent(AgentCall::Restart { agent, reply }) => self.restart(agent, reply),
             EngineCall::ListSessions { reply } => self.list(reply),
-            EngineCall::RestartAgent { agent, reply } => self.restart(agent, reply),
             EngineCall::ListModels { reply, .. } => self.models(reply),
-            EngineCall::ListFiles { .. }
-            | EngineCall::ReadFile { .. }
-            | EngineCall::Download { .. }
-            | EngineCall::Rebuild { .. } => call.refuse(WireError::new(
+            EngineCall::Stream(call) => call.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
             )),
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
             | EngineCall::Decide { ref session_id, .. }
-            | EngineCall::CloseSession { ref session_id }
-            | EngineCall::SessionInfo { ref session_id, .. }
+            | EngineCall::Agent(AgentCall::CloseSession { ref session_id })
+            | EngineCall::Agent(AgentCall::SessionInfo { ref session_id, .. })
             | EngineCall::Forget { ref session_id }
             | EngineCall::DeleteSession { ref session_id, .. }
             | EngineCall::Command { ref session_id, .. } => {

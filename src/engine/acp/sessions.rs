@@ -13,7 +13,7 @@ use super::asked::Asked;
 use super::commands::Command;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentSession, EngineReport, EngineSession, SessionWish};
+use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionWish};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
@@ -304,7 +304,11 @@ impl Agent {
                 }),
             };
             let session_id = session_id.to_owned();
-            self.report(EngineReport::Rebound { session_id, at_agent: at_agent.clone(), lost });
+            self.report(EngineReport::Agent(AgentReport::Rebound {
+                session_id,
+                at_agent: at_agent.clone(),
+                lost,
+            }));
         }
         self.link_log(session_id);
         self.place_waiting(session_id, None);

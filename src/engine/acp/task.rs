@@ -16,7 +16,7 @@ use super::client_side::{Finished, Workshop};
 use super::framing::{Line, LineReader};
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineCall, EngineReport, EngineSession};
+use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
 use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::{ErrorCode, WireError};
@@ -376,20 +376,20 @@ fn tell(agent: &mut Agent, told: Told) {
 fn called(agent: &mut Agent, call: EngineCall) {
     match call {
         EngineCall::MakeSession { session_id, wish, reply } => agent.make(session_id, wish, reply),
-        EngineCall::Remember(session) => agent.remember(session),
+        EngineCall::Agent(AgentCall::Remember(session)) => agent.remember(session),
         EngineCall::StartTurn { session_id, turn, prompt, model, .. } => {
             agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name));
         }
         EngineCall::Stop { session_id } => agent.stop(&session_id),
         EngineCall::Decide { engine_request_id, decision, .. } => agent.decide(&engine_request_id, decision),
-        EngineCall::CloseSession { session_id } => agent.close(&session_id),
+        EngineCall::Agent(AgentCall::CloseSession { session_id }) => agent.close(&session_id),
         EngineCall::DeleteSession { session_id, reply, .. } => agent.delete(&session_id, reply),
         EngineCall::Forget { session_id } => agent.forget(&session_id),
         EngineCall::Command { session_id, command, args, reply } => {
             agent.command(&session_id, &command, &args, reply);
         }
-        EngineCall::SessionInfo { session_id, reply } => agent.info(&session_id, reply),
-        EngineCall::RestartAgent { reply, .. } => agent.restart(reply),
+        EngineCall::Agent(AgentCall::SessionInfo { session_id, reply }) => agent.info(&session_id, reply),
+        EngineCall::Agent(AgentCall::Restart { reply, .. }) => agent.restart(reply),
         // `AcpEngine` keeps or refuses the others.
         call => call.refuse(WireError::new(ErrorCode::Unsupported, "Agents cannot do this.")),
     }

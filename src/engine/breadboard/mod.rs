@@ -27,8 +27,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use self::client::{Client, Patience};
 use self::link::{Links, Pace};
 use self::turn::SessionTurns;
-use crate::app::inbox::Folder;
-use crate::app::ports::{DownloadFor, Engine, EngineCall, EngineReport, EngineWays, Secret};
+use crate::app::inbox::{Folder, Reply};
+use crate::app::ports::{
+    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, RuleHolder, Secret, SessionHome, Settlement,
+    StreamCall, StreamReport, StreamResume, TurnEnd,
+};
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
 use crate::protocol::settings::{EngineKind, EngineSetting};
@@ -162,8 +165,15 @@ impl Engine for BreadboardEngine {
         self.shared.has.borrow().words()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: true, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Engine,
+            resume: StreamResume::Cursor,
+            turn_end: TurnEnd::Event,
+            settlement: Settlement::Event,
+            rules: RuleHolder::Engine,
+            needs_trust: true,
+        }
     }
 
     fn call(&self, call: EngineCall) {
@@ -183,13 +193,6 @@ impl Engine for BreadboardEngine {
                 turn::start(shared, session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
-            EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
-            call @ (EngineCall::RestartAgent { .. } | EngineCall::SessionInfo { .. }) => {
-                call.refuse(WireError::new(
-                    ErrorCode::Unsupported,
-                    "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
-                ));
-            }
             EngineCall::Forget { session_id } => {
                 shared.links.detach(&session_id);
                 shared.state().sessions.remove(&session_id);
@@ -205,54 +208,63 @@ impl Engine for BreadboardEngine {
                     shared.spawn(place, sessions::delete(Arc::clone(shared), session_id, asks, reply));
                 }
             }
-            EngineCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
             EngineCall::Decide { session_id, engine_request_id, decision, request_id, reply } => {
                 let own = Arc::clone(shared);
                 // Not counted: one ask has one decision, and a stop must never wait for a place.
                 shared.runtime.spawn(async move {
                     let outcome =
                         commands::decide(&own, &session_id, &engine_request_id, &decision.ruling).await;
-                    own.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
+                    own.report(EngineReport::Stream(StreamReport::Answered {
+                        session_id,
+                        request_id,
+                        outcome,
+                        reply,
+                    }))
+                    .await;
                 });
             }
             EngineCall::Command { session_id, command, args, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move {
-                        reply.settle(commands::run(&own, &session_id, &command, args).await);
-                    });
-                }
+                shared.answer(
+                    reply,
+                    |own| async move { commands::run(&own, &session_id, &command, args).await },
+                );
             }
-            EngineCall::ListFiles { params, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(files::list(&own, &params).await) });
-                }
+            EngineCall::ListModels { chosen, reply } => {
+                shared.answer(reply, |own| async move { models::list(&own, chosen).await });
             }
-            EngineCall::ReadFile { params, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(files::read(&own, &params).await) });
-                }
+            EngineCall::Stream(call) => self.stream_call(call),
+            EngineCall::Agent(call) => call.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
+            )),
+        }
+    }
+}
+
+impl BreadboardEngine {
+    /// A call that only engines have whose sessions are streams.
+    fn stream_call(&self, call: StreamCall) {
+        let shared = &self.shared;
+        match call {
+            StreamCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
+            StreamCall::ListFiles { params, reply } => {
+                shared.answer(reply, |own| async move { files::list(&own, &params).await });
             }
-            EngineCall::Download { session_id, artifact_path, to, purpose } => {
+            StreamCall::ReadFile { params, reply } => {
+                shared.answer(reply, |own| async move { files::read(&own, &params).await });
+            }
+            StreamCall::Download { session_id, artifact_path, to, purpose } => {
                 match Arc::clone(&shared.long_calls).try_acquire_owned() {
                     Ok(place) => {
                         let work = download::run(Arc::clone(shared), session_id, artifact_path, to, purpose);
                         shared.spawn(place, work);
                     }
-                    Err(_) => EngineCall::Download { session_id, artifact_path, to, purpose }.refuse(busy()),
+                    Err(_) => StreamCall::Download { session_id, artifact_path, to, purpose }.refuse(busy()),
                 }
             }
-            EngineCall::Rebuild { session_id, missing, reply } => {
+            StreamCall::Rebuild { session_id, missing, reply } => {
                 if let Some((place, reply)) = shared.place_for(&shared.long_calls, reply) {
                     shared.spawn(place, rebuild::run(Arc::clone(shared), session_id, missing, reply));
-                }
-            }
-            EngineCall::ListModels { chosen, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(models::list(&own, chosen).await) });
                 }
             }
         }
@@ -266,17 +278,25 @@ impl Shared {
     }
 
     /// A place among `calls`, or the refusal of `reply`.
-    fn place_for(
-        &self,
-        calls: &Arc<Semaphore>,
-        reply: crate::app::inbox::Reply,
-    ) -> Option<(OwnedSemaphorePermit, crate::app::inbox::Reply)> {
+    fn place_for(&self, calls: &Arc<Semaphore>, reply: Reply) -> Option<(OwnedSemaphorePermit, Reply)> {
         match Arc::clone(calls).try_acquire_owned() {
             Ok(place) => Some((place, reply)),
             Err(_) => {
                 reply.refuse(busy());
                 None
             }
+        }
+    }
+
+    /// Answers with what comes of `work`, in a place among the calls.
+    fn answer<T, W>(self: &Arc<Self>, reply: Reply, work: impl FnOnce(Arc<Self>) -> W)
+    where
+        T: serde::Serialize,
+        W: Future<Output = Result<T, WireError>> + Send + 'static,
+    {
+        if let Some((place, reply)) = self.place_for(&self.calls, reply) {
+            let work = work(Arc::clone(self));
+            self.spawn(place, async move { reply.settle(work.await) });
         }
     }
 

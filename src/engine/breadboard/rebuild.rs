@@ -11,7 +11,7 @@ use super::client::From;
 use super::link::LARGEST_EVENT;
 use super::trouble::Trouble;
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineReport;
+use crate::app::ports::{EngineReport, StreamReport};
 use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::event::EngineEvent;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
@@ -31,7 +31,7 @@ pub(super) async fn run(shared: Arc<Shared>, session_id: String, missing: (u64, 
         Ok(outcome) => outcome.map_err(|trouble| shared.told(&trouble)),
         Err(_) => Err(shared.told(&Trouble::TimedOut { sent: true })),
     };
-    shared.report(EngineReport::Rebuilt { session_id, outcome, reply }).await;
+    shared.report(EngineReport::Stream(StreamReport::Rebuilt { session_id, outcome, reply })).await;
 }
 
 async fn read(

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, Prompt};
+use crate::app::ports::{Engine, EngineCall, EngineReport, EngineTraits, Prompt};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::domain::edits::overlay::Overlay;
 use crate::host::models::{
@@ -140,8 +140,8 @@ impl Engine for EmbeddedEngine {
         capabilities()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays::default()
+    fn traits(&self) -> EngineTraits {
+        EngineTraits::default()
     }
 
     fn call(&self, call: EngineCall) {
@@ -186,18 +186,12 @@ impl Engine for EmbeddedEngine {
                 shared.state().sessions.remove(&session_id);
             }
             EngineCall::ListModels { reply, .. } => shared.list_models(reply),
-            EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
             call @ (EngineCall::MakeSession { .. }
             | EngineCall::ListSessions { .. }
             | EngineCall::DeleteSession { .. }
-            | EngineCall::Attach { .. }
             | EngineCall::Command { .. }
-            | EngineCall::ListFiles { .. }
-            | EngineCall::ReadFile { .. }
-            | EngineCall::Download { .. }
-            | EngineCall::RestartAgent { .. }
-            | EngineCall::SessionInfo { .. }
-            | EngineCall::Rebuild { .. }) => call.refuse(WireError::new(
+            | EngineCall::Stream(_)
+            | EngineCall::Agent(_)) => call.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "The embedded engine cannot do this; choose the `breadboard` engine for it.",
             )),

@@ -1,0 +1,94 @@
+//! What is said only between the loop and agents: processes of ours that hold sessions.
+
+use std::path::PathBuf;
+
+use crate::app::inbox::Reply;
+use crate::protocol::WireError;
+
+/// What only agents are told.
+#[derive(Debug)]
+pub enum AgentCall {
+    /// What is remembered of a session, before every turn and restart. Nothing happens when its process has it.
+    Remember(AgentSession),
+    /// The session is not used any more (its tab was closed): `session/close` where the agent has it; a process that
+    /// nobody uses ends, with all it started.
+    CloseSession {
+        /// Session.
+        session_id: String,
+    },
+    /// Ends the process and starts it anew; `Exited` for the old one, then `Rebound` for each session that was
+    /// open there. Answers `bb/agent/restart`.
+    Restart {
+        /// Its name; `None` for the agent of the `engine` setting, or the only one that was started.
+        agent: Option<String>,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Modes, options, commands and the agent itself. Answers `bb/session/info`.
+    SessionInfo {
+        /// Session.
+        session_id: String,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+}
+
+impl AgentCall {
+    /// Answers a call that this engine does not have.
+    pub fn refuse(self, error: WireError) {
+        match self {
+            Self::Restart { reply, .. } | Self::SessionInfo { reply, .. } => reply.refuse(error),
+            Self::Remember(_) | Self::CloseSession { .. } => {}
+        }
+    }
+}
+
+/// What only agents say.
+#[derive(Debug)]
+pub enum AgentReport {
+    /// The process ended, or could not start. Per session of it the last events came before this; the turns that ran
+    /// end with it, no `TurnEnded` follows for them.
+    Exited {
+        /// Name of the agent.
+        agent: String,
+        /// Number of the process, from 1, per name and server process.
+        generation: u64,
+        /// Exit code, where it had one.
+        code: Option<i32>,
+        /// Sessions that were open there, ours.
+        sessions: Vec<String>,
+        /// What happened and what to do next, in one sentence.
+        message: String,
+        /// Whether we ended it on purpose (restart, close, shutdown).
+        expected: bool,
+    },
+    /// A session is open at a new process.
+    Rebound {
+        /// Session.
+        session_id: String,
+        /// The agent's own id of it now.
+        at_agent: String,
+        /// What that lost, as the end of a sentence; `None` when the agent has all that it had.
+        lost: Option<String>,
+    },
+    /// The agent does not wait for the answer to this ask any more.
+    AskWithdrawn {
+        /// Session.
+        session_id: String,
+        /// The engine's id of the ask.
+        engine_request_id: String,
+    },
+}
+
+/// A session of an agent as the loop remembers it, so that the adapter can open it again at a new process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSession {
+    /// Ours.
+    pub session_id: String,
+    /// Name of the agent: one of `agents`, a preset, or the agent of the `engine` setting.
+    pub agent: String,
+    /// The agent's own id of the session, opaque; it never leaves the server as an identity.
+    pub at_agent: String,
+    /// Where it works.
+    pub workspace: Option<PathBuf>,
+}
