@@ -15,6 +15,7 @@ use crate::protocol::agent::SessionInfoResult;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
 use crate::protocol::settings::EngineKind;
+use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How an agent process ended.
@@ -103,7 +104,7 @@ impl App {
     }
 
     /// `bb/agent/restart`: the adapter answers.
-    pub(super) fn restart_agent(&mut self, agent: Option<String>, reply: Reply) {
+    pub(super) fn restart_agent(&mut self, agent: Option<String>, reply: Reply<AgentRestartResult>) {
         if let Err(error) = self.may_run(EngineKind::Acp) {
             return reply.refuse(error);
         }
@@ -117,10 +118,10 @@ impl App {
     }
 
     /// `bb/session/info`: the adapter answers; of a session that no agent holds there is nothing to tell.
-    pub(super) fn session_info(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn session_info(&mut self, session_id: &str, reply: Reply<SessionInfoResult>) {
         match self.known(session_id) {
             Ok(session) if session.record.engine != EngineKind::Acp => {
-                reply.answer(&SessionInfoResult::default());
+                reply.answer(SessionInfoResult::default());
             }
             Ok(_) => {
                 let call =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
-use super::ports::{FileJob, FileText, Want};
+use super::ports::{Applied, CommandRan, FileJob, FileText, Want};
 use super::state::App;
 use crate::domain::edits::overlay::OpenDocument;
 use crate::domain::edits::replace::replacement;
@@ -28,7 +28,7 @@ const REASON: usize = 300;
 #[derive(Debug)]
 pub struct EditWait {
     /// Where the result goes.
-    pub reply: Reply,
+    pub reply: Reply<Applied>,
     /// Hash of the text as it will be.
     pub applied_hash: String,
 }
@@ -40,7 +40,7 @@ pub struct EditBase {
     uri: String,
     base_hash: String,
     text: String,
-    reply: Reply,
+    reply: Reply<Applied>,
 }
 
 impl App {
@@ -49,19 +49,11 @@ impl App {
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
         let runs = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
         match want {
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
-                if !runs || reply.is_abandoned() =>
-            {
-                reply.refuse(WireError::new(
-                    ErrorCode::Cancelled,
-                    "The turn that wanted this is over, so it was not done; ask again.",
-                ));
-            }
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
-                if !self.trusted =>
-            {
-                reply.refuse(untrusted())
-            }
+            want if !runs || want.is_abandoned() => want.refuse(WireError::new(
+                ErrorCode::Cancelled,
+                "The turn that wanted this is over, so it was not done; ask again.",
+            )),
+            want if !self.trusted => want.refuse(untrusted()),
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
                     return reply.refuse(error);
@@ -88,7 +80,7 @@ impl App {
         allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 
-    fn run_command(&mut self, command: String, cwd: String, reply: Reply) {
+    fn run_command(&mut self, command: String, cwd: String, reply: Reply<CommandRan>) {
         if self.abilities.terminal_run {
             let params = json!({ "command": command, "args": [], "cwd": cwd });
             self.ask_editor("bb/terminal/run", &params, PendingAsk::TerminalRan { reply });
@@ -105,7 +97,7 @@ impl App {
         path: String,
         base_hash: Option<String>,
         text: String,
-        reply: Reply,
+        reply: Reply<Applied>,
     ) {
         let uri = self.uri_of(root.as_deref(), &path);
         let open = uri.as_ref().and_then(|uri| self.open_document(uri));
@@ -148,7 +140,14 @@ impl App {
         }
     }
 
-    fn edit_in_editor(&mut self, uri: &str, version: Option<i64>, old: &str, new: &str, reply: Reply) {
+    fn edit_in_editor(
+        &mut self,
+        uri: &str,
+        version: Option<i64>,
+        old: &str,
+        new: &str,
+        reply: Reply<Applied>,
+    ) {
         let (start, end, inserted) = replacement(old, new, self.encoding);
         let edit = json!({
             "range": {
@@ -170,7 +169,7 @@ impl App {
     pub(super) fn edit_applied(&mut self, wait: EditWait, outcome: Result<Value, Value>) {
         let applied = outcome.as_ref().ok().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
         if applied == Some(true) {
-            wait.reply.answer(&json!({ "appliedHash": wait.applied_hash }));
+            wait.reply.answer(Applied { applied_hash: wait.applied_hash });
             return;
         }
         let why = match &outcome {
@@ -204,7 +203,7 @@ impl App {
 }
 
 /// What `bb/terminal/run` came to. An answer that is not what the protocol says is no result: nothing is guessed from it.
-pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireError> {
+pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, WireError> {
     let unusable = |why: &str| {
         WireError::new(
             ErrorCode::EngineRejected,
@@ -241,12 +240,8 @@ pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireE
         .ok_or_else(|| unusable("its duration is missing or no number"))?;
     // A fraction of a millisecond tells nobody anything; what is longer than an integer holds becomes the largest one.
     let duration_ms = duration_ms as u64;
-    let mut ran =
-        json!({ "exitCode": exit_code, "stdout": stdout, "stderr": stderr, "durationMs": duration_ms });
-    if answer.get("timedOut").and_then(Value::as_bool) == Some(true) {
-        ran["timedOut"] = Value::Bool(true);
-    }
-    Ok(ran)
+    let timed_out = answer.get("timedOut").and_then(Value::as_bool) == Some(true);
+    Ok(CommandRan { exit_code, stdout, stderr, duration_ms, timed_out })
 }
 
 /// The first and the last part of a long output.

@@ -6,7 +6,8 @@
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
 use super::ports::{
-    AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish, StreamCall, StreamResume,
+    AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamCall,
+    StreamResume,
 };
 use super::record::{Held, Record};
 use super::state::{App, Session};
@@ -43,7 +44,7 @@ impl App {
     }
 
     /// Asks an engine for a session. `SessionMade` follows.
-    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: SessionWish, reply: Reply) {
+    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: SessionWish, reply: SessionReply) {
         wish.model = wish.model.filter(|model| !model.trim().is_empty());
         // An agent has models of its own, and says so of one that it was asked for and does not have.
         if kind != EngineKind::Acp {
@@ -60,10 +61,10 @@ impl App {
         &mut self,
         wish: SessionWish,
         outcome: Result<EngineSession, WireError>,
-        reply: Reply,
+        reply: SessionReply,
     ) {
-        if let Some(tab_id) = wish.tab.clone() {
-            return self.session_made_for_tab(&tab_id, &wish, outcome, &reply);
+        if let SessionReply::Tab { tab_id, waits } = &reply {
+            return self.session_made_for_tab(tab_id, &wish, outcome, waits);
         }
         let made = match outcome {
             Ok(made) => made,
@@ -78,22 +79,27 @@ impl App {
         }
         self.flush(&session_id);
         self.follow(&session_id);
-        if let Some(spec) = wish.spec {
-            let sent = attached.and_then(|()| self.prompt_with_spec(&session_id, *spec));
-            return reply.settle(sent);
+        match reply {
+            SessionReply::Client(reply) => {
+                let sent = attached.and_then(|()| match wish.task {
+                    Some(text) => self
+                        .send_message(SendMessageParams {
+                            session_id: session_id.clone(),
+                            text,
+                            attachment_ids: None,
+                            message_id: None,
+                        })
+                        .map(drop),
+                    None => Ok(()),
+                });
+                reply.settle(sent.map(|()| SessionResult { session_id }));
+            }
+            SessionReply::Spec { prompt, reply } => {
+                reply.settle(attached.and_then(|()| self.prompt_with_spec(&session_id, *prompt)));
+            }
+            // Taken above.
+            SessionReply::Tab { .. } => {}
         }
-        let sent = attached.and_then(|()| match wish.task {
-            Some(text) => self
-                .send_message(SendMessageParams {
-                    session_id: session_id.clone(),
-                    text,
-                    attachment_ids: None,
-                    message_id: None,
-                })
-                .map(drop),
-            None => Ok(()),
-        });
-        reply.settle(sent.map(|()| SessionResult { session_id }));
     }
 
     /// A session of the engine, unless it is known. It is written once it is used.
@@ -154,7 +160,7 @@ impl App {
     pub(super) fn sessions_listed(
         &mut self,
         outcome: Result<ListedSessions, WireError>,
-        reply: Option<Reply>,
+        reply: Option<Reply<ListSessionsResult>>,
     ) {
         match outcome {
             Ok(listed) => {
@@ -179,7 +185,7 @@ impl App {
             Err(error) => self.say("warning", &error.message),
         }
         if let Some(reply) = reply {
-            reply.answer(&self.list_sessions());
+            reply.answer(self.list_sessions());
         }
     }
 

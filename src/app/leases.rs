@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::inbox::Reply;
+use super::inbox::EditorReply;
 use super::live::{Flow, LinkState, Live};
 use super::on_request::{held_elsewhere, journal_failed};
 use super::ports::{BatchRow, EngineCall, JournalError, Lease, News, Wish};
@@ -42,7 +42,7 @@ pub(super) struct Leases {
     /// When the next look is due, on the clock of the batchers; `None` without a journal that others share.
     due_us: Option<u64>,
     /// Requests that wait for another window to let go of an idle session, each with when it is given up.
-    waiting: Vec<(Request, Reply, u64)>,
+    waiting: Vec<(Request, EditorReply, u64)>,
 }
 
 /// What tells whether a record is the one that was read or written last.
@@ -435,7 +435,11 @@ impl App {
     }
 
     /// Before a request that changes a session is done. `None`: it was answered, or waits.
-    pub(super) fn may_change(&mut self, request: Request, reply: Reply) -> Option<(Request, Reply)> {
+    pub(super) fn may_change(
+        &mut self,
+        request: Request,
+        reply: EditorReply,
+    ) -> Option<(Request, EditorReply)> {
         let Some(session_id) = self.changes(&request) else { return Some((request, reply)) };
         let Err(error) = self.hold(&session_id) else { return Some((request, reply)) };
         match error.code {

@@ -196,7 +196,7 @@ impl App {
 
     /// `bb/selectSession` of a session that the engine holds: answered with the first news of the stream, so that its
     /// verdict is true.
-    pub(super) fn select_held(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn select_held(&mut self, session_id: &str, reply: Reply<SelectSessionResult>) {
         let known = match self.live_mut(session_id) {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
             None => return reply.refuse(WireError::unknown_session(session_id)),
@@ -257,7 +257,7 @@ impl App {
     }
 
     /// `bb/rebuild`: what the engine still has of the stretches that are missing.
-    pub(super) fn rebuild(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn rebuild(&mut self, session_id: &str, reply: Reply<RebuildResult>) {
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
         }
@@ -277,7 +277,7 @@ impl App {
                 to: None,
                 reason: Some("nothing is missing".to_owned()),
             };
-            return reply.answer(&RebuildResult { resume });
+            return reply.answer(RebuildResult { resume });
         };
         let stretch = (first.0, last.1.unwrap_or(u64::MAX));
         let session_id = session_id.to_owned();
@@ -297,7 +297,7 @@ impl App {
         &mut self,
         session_id: &str,
         outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
-        reply: Reply,
+        reply: Reply<RebuildResult>,
     ) {
         let found = match outcome {
             Ok(found) => found,
@@ -364,7 +364,7 @@ impl App {
             held.missing = left;
         }
         self.flush(session_id);
-        reply.answer(&RebuildResult { resume });
+        reply.answer(RebuildResult { resume });
     }
 
     /// A sentence in the transcript.

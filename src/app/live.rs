@@ -11,6 +11,7 @@ use crate::domain::approval::AskRoot;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
+use crate::protocol::request::SelectSessionResult;
 
 /// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
 pub const CHECKPOINT_EVENTS: u64 = 1_024;
@@ -76,7 +77,7 @@ pub struct Live {
     /// What the engine said last is missing: no event of a turn came behind it yet.
     pub end_unknown: bool,
     /// Requests for the view that wait for the first news of the stream.
-    pub selecting: Vec<Reply>,
+    pub selecting: Vec<Reply<SelectSessionResult>>,
     /// Whether clients hear of this session.
     pub attached: bool,
     /// Whether its tab is hidden or has no view: clients hear of it again when that changes, or when they ask for it.

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::app::inbox::{DocumentEvent, EditorEvent, Event, Inbox, WhyLost};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Events that wait here for a place in the inbox, so that an `exit` behind a burst is met at once. Past it, or past as many
 /// bytes of text, the reader waits.
@@ -99,7 +98,7 @@ impl Courier {
         waiting.keep(event);
     }
 
-    /// Hands over a request. When there is no room it is refused through its own `Reply`.
+    /// Hands over a request. When there is no room it is refused through its own reply.
     pub fn ask(&self, event: Event) {
         let mut waiting = self.lock();
         // A request must not overtake what waits.
@@ -110,12 +109,7 @@ impl Courier {
             },
             false => event,
         };
-        if let Event::Request { reply, .. } | Event::Shutdown { reply } | Event::Exit { reply } = refused {
-            reply.refuse(WireError::new(
-                ErrorCode::Overloaded,
-                "breadboard-ls is busy and took no more requests; try again in a moment.",
-            ));
-        }
+        refused.refuse_overloaded();
     }
 
     /// Offers what waits, in order; whether nothing waits any more.
@@ -240,8 +234,8 @@ fn name_of(event: &EditorEvent) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::inbox::{EDITOR_BOUND, Reply};
-    use crate::protocol::Request;
+    use crate::app::inbox::{EDITOR_BOUND, EditorReply};
+    use crate::protocol::{ErrorCode, Request};
     use serde_json::json;
 
     fn closed(uri: &str) -> EditorEvent {
@@ -277,7 +271,7 @@ mod tests {
         courier.tell(EditorEvent::WorkspaceTrust { trusted: false });
         courier.tell(closed("a"));
         courier.tell(closed("b"));
-        let (reply, receiver) = Reply::new();
+        let (reply, receiver) = EditorReply::new();
         courier.ask(Event::Request { request: Request::parse("bb/listSessions", json!({})).unwrap(), reply });
         assert_eq!(receiver.await.unwrap().unwrap_err().code, ErrorCode::Overloaded);
 

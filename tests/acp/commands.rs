@@ -1,6 +1,6 @@
 //! Modes, options and models.
 
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -104,7 +104,11 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
         model: Some("large".to_owned()),
         ..SessionWish::default()
     };
-    desk.engine.call(EngineCall::MakeSession { session_id: "b".to_owned(), wish, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "b".to_owned(),
+        wish,
+        reply: SessionReply::Client(reply),
+    });
     desk.wait(|report| match report {
         EngineReport::SessionMade { outcome, .. } => Some(outcome),
         _ => None,
@@ -119,7 +123,11 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
         model: Some("huge".to_owned()),
         ..SessionWish::default()
     };
-    desk.engine.call(EngineCall::MakeSession { session_id: "c".to_owned(), wish, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "c".to_owned(),
+        wish,
+        reply: SessionReply::Client(reply),
+    });
     let said = desk
         .wait(|report| match report {
             EngineReport::Noticed { session_id, text, .. } => Some((session_id, text)),

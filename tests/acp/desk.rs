@@ -6,7 +6,7 @@ use std::time::Duration;
 use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
     AgentCall, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision, EngineReport,
-    EngineSession, Prompt, Ruling, SessionWish,
+    EngineSession, Prompt, Ruling, SessionReply, SessionWish,
 };
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
@@ -14,6 +14,7 @@ use breadboard_ls::engine::acp::process::Secrets;
 use breadboard_ls::engine::acp::{AcpEngine, Patience, Setup};
 use breadboard_ls::protocol::WireError;
 use breadboard_ls::protocol::settings::{ModelSetting, Overrides, Settings};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
@@ -127,7 +128,11 @@ impl Desk {
     pub async fn try_make(&mut self, agent: &str, session_id: &str) -> Result<EngineSession, WireError> {
         let (reply, _answer) = Reply::new();
         let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
-        self.engine.call(EngineCall::MakeSession { session_id: session_id.to_owned(), wish, reply });
+        self.engine.call(EngineCall::MakeSession {
+            session_id: session_id.to_owned(),
+            wish,
+            reply: SessionReply::Client(reply),
+        });
         tokio::select! {
             answer = _answer => Err(answer.expect("an answer").expect_err("a refusal")),
             made = async {
@@ -210,10 +215,17 @@ impl Desk {
     }
 
     /// Sends a call that answers for itself.
-    pub async fn ask(&self, call: impl FnOnce(Reply) -> EngineCall) -> Result<Value, WireError> {
+    pub async fn ask<T: Serialize>(
+        &self,
+        call: impl FnOnce(Reply<T>) -> EngineCall,
+    ) -> Result<Value, WireError> {
         let (reply, answer) = Reply::new();
         self.engine.call(call(reply));
-        tokio::time::timeout(PATIENCE, answer).await.expect("an answer comes").expect("it is not dropped")
+        tokio::time::timeout(PATIENCE, answer)
+            .await
+            .expect("an answer comes")
+            .expect("it is not dropped")
+            .map(|result| json!(result))
     }
 
     pub async fn command(&self, session_id: &str, command: &str, args: Value) -> Result<Value, WireError> {

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Layout, Told, end, piece};
@@ -101,23 +102,22 @@ async fn r001_57_the_loop_hears_of_each_session_that_an_agent_never_made() {
         let mut desk = Desk::of(script);
         let mut answers = Vec::new();
         for tab in ["t1", "t2"] {
-            let (reply, answer) = Reply::new();
+            let (waits, answer) = Reply::new();
             answers.push(answer);
-            let wish = SessionWish {
-                agent: Some(agent.to_owned()),
-                tab: Some(tab.to_owned()),
-                ..SessionWish::default()
-            };
+            let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
+            let reply = SessionReply::Tab { tab_id: tab.to_owned(), waits };
             desk.engine.call(EngineCall::MakeSession { session_id: format!("of-{tab}"), wish, reply });
         }
         for tab in ["t1", "t2"] {
-            let (wish, outcome) = desk
+            let (told, outcome) = desk
                 .wait(|report| match report {
-                    EngineReport::SessionMade { wish, outcome, .. } => Some((wish, outcome)),
+                    EngineReport::SessionMade {
+                        outcome, reply: SessionReply::Tab { tab_id, .. }, ..
+                    } => Some((tab_id, outcome)),
                     _ => None,
                 })
                 .await;
-            assert_eq!(wish.tab.as_deref(), Some(tab));
+            assert_eq!(told, tab);
             assert!(outcome.is_err());
         }
     }
@@ -184,7 +184,7 @@ async fn r001_58_a_restart_ends_the_process_and_opens_its_sessions_again() {
         again.extend(Told::of(desk.next().await));
     }
     assert_eq!(again, [Told::Rebound("a".to_owned(), None), Told::Rebound("b".to_owned(), None)]);
-    assert_eq!(answer.await.expect("an answer"), Ok(json!({ "generation": 2 })));
+    assert_eq!(answer.await.expect("an answer"), Ok(AgentRestartResult { generation: 2 }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,7 +196,7 @@ async fn r001_58_a_restart_after_a_crash_opens_what_fell_with_it_again() {
     desk.exit().await;
     let (reply, answer) = Reply::new();
     desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }));
-    assert_eq!(answer.await.expect("an answer"), Ok(json!({ "generation": 2 })));
+    assert_eq!(answer.await.expect("an answer"), Ok(AgentRestartResult { generation: 2 }));
     let lost =
         "the agent `sim` ended in the middle of an answer and does not remember what it had said of it";
     let mut rebound = Vec::new();

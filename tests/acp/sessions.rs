@@ -1,7 +1,9 @@
 //! Sessions: made, opened again, listed, closed, deleted, and the login before them.
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, EngineSession, SessionWish};
+use breadboard_ls::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, EngineSession, SessionReply, SessionWish,
+};
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -274,7 +276,11 @@ async fn acp_2_1_04_an_agent_that_refuses_a_session_is_quoted() {
     assert!(refused.message.contains("made no session (no such folder)"), "{}", refused.message);
     let without = SessionWish { agent: None, ..SessionWish::default() };
     let (reply, _answer) = Reply::new();
-    desk.engine.call(EngineCall::MakeSession { session_id: "b".to_owned(), wish: without, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "b".to_owned(),
+        wish: without,
+        reply: SessionReply::Client(reply),
+    });
     let refused = desk
         .wait(|report| match report {
             EngineReport::SessionMade { outcome, .. } => Some(outcome),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use breadboard_ls::app::inbox::{EditorAbilities, Folder, Inbox, Reply, StartUp};
+use breadboard_ls::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
@@ -269,7 +269,7 @@ impl Desk {
 
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
         let request = Request::parse(method, params)?;
-        let (reply, answer) = Reply::new();
+        let (reply, answer) = EditorReply::new();
         self.inbox.send(Event::Request { request, reply }).unwrap();
         answer.await.unwrap()
     }

@@ -81,7 +81,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     let request_id = first.asked(2, "permission_1").await;
     let answer = json!({"sessionId": "s1", "requestId": request_id, "decision": "allow_once"});
     // The engine never says whether it took it.
-    let (reply, _nobody) = breadboard_ls::app::inbox::Reply::new();
+    let (reply, _nobody) = breadboard_ls::app::inbox::EditorReply::new();
     let request = breadboard_ls::protocol::Request::parse("bb/approvePermission", answer.clone()).unwrap();
     first.inbox.send(breadboard_ls::app::Event::Request { request, reply }).unwrap();
     let second = again(first, &dir).await;

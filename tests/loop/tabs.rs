@@ -2,6 +2,7 @@
 
 use breadboard_ls::app::ports::*;
 use breadboard_ls::domain::dialect::acp::decode::{RpcId, ask_event};
+use breadboard_ls::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -47,7 +48,7 @@ async fn refused(desk: &Desk, method: &str, params: Value) -> &'static str {
 }
 
 /// Takes the call to make a session.
-fn making(desk: &Desk) -> (String, SessionWish, breadboard_ls::app::Reply) {
+fn making(desk: &Desk) -> (String, SessionWish, SessionReply) {
     let mut calls = desk.calls.0.lock().unwrap();
     let at = calls.iter().position(|call| matches!(call, EngineCall::MakeSession { .. })).expect("a call");
     match calls.remove(at) {
@@ -395,7 +396,7 @@ async fn r001_55_56_57_58_an_agent_that_ends_is_told_to_all_its_tabs_and_comes_b
         match desk.calls.0.lock().unwrap().remove(at) {
             EngineCall::Agent(AgentCall::Restart { agent, reply }) => {
                 assert_eq!(agent.as_deref(), Some("a"));
-                reply.answer(&json!({"generation": 2}));
+                reply.answer(AgentRestartResult { generation: 2 });
             }
             other => panic!("{other:?}"),
         }

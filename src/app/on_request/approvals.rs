@@ -17,7 +17,11 @@ use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Checked in this order: params, session, request, trust (allowing only), digest.
-    pub(in crate::app) fn approve_permission(&mut self, params: ApprovePermissionParams, reply: Reply) {
+    pub(in crate::app) fn approve_permission(
+        &mut self,
+        params: ApprovePermissionParams,
+        reply: Reply<ApprovePermissionResult>,
+    ) {
         let chosen = match self.chosen(params) {
             Ok(chosen) => chosen,
             Err(error) => return reply.refuse(error),
@@ -25,7 +29,7 @@ impl App {
         let (session_id, request_id) = (chosen.session_id, chosen.request_id);
         let (option, rule, content) = match chosen.answer {
             Answer::New(option, rule, content) => (option, rule, content),
-            Answer::Given(result) => return reply.answer(&result),
+            Answer::Given(result) => return reply.answer(result),
         };
         if self.traits_of(&session_id).settlement == Settlement::Event {
             let rule = rule.map(|rooted| rooted.rule);
@@ -38,7 +42,7 @@ impl App {
         let status = status_of(&option);
         self.settle_with(&session_id, &request_id, status, &option.option_id, content, Settler::User);
         self.flush(&session_id);
-        reply.answer(&ApprovePermissionResult {
+        reply.answer(ApprovePermissionResult {
             request_id,
             outcome: ApprovalOutcome::Recorded,
             resolution: Some(status),

@@ -8,7 +8,7 @@ use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn command(&mut self, params: CommandParams, reply: Reply) {
+    pub(in crate::app) fn command(&mut self, params: CommandParams, reply: Reply<CommandResult>) {
         match self.checked_command(&params) {
             Ok(CommandNeed::Stop) => {
                 let stopped = self.stop(&params.session_id);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use crate::app::inbox::Reply;
 use crate::app::leases::digest;
 use crate::app::ports::{
-    FileJob, ImagePick, Preview, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
+    FileJob, ImagePick, Preview, SessionReply, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
 use crate::app::state::App;
 use crate::domain::spec::Spec;
@@ -94,13 +94,17 @@ impl App {
     pub(in crate::app) fn create_spec_import(
         &mut self,
         params: CreateSpecImportMarkdownParams,
-        reply: Reply,
+        reply: Reply<CreateSpecImportMarkdownResult>,
     ) {
         let job = SpecJob::Import { uri: params.uri, reply };
         self.files.submit(FileJob::Spec(job), self.overlay.clone());
     }
 
-    pub(in crate::app) fn create_spec_attach(&mut self, params: CreateSpecAttachImagesParams, reply: Reply) {
+    pub(in crate::app) fn create_spec_attach(
+        &mut self,
+        params: CreateSpecAttachImagesParams,
+        reply: Reply<CreateSpecAttachImagesResult>,
+    ) {
         let held = params.current_uris.unwrap_or_default();
         self.images_coming.retain(|places| places.strong_count() > 0);
         let coming = self.images_coming.iter().filter_map(Weak::upgrade).map(|places| *places).sum();
@@ -122,7 +126,7 @@ impl App {
     /// The edge is done with files of a spec.
     pub(in crate::app) fn spec_files_done(&mut self, done: SpecFilesDone) {
         match done {
-            SpecFilesDone::Imported { outcome, reply } => reply.answer(&imported(outcome)),
+            SpecFilesDone::Imported { outcome, reply } => reply.answer(imported(outcome)),
             SpecFilesDone::Previewed { outcome, pick } => self.previewed(outcome, *pick),
             SpecFilesDone::Kept { outcome, sending } => {
                 let mut sending = *sending;
@@ -146,7 +150,7 @@ impl App {
             }),
             Err(fault) => CreateSpecAttachImagesResult::Refused(CreateSpecFault::new(fault.reason())),
         };
-        pick.reply.answer(&result);
+        pick.reply.answer(result);
     }
 
     /// Remembers the images that are given out, and names them.
@@ -163,9 +167,13 @@ impl App {
         Ok(images)
     }
 
-    pub(in crate::app) fn create_spec_submit(&mut self, params: CreateSpecSubmitParams, reply: Reply) {
+    pub(in crate::app) fn create_spec_submit(
+        &mut self,
+        params: CreateSpecSubmitParams,
+        reply: Reply<SendMessageResult>,
+    ) {
         match self.may_submit(params) {
-            Ok(Taken::Before(answer)) => reply.answer(&answer),
+            Ok(Taken::Before(answer)) => reply.answer(answer),
             Ok(Taken::Now { session_id, prompt, images }) => {
                 let sending = SpecSending { session_id, prompt, reply };
                 if images.is_empty() {
@@ -223,9 +231,9 @@ impl App {
                 Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                     let wish = SessionWish {
                         workspace: self.folders.first().and_then(|folder| folder.path.clone()),
-                        spec: Some(Box::new(prompt)),
                         ..SessionWish::default()
                     };
+                    let reply = SessionReply::Spec { prompt: Box::new(prompt), reply };
                     return self.make_session(self.settings.engine.kind, wish, reply);
                 }
                 Ok(_) => self.create_session_here(None, None).map(|made| made.session_id),

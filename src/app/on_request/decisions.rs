@@ -23,7 +23,7 @@ impl App {
         option: &PermissionOption,
         rule: Option<PermissionRule>,
         content: Option<Value>,
-        reply: Reply,
+        reply: Reply<ApprovePermissionResult>,
     ) {
         let ruling = match (option.kind, rule) {
             (PermissionOptionKind::Deny, _) => Ruling::Deny,
@@ -54,7 +54,7 @@ impl App {
         request_id: &str,
         decision: EngineDecision,
         status: PermissionStatus,
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     ) {
         let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) else {
             return;
@@ -81,7 +81,7 @@ impl App {
         session_id: &str,
         request_id: &str,
         outcome: Result<(), WireError>,
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     ) {
         if let Err(error) = &outcome {
             let ask = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id));

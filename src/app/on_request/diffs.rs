@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::app::diffs::artifact_name;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    Artifact, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText, StreamCall,
+    Artifact, DiffFor, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText,
+    StreamCall,
 };
 use crate::app::state::App;
 use crate::domain::edits::diff_uri::DiffDocument;
@@ -19,7 +20,7 @@ use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn open_diff(&mut self, params: OpenDiffParams, reply: Reply) {
+    pub(in crate::app) fn open_diff(&mut self, params: OpenDiffParams, reply: Reply<OpenDiffResult>) {
         let sides = reference(params.before_ref.as_deref(), "git:HEAD")
             .and_then(|before| Ok((before, reference(params.after_ref.as_deref(), "buffer")?)));
         let (before, after) = match sides {
@@ -37,7 +38,13 @@ impl App {
         };
         match WorkspacePath::parse(&file_path) {
             Ok(path) if !path.is_root() => {
-                self.diff(session_id, params.root, path, before, Some(after), reply);
+                let left = self.side(&session_id, before);
+                match left.and_then(|left| Ok((left, self.side(&session_id, after)?))) {
+                    Ok((left, right)) => {
+                        self.diff(session_id, params.root, path, left, DiffFor::Comparison { right, reply });
+                    }
+                    Err(error) => reply.refuse(error),
+                }
             }
             Ok(_) => reply.refuse(WireError::new(
                 ErrorCode::NotFound,
@@ -53,17 +60,20 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn text_document(&mut self, params: &TextDocumentParams, reply: Reply) {
+    pub(in crate::app) fn text_document(
+        &mut self,
+        params: &TextDocumentParams,
+        reply: Reply<TextDocumentResult>,
+    ) {
         match DiffDocument::parse(&params.uri) {
             Ok(document) => match self.known(&document.session_id) {
-                Ok(_) => self.diff(
-                    document.session_id,
-                    document.root,
-                    document.path,
-                    document.reference,
-                    None,
-                    reply,
-                ),
+                Ok(_) => match self.side(&document.session_id, document.reference) {
+                    Ok(left) => {
+                        let purpose = DiffFor::Document { reply };
+                        self.diff(document.session_id, document.root, document.path, left, purpose);
+                    }
+                    Err(error) => reply.refuse(error),
+                },
                 Err(error) => reply.refuse(error),
             },
             Err(_) => reply.refuse(WireError::new(
@@ -81,22 +91,11 @@ impl App {
         session_id: String,
         root: Option<String>,
         path: WorkspacePath,
-        left: Reference,
-        right: Option<Reference>,
-        reply: Reply,
+        left: DiffSide,
+        purpose: DiffFor,
     ) {
-        let sides = self.side(&session_id, left).and_then(|left| {
-            let right = right.map(|right| self.side(&session_id, right)).transpose()?;
-            Ok((left, right))
-        });
-        match sides {
-            Ok((left, right)) => {
-                let root = self.root_of(&session_id, root);
-                let job = DiffJob { session_id, root, path, left, right, reply };
-                self.go_on_with(Box::new(job));
-            }
-            Err(error) => reply.refuse(error),
-        }
+        let root = self.root_of(&session_id, root);
+        self.go_on_with(Box::new(DiffJob { session_id, root, path, left, purpose }));
     }
 
     /// Downloads what is missing, else hands the job to the workspace edge.
@@ -118,7 +117,7 @@ impl App {
                 });
                 self.call_engine(&session_id, call);
             }
-            Err(error) => job.reply.refuse(error),
+            Err(error) => job.refuse(error),
         }
     }
 
@@ -138,11 +137,11 @@ impl App {
                 match side {
                     Some(side) => side.found = Found::Downloaded(artifact.path),
                     // Not what was asked for; asking again would never end.
-                    None => return job.reply.refuse(WireError::internal()),
+                    None => return job.refuse(WireError::internal()),
                 }
                 self.go_on_with(job);
             }
-            Err(error) => job.reply.refuse(error),
+            Err(error) => job.refuse(error),
         }
     }
 

@@ -22,7 +22,11 @@ const MOST_PATH_BYTES: usize = 4_096;
 const PROGRESSES: usize = 512;
 
 impl App {
-    pub(in crate::app) fn download_artifact(&mut self, params: DownloadArtifactParams, reply: Reply) {
+    pub(in crate::app) fn download_artifact(
+        &mut self,
+        params: DownloadArtifactParams,
+        reply: Reply<DownloadArtifactResult>,
+    ) {
         if let Err(error) = fits(&params).and_then(|()| self.known(&params.session_id).map(|_| ())) {
             return reply.refuse(error);
         }

@@ -18,7 +18,7 @@ enum FilePlace {
 }
 
 impl App {
-    pub(in crate::app) fn list_files(&mut self, mut params: ListFilesParams, reply: Reply) {
+    pub(in crate::app) fn list_files(&mut self, mut params: ListFilesParams, reply: Reply<ListFilesResult>) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
                 params.root = root;
@@ -32,7 +32,11 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn read_file_snippet(&mut self, mut params: ReadFileSnippetParams, reply: Reply) {
+    pub(in crate::app) fn read_file_snippet(
+        &mut self,
+        mut params: ReadFileSnippetParams,
+        reply: Reply<ReadFileSnippetResult>,
+    ) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
                 params.root = root;
@@ -67,7 +71,11 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn attachment_put(&mut self, params: AttachmentPutParams, reply: Reply) {
+    pub(in crate::app) fn attachment_put(
+        &mut self,
+        params: AttachmentPutParams,
+        reply: Reply<AttachmentPutResult>,
+    ) {
         if let Err(error) = self.known(params.session()) {
             return reply.refuse(error);
         }

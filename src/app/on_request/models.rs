@@ -20,7 +20,7 @@ fn names_a_web_address(url: &str) -> bool {
 }
 
 impl App {
-    pub(in crate::app) fn models_list(&mut self, reply: Reply) {
+    pub(in crate::app) fn models_list(&mut self, reply: Reply<ModelsResult>) {
         let chosen = self.chosen_model.as_ref().map(|model| model.name.clone());
         match &self.engine {
             Ok(engine) => engine.call(EngineCall::ListModels { chosen, reply }),

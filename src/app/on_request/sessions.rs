@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::inbox::Reply;
 use crate::app::live::Flow;
-use crate::app::ports::{EngineCall, Reach, SessionWish};
+use crate::app::ports::{EngineCall, Reach, SessionReply, SessionWish};
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
 use crate::domain::approval::PermissionStatus;
@@ -128,7 +128,11 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn create_session(&mut self, params: CreateSessionParams, reply: Reply) {
+    pub(in crate::app) fn create_session(
+        &mut self,
+        params: CreateSessionParams,
+        reply: Reply<SessionResult>,
+    ) {
         let task = params.task.filter(|task| !task.trim().is_empty());
         // Before anything is made: a refusal leaves nothing behind.
         let kind = if params.agent.is_some() { EngineKind::Acp } else { self.settings.engine.kind };
@@ -151,10 +155,8 @@ impl App {
                 task,
                 workspace: self.folders.first().and_then(|folder| folder.path.clone()),
                 agent: params.agent,
-                tab: None,
-                spec: None,
             };
-            return self.make_session(kind, wish, reply);
+            return self.make_session(kind, wish, SessionReply::Client(reply));
         }
         let made = self.create_session_here(params.model, task);
         reply.settle(made);
@@ -188,14 +190,14 @@ impl App {
     }
 
     /// `bb/listSessions`: an engine that holds sessions is asked first.
-    pub(in crate::app) fn answer_list(&mut self, reply: Reply) {
+    pub(in crate::app) fn answer_list(&mut self, reply: Reply<ListSessionsResult>) {
         match &self.engine {
             Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
             }
             Ok(_) | Err(_) => {
                 self.read_news();
-                reply.answer(&self.list_sessions());
+                reply.answer(self.list_sessions());
             }
         }
     }
@@ -204,7 +206,7 @@ impl App {
         ListSessionsResult { sessions: self.summaries() }
     }
 
-    pub(in crate::app) fn select_session(&mut self, session_id: &str, reply: Reply) {
+    pub(in crate::app) fn select_session(&mut self, session_id: &str, reply: Reply<SelectSessionResult>) {
         self.read_news();
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
@@ -231,7 +233,7 @@ impl App {
         Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: view.seq, view, resume })
     }
 
-    pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply) {
+    pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply<DeleteSessionResult>) {
         let session = match self.known(&session_id) {
             Ok(session) => session,
             Err(error) => return reply.refuse(error),

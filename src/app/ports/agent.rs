@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use crate::app::inbox::Reply;
 use crate::protocol::WireError;
+use crate::protocol::agent::SessionInfoResult;
+use crate::protocol::tab::AgentRestartResult;
 
 /// What only agents are told.
 #[derive(Debug)]
@@ -22,14 +24,14 @@ pub enum AgentCall {
         /// Its name; `None` for the agent of the `engine` setting, or the only one that was started.
         agent: Option<String>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<AgentRestartResult>,
     },
     /// Modes, options, commands and the agent itself. Answers `bb/session/info`.
     SessionInfo {
         /// Session.
         session_id: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<SessionInfoResult>,
     },
 }
 
@@ -37,7 +39,8 @@ impl AgentCall {
     /// Answers a call that this engine does not have.
     pub fn refuse(self, error: WireError) {
         match self {
-            Self::Restart { reply, .. } | Self::SessionInfo { reply, .. } => reply.refuse(error),
+            Self::Restart { reply, .. } => reply.refuse(error),
+            Self::SessionInfo { reply, .. } => reply.refuse(error),
             Self::Remember(_) | Self::CloseSession { .. } => {}
         }
     }

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{AgentCall, EngineDecision, EngineTraits, Secret, SessionWish, StreamCall};
+use super::{AgentCall, EngineDecision, EngineTraits, Secret, SessionReply, SessionWish, StreamCall};
 use crate::app::inbox::{Folder, Reply};
 use crate::protocol::WireError;
-use crate::protocol::request::CredentialScope;
+use crate::protocol::request::{
+    ApprovePermissionResult, CommandResult, CredentialScope, DeleteSessionResult, ListSessionsResult,
+    ModelsResult,
+};
 use crate::protocol::settings::{EngineKind, ModelSetting};
 
 /// A prompt on its way to an engine.
@@ -87,13 +90,13 @@ pub enum EngineCall {
         session_id: String,
         /// What was asked for.
         wish: SessionWish,
-        /// Where the answer goes, once the loop knows the session.
-        reply: Reply,
+        /// Who waits; answered once the loop knows the session.
+        reply: SessionReply,
     },
     /// Lists the sessions that the engine holds; `SessionsListed` follows.
     ListSessions {
         /// Where the answer goes; `None` when only the loop wants to know.
-        reply: Option<Reply>,
+        reply: Option<Reply<ListSessionsResult>>,
     },
     /// Deletes a session at the engine, first denying what waits there; `SessionDeleted` follows.
     DeleteSession {
@@ -102,7 +105,7 @@ pub enum EngineCall {
         /// The engine's ids of asks that wait.
         asks: Vec<String>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<DeleteSessionResult>,
     },
     /// The decision on an ask. Where an event settles it, `Answered` follows; elsewhere nothing does.
     Decide {
@@ -115,7 +118,7 @@ pub enum EngineCall {
         /// Ours, for the report.
         request_id: String,
         /// Where the answer goes; `None` when nobody waits for it.
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     },
     /// A command of the engine's table; answers `bb/command` itself.
     Command {
@@ -126,14 +129,14 @@ pub enum EngineCall {
         /// Its payload.
         args: Map<String, Value>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<CommandResult>,
     },
     /// Answers `bb/models/list`.
     ListModels {
         /// The model that was chosen for what comes next, where one was.
         chosen: Option<String>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<ModelsResult>,
     },
     /// What only engines are told whose sessions are streams.
     Stream(StreamCall),
@@ -147,12 +150,12 @@ impl EngineCall {
         match self {
             Self::Stream(call) => call.refuse(error),
             Self::Agent(call) => call.refuse(error),
-            Self::MakeSession { reply, .. }
-            | Self::DeleteSession { reply, .. }
-            | Self::Command { reply, .. }
-            | Self::ListModels { reply, .. }
-            | Self::ListSessions { reply: Some(reply) }
-            | Self::Decide { reply: Some(reply), .. } => reply.refuse(error),
+            Self::MakeSession { reply, .. } => reply.refuse(error),
+            Self::DeleteSession { reply, .. } => reply.refuse(error),
+            Self::Command { reply, .. } => reply.refuse(error),
+            Self::ListModels { reply, .. } => reply.refuse(error),
+            Self::ListSessions { reply: Some(reply) } => reply.refuse(error),
+            Self::Decide { reply: Some(reply), .. } => reply.refuse(error),
             Self::SetFolders(_)
             | Self::SetTrust { .. }
             | Self::SetModel(_)

@@ -14,10 +14,11 @@ mod sessions;
 mod spec;
 mod stream;
 mod traits;
+mod want;
 
 use serde_json::Value;
 
-pub use super::diffs::{DiffJob, DiffRoot, DiffSide, Found, PatchText};
+pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub use super::edits::EditBase;
 pub use agent::*;
 pub use decision::*;
@@ -30,6 +31,7 @@ pub use sessions::*;
 pub use spec::*;
 pub use stream::*;
 pub use traits::*;
+pub use want::*;
 
 /// The one writer of the editor's stdin. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

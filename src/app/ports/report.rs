@@ -1,9 +1,13 @@
 //! What engines say to the loop, per session in order.
 
-use super::{AgentReport, EngineCursor, EngineSession, ListedSessions, Reach, SessionWish, StreamReport};
+use super::{
+    AgentReport, EngineCursor, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamReport,
+    Want,
+};
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
 use crate::protocol::WireError;
+use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 
 /// Events of one report. Reports wait in a bounded queue, so this also bounds how many events do.
 pub const EVENTS_A_REPORT: usize = 64;
@@ -35,15 +39,15 @@ pub enum EngineReport {
         wish: SessionWish,
         /// The session.
         outcome: Result<EngineSession, WireError>,
-        /// Where the answer goes.
-        reply: Reply,
+        /// Who waits.
+        reply: SessionReply,
     },
     /// The sessions that the engine holds.
     SessionsListed {
         /// What it lists.
         outcome: Result<ListedSessions, WireError>,
         /// Where the answer goes.
-        reply: Option<Reply>,
+        reply: Option<Reply<ListSessionsResult>>,
     },
     /// A session was deleted at the engine, or was not there any more, or could not be.
     SessionDeleted {
@@ -52,7 +56,7 @@ pub enum EngineReport {
         /// Whether.
         outcome: Result<(), WireError>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<DeleteSessionResult>,
     },
     /// Something that the adapter noticed and the user should know, such as a silence: `local.notice`, and into the log.
     Noticed {
@@ -103,44 +107,4 @@ impl EngineReport {
     pub fn events(&self) -> usize {
         if let Self::SaidMany { events, .. } = self { events.len() } else { 1 }
     }
-}
-
-/// Something only the loop can have done, because it belongs to the editor or to the workspace.
-#[derive(Debug)]
-pub enum Want {
-    /// Write the whole new text of a file: through the editor where it can, else on disk. Refused with `conflict` when
-    /// the file (or its open buffer) no longer is what `base_hash` says.
-    ApplyText {
-        /// Name of the root; `None` for the first.
-        root: Option<String>,
-        /// Relative to it.
-        path: String,
-        /// Hash of the text the patch was made from; `None` for a new file.
-        base_hash: Option<String>,
-        /// The whole new text, UTF-8, `\n` or the line ends of the old text as the patch left them.
-        text: String,
-        /// Answers `{ "appliedHash": "sha256:…" }` or a refusal.
-        reply: Reply,
-    },
-    /// Read a file as the editor has it: the open buffer first, else the disk; inside the workspace only.
-    ReadText {
-        /// Absolute, as the agent named it.
-        path: std::path::PathBuf,
-        /// First line, from 1.
-        line: Option<u64>,
-        /// Most lines.
-        limit: Option<u64>,
-        /// Answers `TextPart`, or a refusal; when there is no such file inside the workspace, the details say the `root` and the
-        /// `path` that a new one would have.
-        reply: Reply,
-    },
-    /// Run a command: in the editor's terminal where it can (`bb/terminal/run`), else by our own runner.
-    RunCommand {
-        /// Program and arguments, or one line for the shell.
-        command: String,
-        /// Relative to the root, `.` for the root.
-        cwd: String,
-        /// Answers `{ exitCode, stdout, stderr, durationMs }` or a refusal.
-        reply: Reply,
-    },
 }

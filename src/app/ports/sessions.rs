@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use super::SpecPrompt;
+use crate::app::inbox::Reply;
+use crate::protocol::WireError;
+use crate::protocol::request::{SendMessageResult, SessionResult};
 
 /// What a client wants of a new session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,10 +22,38 @@ pub struct SessionWish {
     pub workspace: Option<PathBuf>,
     /// Name of the agent; `None` for the engine of the settings.
     pub agent: Option<String>,
-    /// The tab that waits for it; for the loop alone.
-    pub tab: Option<String>,
-    /// The spec that goes to it first; for the loop alone.
-    pub spec: Option<Box<SpecPrompt>>,
+}
+
+/// Who waits for a session that is made.
+#[derive(Debug)]
+pub enum SessionReply {
+    /// A client that asked for it.
+    Client(Reply<SessionResult>),
+    /// A client whose spec goes to it first.
+    Spec {
+        /// The spec.
+        prompt: Box<SpecPrompt>,
+        /// Where the answer to the prompt goes.
+        reply: Reply<SendMessageResult>,
+    },
+    /// A tab, which hears of it by what the loop makes of the outcome.
+    Tab {
+        /// Its id.
+        tab_id: String,
+        /// Abandoned once the tab is closed.
+        waits: Reply<()>,
+    },
+}
+
+impl SessionReply {
+    /// Answers that there is no session.
+    pub fn refuse(self, error: WireError) {
+        match self {
+            Self::Client(reply) => reply.refuse(error),
+            Self::Spec { reply, .. } => reply.refuse(error),
+            Self::Tab { waits, .. } => waits.refuse(error),
+        }
+    }
 }
 
 /// A session as an engine tells of it.

@@ -8,7 +8,10 @@ use super::{DiffJob, EngineCursor, LinkNews};
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
 use crate::protocol::WireError;
-use crate::protocol::request::{ListFilesParams, ReadFileSnippetParams};
+use crate::protocol::request::{
+    ApprovePermissionResult, DownloadArtifactResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams,
+    ReadFileSnippetResult, RebuildResult,
+};
 
 /// What only engines are told whose sessions are streams.
 #[derive(Debug)]
@@ -26,14 +29,14 @@ pub enum StreamCall {
         /// Params, as they came.
         params: ListFilesParams,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<ListFilesResult>,
     },
     /// Answers `bb/readFileSnippet` from the engine's workspace.
     ReadFile {
         /// Params, as they came.
         params: ReadFileSnippetParams,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<ReadFileSnippetResult>,
     },
     /// Streams an artifact to a file; `Downloaded` follows, `Downloading` on the way.
     Download {
@@ -53,7 +56,7 @@ pub enum StreamCall {
         /// First and last number of the engine's that are missing.
         missing: (u64, u64),
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<RebuildResult>,
     },
 }
 
@@ -61,11 +64,11 @@ impl StreamCall {
     /// Answers a call that this engine does not have.
     pub fn refuse(self, error: WireError) {
         match self {
-            Self::ListFiles { reply, .. }
-            | Self::ReadFile { reply, .. }
-            | Self::Rebuild { reply, .. }
-            | Self::Download { purpose: DownloadFor::Client { reply, .. }, .. } => reply.refuse(error),
-            Self::Download { purpose: DownloadFor::Diff(job), .. } => job.reply.refuse(error),
+            Self::ListFiles { reply, .. } => reply.refuse(error),
+            Self::ReadFile { reply, .. } => reply.refuse(error),
+            Self::Rebuild { reply, .. } => reply.refuse(error),
+            Self::Download { purpose: DownloadFor::Client { reply, .. }, .. } => reply.refuse(error),
+            Self::Download { purpose: DownloadFor::Diff(job), .. } => job.refuse(error),
             Self::Attach { .. } => {}
         }
     }
@@ -90,7 +93,7 @@ pub enum StreamReport {
         /// Whether.
         outcome: Result<(), WireError>,
         /// Where the answer goes.
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     },
     /// Bytes of a download so far; at most a few a second.
     Downloading {
@@ -119,7 +122,7 @@ pub enum StreamReport {
         /// Events, in order, as the engine kept them.
         outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<RebuildResult>,
     },
 }
 
@@ -129,7 +132,7 @@ pub enum DownloadFor {
     /// `bb/downloadArtifact`.
     Client {
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<DownloadArtifactResult>,
         /// `workDoneToken` of the request.
         progress: Option<Value>,
     },

@@ -11,9 +11,8 @@ mod show;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tokio::sync::oneshot;
 
+use super::inbox::Answer;
 use super::ports::{Commit, TabRow, TurnEnd};
 use super::state::App;
 use crate::domain::delivery::queue::PromptQueue;
@@ -64,7 +63,7 @@ pub(super) struct Tab {
     /// Whether it has a view at all.
     attached: bool,
     /// Its session is being made; the engine sees by it that somebody waits.
-    making: Option<oneshot::Receiver<Result<Value, WireError>>>,
+    making: Option<Answer<()>>,
     /// Why it has no session.
     error: Option<TabError>,
     /// The queue as its client knows it.

@@ -4,7 +4,7 @@
 
 use super::{TABS, Tab};
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionWish};
+use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionReply, SessionWish};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
 use crate::protocol::settings::EngineKind;
@@ -111,11 +111,10 @@ impl App {
         let wish = SessionWish {
             workspace: self.folders.first().and_then(|folder| folder.path.clone()),
             agent,
-            tab: Some(tab_id.to_owned()),
             ..SessionWish::default()
         };
-        let (reply, making) = Reply::new();
-        self.make_session(kind, wish, reply);
+        let (waits, making) = Reply::new();
+        self.make_session(kind, wish, SessionReply::Tab { tab_id: tab_id.to_owned(), waits });
         let tab = self.tabs.get_mut(tab_id)?;
         tab.making = Some(making);
         tab.error = None;
@@ -133,11 +132,11 @@ impl App {
         tab_id: &str,
         wish: &SessionWish,
         outcome: Result<EngineSession, WireError>,
-        reply: &Reply,
+        waits: &Reply<()>,
     ) {
         // A tab that was closed and opened again under its id waits for another one: nobody holds the other end of this.
         let waits =
-            !reply.is_abandoned() && self.tabs.get(tab_id).is_ok_and(|tab| tab.record.session_id.is_none());
+            !waits.is_abandoned() && self.tabs.get(tab_id).is_ok_and(|tab| tab.record.session_id.is_none());
         let made = match outcome {
             Ok(made) => made,
             Err(error) if waits => return self.tab_failed(tab_id, &error),

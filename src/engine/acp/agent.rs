@@ -28,6 +28,7 @@ use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
 use crate::domain::dialect::acp::results::{InitializeResult, PromptCapabilities, read};
 use crate::domain::payload::Payload;
+use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::version::SERVER_VERSION;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -101,7 +102,7 @@ pub(super) struct Agent {
     pub(super) fell: bool,
     trusted: bool,
     folder: Option<Cwd>,
-    restarts: Vec<Reply>,
+    restarts: Vec<Reply<AgentRestartResult>>,
     deeds: VecDeque<Deed>,
     reports: VecDeque<EngineReport>,
 }
@@ -303,7 +304,7 @@ impl Agent {
         self.hello = hello;
         self.phase = Phase::Ready;
         for reply in std::mem::take(&mut self.restarts) {
-            reply.answer(&serde_json::json!({ "generation": self.generation }));
+            reply.answer(AgentRestartResult { generation: self.generation });
         }
         let wanted: Vec<String> =
             self.sessions.iter().filter(|(_, session)| session.wanted).map(|(id, _)| id.clone()).collect();
@@ -336,7 +337,7 @@ impl Agent {
     }
 
     /// Starts the agent anew.
-    pub(super) fn restart(&mut self, reply: Reply) {
+    pub(super) fn restart(&mut self, reply: Reply<AgentRestartResult>) {
         if !self.trusted {
             return reply.refuse(self.not_trusted());
         }

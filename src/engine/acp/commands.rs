@@ -84,7 +84,13 @@ impl Command {
 
 impl Agent {
     /// A command of the user.
-    pub(super) fn command(&mut self, session_id: &str, name: &str, args: &Map<String, Value>, reply: Reply) {
+    pub(super) fn command(
+        &mut self,
+        session_id: &str,
+        name: &str,
+        args: &Map<String, Value>,
+        reply: Reply<CommandResult>,
+    ) {
         let command = match Command::read(name, args) {
             Ok(command) => command,
             Err(error) => return reply.refuse(error),
@@ -109,7 +115,7 @@ impl Agent {
     }
 
     /// Sends it to the agent, which is ready; its session is open, where it is for one.
-    pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply) {
+    pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply<CommandResult>) {
         let session = self.sessions.get(session_id);
         let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
         let (method, params, time) = match &command {
@@ -147,7 +153,7 @@ impl Agent {
         session_id: &str,
         command: Command,
         outcome: Result<Payload, AcpError>,
-        reply: Reply,
+        reply: Reply<CommandResult>,
     ) {
         let result = match outcome {
             Ok(result) => result,
@@ -165,7 +171,7 @@ impl Agent {
             }
         }
         let detail = Some(Value::Object(result.into())).filter(|detail| *detail != json!({}));
-        reply.answer(&CommandResult {
+        reply.answer(CommandResult {
             session_id: session_id.to_owned(),
             status: "accepted".to_owned(),
             detail,

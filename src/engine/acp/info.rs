@@ -28,7 +28,7 @@ pub(super) fn model_option(state: &AgentState) -> Option<ModelOption> {
 
 impl Agent {
     /// `bb/session/info`. Nothing is started for it.
-    pub(super) fn info(&self, session_id: &str, reply: Reply) {
+    pub(super) fn info(&self, session_id: &str, reply: Reply<SessionInfoResult>) {
         let status = match self.phase {
             Phase::Starting => AgentStatus::Starting,
             Phase::Ready => AgentStatus::Running,
@@ -47,6 +47,6 @@ impl Agent {
         };
         let capabilities = (self.phase == Phase::Ready).then(|| self.hello.agent_capabilities.clone());
         let state = self.sessions.get(session_id).map(|session| session.facts.clone()).unwrap_or_default();
-        reply.answer(&SessionInfoResult::of(agent, capabilities, state));
+        reply.answer(SessionInfoResult::of(agent, capabilities, state));
     }
 }

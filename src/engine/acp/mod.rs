@@ -43,7 +43,9 @@ use crate::app::ports::{
     SessionHome, Settlement, StreamResume, TurnEnd,
 };
 use crate::protocol::agent::SessionInfoResult;
+use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
+use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Calls that wait for one agent's task. It takes them at once whatever the agent does, so thousands waiting mean that the
@@ -170,7 +172,7 @@ impl AcpEngine {
             None => match call {
                 // Nobody used it in this process, so there is nothing to tell.
                 EngineCall::Agent(AgentCall::SessionInfo { reply, .. }) => {
-                    reply.answer(&SessionInfoResult::default())
+                    reply.answer(SessionInfoResult::default())
                 }
                 call => self.refuse(call, not_known()),
             },
@@ -217,7 +219,7 @@ impl AcpEngine {
     }
 
     /// Asks the agents that run; none is started to be asked.
-    fn list(&self, reply: Option<Reply>) {
+    fn list(&self, reply: Option<Reply<ListSessionsResult>>) {
         let asked: Vec<_> = self
             .state()
             .tasks
@@ -242,7 +244,7 @@ impl AcpEngine {
         });
     }
 
-    fn restart(&self, agent: Option<String>, reply: Reply) {
+    fn restart(&self, agent: Option<String>, reply: Reply<AgentRestartResult>) {
         let name = agent.or_else(|| {
             let state = self.state();
             let only = state.tasks.keys().next().filter(|_| state.tasks.len() == 1);
@@ -257,7 +259,7 @@ impl AcpEngine {
         self.give(Some(&name), EngineCall::Agent(AgentCall::Restart { agent: Some(name.clone()), reply }));
     }
 
-    fn models(&self, reply: Reply) {
+    fn models(&self, reply: Reply<ModelsResult>) {
         let task = {
             let state = self.state();
             state.latest.as_ref().and_then(|name| state.tasks.get(name)).cloned()

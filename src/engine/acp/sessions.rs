@@ -13,12 +13,13 @@ use super::asked::Asked;
 use super::commands::Command;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionWish};
+use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionReply, SessionWish};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
 use crate::domain::dialect::acp::state::AgentState;
 use crate::domain::payload::Payload;
+use crate::protocol::request::{CommandResult, DeleteSessionResult};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long it may take to close or delete one, or to list them.
@@ -74,9 +75,9 @@ pub(super) struct Session {
     /// The agent ended in the middle of an answer.
     pub(super) half: bool,
     /// Who made it and waits.
-    pub(super) making: Option<(SessionWish, Reply)>,
+    pub(super) making: Option<(SessionWish, SessionReply)>,
     /// Commands that wait until it is open.
-    pub(super) commands: Vec<(Command, Reply)>,
+    pub(super) commands: Vec<(Command, Reply<CommandResult>)>,
     /// Its tab was closed.
     pub(super) unwanted: bool,
     /// Whether the updates that come are a replay of what the journal has, and how many came.
@@ -122,7 +123,7 @@ impl Session {
     }
 
     /// The process is gone. Gives who waits for it to be made.
-    pub(super) fn left(&mut self, error: &WireError, again: bool) -> Option<(SessionWish, Reply)> {
+    pub(super) fn left(&mut self, error: &WireError, again: bool) -> Option<(SessionWish, SessionReply)> {
         self.state = State::Closed;
         self.replay = None;
         self.login = false;
@@ -142,7 +143,7 @@ impl Session {
 
 impl Agent {
     /// Makes a session for somebody who waits.
-    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: Reply) {
+    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: SessionReply) {
         wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
@@ -447,7 +448,7 @@ impl Agent {
     }
 
     /// Deletes it at the agent, where that can; a process is not started for it.
-    pub(super) fn delete(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn delete(&mut self, session_id: &str, reply: Reply<DeleteSessionResult>) {
         self.stop(session_id);
         let can = self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.delete;
         let at_agent = self.sessions.get(session_id).and_then(|session| session.at_agent.clone());
@@ -460,7 +461,12 @@ impl Agent {
         }
     }
 
-    pub(super) fn deleted(&mut self, session_id: &str, outcome: Result<Payload, AcpError>, reply: Reply) {
+    pub(super) fn deleted(
+        &mut self,
+        session_id: &str,
+        outcome: Result<Payload, AcpError>,
+        reply: Reply<DeleteSessionResult>,
+    ) {
         let outcome = match outcome {
             // It is not there any more, which is what was wanted.
             Err(error) if error.code == AcpError::NOT_FOUND => Ok(()),

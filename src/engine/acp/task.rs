@@ -19,6 +19,7 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
 use crate::domain::dialect::acp::results::PromptCapabilities;
+use crate::protocol::request::ModelsResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Lines that wait for an agent to read. Ours are few: past that it does not read at all, and is ended.
@@ -40,7 +41,7 @@ pub(super) enum Told {
     /// List its sessions.
     List(oneshot::Sender<Vec<EngineSession>>),
     /// Name its models.
-    Models(Reply),
+    Models(Reply<ModelsResult>),
 }
 
 /// What is known before an agent is started.

@@ -198,8 +198,9 @@ impl Engine for BreadboardEngine {
                 shared.state().sessions.remove(&session_id);
             }
             EngineCall::MakeSession { wish, reply, .. } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply));
+                match Arc::clone(&shared.calls).try_acquire_owned() {
+                    Ok(place) => shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply)),
+                    Err(_) => reply.refuse(busy()),
                 }
             }
             EngineCall::ListSessions { reply } => sessions::list(shared, reply),
@@ -278,7 +279,11 @@ impl Shared {
     }
 
     /// A place among `calls`, or the refusal of `reply`.
-    fn place_for(&self, calls: &Arc<Semaphore>, reply: Reply) -> Option<(OwnedSemaphorePermit, Reply)> {
+    fn place_for<T>(
+        &self,
+        calls: &Arc<Semaphore>,
+        reply: Reply<T>,
+    ) -> Option<(OwnedSemaphorePermit, Reply<T>)> {
         match Arc::clone(calls).try_acquire_owned() {
             Ok(place) => Some((place, reply)),
             Err(_) => {
@@ -289,9 +294,9 @@ impl Shared {
     }
 
     /// Answers with what comes of `work`, in a place among the calls.
-    fn answer<T, W>(self: &Arc<Self>, reply: Reply, work: impl FnOnce(Arc<Self>) -> W)
+    fn answer<T, W>(self: &Arc<Self>, reply: Reply<T>, work: impl FnOnce(Arc<Self>) -> W)
     where
-        T: serde::Serialize,
+        T: Send + 'static,
         W: Future<Output = Result<T, WireError>> + Send + 'static,
     {
         if let Some((place, reply)) = self.place_for(&self.calls, reply) {
@@ -330,6 +335,6 @@ fn busy() -> WireError {
 fn is_wanted(purpose: &DownloadFor) -> bool {
     match purpose {
         DownloadFor::Client { reply, .. } => !reply.is_abandoned(),
-        DownloadFor::Diff(job) => !job.reply.is_abandoned(),
+        DownloadFor::Diff(job) => !job.is_abandoned(),
     }
 }

@@ -13,9 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::trouble::Trouble;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineReport, EngineSession, ListedSessions, Ruling, SessionWish};
+use crate::app::ports::{EngineReport, EngineSession, ListedSessions, Ruling, SessionReply, SessionWish};
 use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
+use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long whoever deletes a session waits. The engine deletes when the running step ends.
@@ -37,7 +38,7 @@ const LONGEST_TITLE: usize = 80;
 const ASKING: &str = "prompt";
 
 /// Makes a session.
-pub(super) async fn make(shared: Arc<Shared>, wish: SessionWish, reply: Reply) {
+pub(super) async fn make(shared: Arc<Shared>, wish: SessionWish, reply: SessionReply) {
     let outcome = made(&shared, &wish).await;
     shared.report(EngineReport::SessionMade { wish, outcome, reply }).await;
 }
@@ -101,7 +102,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
 }
 
 /// Lists the sessions.
-pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply>) {
+pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply<ListSessionsResult>>) {
     let place = Arc::clone(&shared.calls).try_acquire_owned();
     let own = Arc::clone(shared);
     shared.runtime.spawn(async move {
@@ -144,7 +145,12 @@ fn session(summary: SessionSummary) -> EngineSession {
 }
 
 /// Deletes a session.
-pub(super) async fn delete(shared: Arc<Shared>, session_id: String, asks: Vec<String>, reply: Reply) {
+pub(super) async fn delete(
+    shared: Arc<Shared>,
+    session_id: String,
+    asks: Vec<String>,
+    reply: Reply<DeleteSessionResult>,
+) {
     // The engine may be at it for long after the user has heard that it is.
     let (done, answer) = oneshot::channel();
     let work = {
@@ -168,7 +174,7 @@ async fn tell_deletion(
     reports: &mpsc::Sender<EngineReport>,
     session_id: String,
     mut answer: oneshot::Receiver<Result<(), WireError>>,
-    reply: Reply,
+    reply: Reply<DeleteSessionResult>,
 ) {
     let ended =
         |outcome: Result<Result<(), WireError>, _>| outcome.unwrap_or_else(|_| Err(WireError::internal()));

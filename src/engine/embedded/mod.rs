@@ -321,7 +321,7 @@ impl Shared {
         TurnRequest { text, history, attachments, model }
     }
 
-    fn list_models(self: &Arc<Self>, reply: Reply) {
+    fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {
         let Ok(place) = Arc::clone(&self.lists).try_acquire_owned() else {
             reply.refuse(WireError::new(
                 ErrorCode::Overloaded,

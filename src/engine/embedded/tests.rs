@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Ruling, Secret, Want};
+use crate::app::ports::{Applied, CommandRan, Ruling, Secret, Want};
 use crate::domain::event::EngineEvent;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
@@ -153,7 +153,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
         }
         other => panic!("{other:?}"),
     };
-    reply.answer(&json!({ "appliedHash": "sha256:x" }));
+    reply.answer(Applied { applied_hash: "sha256:x".to_owned() });
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["metadata"]["files_modified"], json!(1));
@@ -297,7 +297,13 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::RunCommand { command, cwd, reply }, .. } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
-            reply.answer(&json!({ "exitCode": 0, "stdout": "built", "stderr": "", "durationMs": 1 }));
+            reply.answer(CommandRan {
+                exit_code: 0,
+                stdout: "built".to_owned(),
+                stderr: String::new(),
+                duration_ms: 1,
+                timed_out: false,
+            });
         }
         other => panic!("{other:?}"),
     }
@@ -332,7 +338,7 @@ async fn models_are_listed_and_a_failure_is_engine_unreachable() {
     let list = || {
         let (reply, answer) = Reply::new();
         bench.engine.call(EngineCall::ListModels { chosen: None, reply });
-        async move { answer.await.unwrap() }
+        async move { answer.await.unwrap().map(|models| json!(models)) }
     };
     assert_eq!(list().await, Ok(json!({ "models": [] })));
     bench.set_model(&server.url());
