@@ -11,7 +11,6 @@ use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::event::{LocalKind, NormalizedEvent};
-use crate::protocol::agent::SessionInfoResult;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
 use crate::protocol::settings::EngineKind;
@@ -32,6 +31,8 @@ impl App {
     /// What only agents say.
     pub(super) fn on_agent_report(&mut self, report: AgentReport) {
         match report {
+            AgentReport::Process { agent, process } => self.agent_process(agent, process),
+            AgentReport::Changed { session_id, change } => self.agent_changed(&session_id, change),
             AgentReport::Exited { agent, generation, code, sessions, message, expected } => {
                 tracing::warn!(agent, generation, ?code, expected, "an agent ended");
                 self.agent_exited(&sessions, &Exit { generation, code, message, expected });
@@ -50,6 +51,7 @@ impl App {
                 continue;
             }
             self.release(session_id);
+            self.keep_process(session_id);
             let now = self.ambient.now_ms();
             let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
             let mut payload = Map::new();
@@ -114,21 +116,6 @@ impl App {
                 ErrorCode::Unsupported,
                 "There are no agents here to restart; name one in the setting `agents`.",
             )),
-        }
-    }
-
-    /// `bb/session/info`: the adapter answers; of a session that no agent holds there is nothing to tell.
-    pub(super) fn session_info(&mut self, session_id: &str, reply: Reply<SessionInfoResult>) {
-        match self.known(session_id) {
-            Ok(session) if session.record.engine != EngineKind::Acp => {
-                reply.answer(SessionInfoResult::default());
-            }
-            Ok(_) => {
-                let call =
-                    EngineCall::Agent(AgentCall::SessionInfo { session_id: session_id.to_owned(), reply });
-                self.call_engine(session_id, call);
-            }
-            Err(error) => reply.refuse(error),
         }
     }
 

@@ -113,7 +113,7 @@ impl App {
             Request::TabAttach(params) => reply.of::<methods::TabAttach>().answer(self.tab_attach(params)),
             Request::TabAck(params) => reply.of::<methods::TabAck>().settle(self.tab_ack(&params)),
             Request::SessionInfo(params) => {
-                self.session_info(params.session(), reply.of::<methods::SessionInfo>())
+                reply.of::<methods::SessionInfo>().settle(self.session_info(params.session()));
             }
             Request::AgentRestart(params) => {
                 self.restart_agent(params.agent, reply.of::<methods::AgentRestart>())

@@ -14,7 +14,7 @@ use super::editor_asks::PendingAsk;
 use super::inbox::{EditorAbilities, Folder};
 use super::leases::Leases;
 use super::live::Live;
-use super::ports::{Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox, Reach};
+use super::ports::{AgentProcess, Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox, Reach};
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
@@ -94,6 +94,8 @@ pub struct App {
     pub(super) engine: Result<Box<dyn Engine>, WireError>,
     /// Agents beside an engine of another kind.
     pub(super) agents: Option<Box<dyn Engine>>,
+    /// The agents that were used since the start, by name: one process each.
+    pub(super) agent_processes: BTreeMap<String, AgentProcess>,
     /// Whether the engine answers; `None` for one that needs no connection.
     pub(super) reach: Option<Reach>,
     /// What this window knows of leases.
@@ -170,6 +172,7 @@ impl App {
             journal: None,
             engine: Err(WireError::internal()),
             agents: None,
+            agent_processes: BTreeMap::new(),
             reach: None,
             leases: Leases::default(),
             delivery: settings.delivery,

@@ -2,6 +2,7 @@
 
 use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -40,13 +41,14 @@ async fn commands_become_requests_of_the_session() {
             json!({ "sessionId": "sim-1", "configId": "m", "value": "large" }),
         ]
     );
-    let info = desk
-        .ask(|reply| EngineCall::Agent(AgentCall::SessionInfo { session_id: "a".to_owned(), reply }))
-        .await;
-    let info = info.expect("an answer");
-    assert_eq!(info["modes"]["currentModeId"], "code");
-    assert_eq!(info["configOptions"][0]["currentValue"], "large");
-    assert_eq!(info["configOptions"][1]["currentValue"], true);
+    // Its opening, and each answer.
+    desk.changes(4).await;
+    let said = json!(desk.told_of["a"]);
+    assert_eq!(said["modes"]["currentModeId"], "code");
+    assert_eq!(said["configOptions"][0]["currentValue"], "large");
+    assert_eq!(said["configOptions"][1]["currentValue"], true);
+    assert_eq!((desk.process.generation, desk.process.status), (1, AgentStatus::Running));
+    assert_eq!(desk.process.hello.as_ref().and_then(|hello| hello.title.as_deref()), Some("Simulated agent"));
     let models = desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect("a list");
     assert_eq!(
         models,

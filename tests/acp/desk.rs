@@ -1,13 +1,15 @@
 //! The loop's side of the agents, held by a test, and the record of what one agent was told.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
-    AgentCall, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision, EngineReport,
-    EngineSession, Prompt, Ruling, SessionReply, SessionWish,
+    AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
+    EngineReport, EngineSession, Prompt, Ruling, SessionReply, SessionWish,
 };
+use breadboard_ls::domain::dialect::acp::state::AgentState;
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
 use breadboard_ls::engine::acp::process::Secrets;
@@ -31,6 +33,10 @@ pub struct Desk {
     pub reports: mpsc::Receiver<EngineReport>,
     /// The workspace, and beside it what the agents leave.
     pub place: TempDir,
+    /// What reports said of each session so far.
+    pub told_of: HashMap<String, AgentState>,
+    /// What they said of the process last.
+    pub process: AgentProcess,
 }
 
 /// How a desk is laid out.
@@ -100,7 +106,7 @@ impl Desk {
             Folder { uri: format!("file://{}", path.display()), name: "w".to_owned(), path: Some(path) };
         engine.call(EngineCall::SetFolders(vec![folder]));
         engine.call(EngineCall::SetTrust { trusted: layout.trusted });
-        Self { engine, reports, place }
+        Self { engine, reports, place, told_of: HashMap::new(), process: AgentProcess::default() }
     }
 
     pub fn workspace(&self) -> PathBuf {
@@ -109,10 +115,31 @@ impl Desk {
 
     /// The next report.
     pub async fn next(&mut self) -> EngineReport {
-        tokio::time::timeout(PATIENCE, self.reports.recv())
+        let report = tokio::time::timeout(PATIENCE, self.reports.recv())
             .await
             .expect("a report comes")
-            .expect("the engine lives")
+            .expect("the engine lives");
+        match &report {
+            EngineReport::Said { session_id, event, .. } => {
+                self.told_of.entry(session_id.clone()).or_default().hear(&event.kind, &event.payload);
+            }
+            EngineReport::Agent(AgentReport::Changed { session_id, change }) => {
+                self.told_of.entry(session_id.clone()).or_default().apply(change.clone());
+            }
+            EngineReport::Agent(AgentReport::Process { process, .. }) => self.process = process.clone(),
+            _ => {}
+        }
+        report
+    }
+
+    /// Waits until the loop was told `times` times how a session stands.
+    pub async fn changes(&mut self, times: usize) {
+        for _ in 0..times {
+            self.wait(|report| {
+                matches!(report, EngineReport::Agent(AgentReport::Changed { .. })).then_some(())
+            })
+            .await;
+        }
     }
 
     /// The first report that `pick` takes; others are dropped.

@@ -86,6 +86,7 @@ async fn acp_2_1_12_what_is_told_of_a_session_before_it_is_named_waits_for_it() 
     let mut order = Vec::new();
     while order.len() < 4 {
         order.push(match desk.next().await {
+            EngineReport::Agent(_) => continue,
             EngineReport::SessionMade { outcome, .. } => format!("made {}", outcome.is_ok()),
             EngineReport::Said { session_id, event, .. } => format!("{session_id} {}", event.kind),
             other => format!("{other:?}"),

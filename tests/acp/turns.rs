@@ -187,13 +187,11 @@ async fn a_loop_that_does_not_listen_holds_the_agent_back_and_loses_nothing() {
     desk.start("a", 1, "go");
     desk.until_sent("session/prompt").await;
     // A call is taken all the same, while nobody takes a report.
-    let info = desk.ask(|reply| {
-        breadboard_ls::app::ports::EngineCall::Agent(AgentCall::SessionInfo {
-            session_id: "a".to_owned(),
-            reply,
-        })
-    });
-    assert_eq!(info.await.expect("an answer")["agent"]["status"], "running");
+    let models = desk.ask(|reply| breadboard_ls::app::ports::EngineCall::ListModels { chosen: None, reply });
+    assert_eq!(
+        models.await.expect_err("it names none").code,
+        breadboard_ls::protocol::ErrorCode::Unsupported
+    );
     let (told, failure) = desk.turn("a").await;
     assert_eq!((told.len(), failure), (5_001, None));
 }

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::app::inbox::Reply;
+use crate::domain::dialect::acp::results::{AgentCapabilities, AuthMethod};
+use crate::domain::dialect::acp::state::AgentChange;
 use crate::protocol::WireError;
-use crate::protocol::agent::SessionInfoResult;
+use crate::protocol::agent::AgentStatus;
 use crate::protocol::tab::AgentRestartResult;
 
 /// What only agents are told.
@@ -26,13 +30,6 @@ pub enum AgentCall {
         /// Where the answer goes.
         reply: Reply<AgentRestartResult>,
     },
-    /// Modes, options, commands and the agent itself. Answers `bb/session/info`.
-    SessionInfo {
-        /// Session.
-        session_id: String,
-        /// Where the answer goes.
-        reply: Reply<SessionInfoResult>,
-    },
 }
 
 impl AgentCall {
@@ -40,7 +37,6 @@ impl AgentCall {
     pub fn refuse(self, error: WireError) {
         match self {
             Self::Restart { reply, .. } => reply.refuse(error),
-            Self::SessionInfo { reply, .. } => reply.refuse(error),
             Self::Remember(_) | Self::CloseSession { .. } => {}
         }
     }
@@ -49,6 +45,20 @@ impl AgentCall {
 /// What only agents say.
 #[derive(Debug)]
 pub enum AgentReport {
+    /// How the process of an agent stands, whenever that changed.
+    Process {
+        /// Name of the agent.
+        agent: String,
+        /// How it stands.
+        process: AgentProcess,
+    },
+    /// What an answer of an agent says of a session; what its events say stands in them.
+    Changed {
+        /// Session.
+        session_id: String,
+        /// What it says.
+        change: AgentChange,
+    },
     /// The process ended, or could not start. Per session of it the last events came before this; the turns that ran
     /// end with it, no `TurnEnded` follows for them.
     Exited {
@@ -94,4 +104,28 @@ pub struct AgentSession {
     pub at_agent: String,
     /// Where it works.
     pub workspace: Option<PathBuf>,
+}
+
+/// The process of an agent, and what it said of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentProcess {
+    /// Its number, from 1, per name and server process; 0 before the first.
+    pub generation: u64,
+    /// How it stands.
+    pub status: AgentStatus,
+    /// What it said when it was greeted; `None` before that.
+    pub hello: Option<AgentHello>,
+}
+
+/// What an agent says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentHello {
+    /// What it calls itself.
+    pub title: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// How one logs in there.
+    pub auth_methods: Vec<AuthMethod>,
+    /// What it can do.
+    pub capabilities: AgentCapabilities,
 }

@@ -22,12 +22,13 @@ use super::unplaced::Unplaced;
 use super::wanted::{Method, Wanted};
 use super::{Patience, Setup};
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentReport, Attachment, EngineReport};
+use crate::app::ports::{AgentHello, AgentProcess, AgentReport, Attachment, EngineReport};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
 use crate::domain::dialect::acp::results::{InitializeResult, PromptCapabilities, read};
 use crate::domain::payload::Payload;
+use crate::protocol::agent::AgentStatus;
 use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::version::SERVER_VERSION;
 use crate::protocol::{ErrorCode, WireError};
@@ -234,6 +235,7 @@ impl Agent {
     fn start(&mut self) {
         self.generation += 1;
         self.phase = Phase::Starting;
+        self.tell_process();
         self.lay_down(Deed::Start);
     }
 
@@ -303,6 +305,7 @@ impl Agent {
         }
         self.hello = hello;
         self.phase = Phase::Ready;
+        self.tell_process();
         for reply in std::mem::take(&mut self.restarts) {
             reply.answer(AgentRestartResult { generation: self.generation });
         }
@@ -314,6 +317,28 @@ impl Agent {
         self.end_if_idle();
     }
 
+    /// The loop hears how the process stands.
+    fn tell_process(&mut self) {
+        let status = match self.phase {
+            Phase::Starting => AgentStatus::Starting,
+            Phase::Ready => AgentStatus::Running,
+            Phase::Down if self.fell => AgentStatus::Exited,
+            Phase::Down | Phase::Ending(_) => AgentStatus::Stopped,
+        };
+        let hello = (self.phase == Phase::Ready).then(|| {
+            let who = self.hello.agent_info.clone();
+            AgentHello {
+                title: who.as_ref().map(|who| who.title.clone().unwrap_or_else(|| who.name.clone())),
+                version: who.and_then(|who| who.version),
+                auth_methods: self.hello.auth_methods.clone(),
+                capabilities: self.hello.agent_capabilities.clone(),
+            }
+        });
+        let (agent, generation) = (self.line.name.clone(), self.generation);
+        let process = AgentProcess { generation, status, hello };
+        self.report(EngineReport::Agent(AgentReport::Process { agent, process }));
+    }
+
     fn refuse_process(&mut self, why: String) {
         let error = WireError::new(ErrorCode::EngineRejected, why);
         self.end_process(Why::Refused(error));
@@ -323,6 +348,7 @@ impl Agent {
     pub(super) fn end_process(&mut self, why: Why) {
         if matches!(self.phase, Phase::Starting | Phase::Ready) {
             self.phase = Phase::Ending(why);
+            self.tell_process();
             self.lay_down(Deed::End);
         }
     }
@@ -395,6 +421,7 @@ impl Agent {
             matches!(ending, Phase::Ending(Why::Restart)) || (expected && !self.restarts.is_empty());
         self.hello = InitializeResult::default();
         self.fell = !expected;
+        self.tell_process();
         self.lose_work();
         self.by_agent.clear();
         self.asks.clear();

@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::agent::{Agent, Phase, one_line};
 use super::asked::Asked;
-use super::info::model_option;
+use super::models::model_option;
 use crate::app::inbox::Reply;
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode::{self, ConfigValue};
 use crate::domain::dialect::acp::results::read;
+use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
 use crate::protocol::request::{CommandResult, ModelEntry, ModelsResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -163,12 +164,12 @@ impl Agent {
                 return self.end_if_idle();
             }
         };
-        if let Some(session) = self.sessions.get_mut(session_id) {
-            match &command {
-                Command::Mode(mode) => session.facts.mode_set(mode),
-                Command::Option(..) | Command::Model(_) => session.facts.options_set(read(&result)),
-                Command::Authenticate(_) | Command::Logout => {}
+        match &command {
+            Command::Mode(mode) => self.changed(session_id, AgentChange::ModeSet(mode.clone())),
+            Command::Option(..) | Command::Model(_) => {
+                self.changed(session_id, AgentChange::OptionsSet(read(&result)));
             }
+            Command::Authenticate(_) | Command::Logout => {}
         }
         let detail = Some(Value::Object(result.into())).filter(|detail| *detail != json!({}));
         reply.answer(CommandResult {
@@ -246,11 +247,7 @@ impl Agent {
         outcome: Result<Payload, AcpError>,
     ) {
         match outcome {
-            Ok(result) => {
-                if let Some(session) = self.sessions.get_mut(session_id) {
-                    session.facts.options_set(read(&result));
-                }
-            }
+            Ok(result) => self.changed(session_id, AgentChange::OptionsSet(read(&result))),
             Err(error) => {
                 let said = one_line(&error.message);
                 let text = format!("The agent `{}` did not take the model `{model}` ({said}).", self.name());

@@ -12,7 +12,7 @@ pub mod client_side;
 mod commands;
 pub mod framing;
 mod incoming;
-mod info;
+mod models;
 pub mod presets;
 pub mod process;
 mod routes;
@@ -42,7 +42,6 @@ use crate::app::ports::{
     AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, RuleHolder,
     SessionHome, Settlement, StreamResume, TurnEnd,
 };
-use crate::protocol::agent::SessionInfoResult;
 use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::tab::AgentRestartResult;
@@ -169,13 +168,7 @@ impl AcpEngine {
     fn give_of(&self, session_id: &str, call: EngineCall) {
         match self.routes.get(session_id) {
             Some(name) => self.give(Some(&name), call),
-            None => match call {
-                // Nobody used it in this process, so there is nothing to tell.
-                EngineCall::Agent(AgentCall::SessionInfo { reply, .. }) => {
-                    reply.answer(SessionInfoResult::default())
-                }
-                call => self.refuse(call, not_known()),
-            },
+            None => self.refuse(call, not_known()),
         }
     }
 
@@ -345,7 +338,6 @@ impl Engine for AcpEngine {
             | EngineCall::Stop { ref session_id }
             | EngineCall::Decide { ref session_id, .. }
             | EngineCall::Agent(AgentCall::CloseSession { ref session_id })
-            | EngineCall::Agent(AgentCall::SessionInfo { ref session_id, .. })
             | EngineCall::Forget { ref session_id }
             | EngineCall::DeleteSession { ref session_id, .. }
             | EngineCall::Command { ref session_id, .. } => {

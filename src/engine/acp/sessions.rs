@@ -17,7 +17,7 @@ use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, 
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
-use crate::domain::dialect::acp::state::AgentState;
+use crate::domain::dialect::acp::state::{AgentChange, AgentState};
 use crate::domain::payload::Payload;
 use crate::protocol::request::{CommandResult, DeleteSessionResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -274,7 +274,8 @@ impl Agent {
         session.at_agent = Some(at_agent.clone());
         session.state = State::Open;
         session.login = false;
-        session.facts.opened(result.clone());
+        let change = AgentChange::Opened(result.clone());
+        session.facts.apply(change.clone());
         let making = session.making.take();
         let workspace = session.workspace.clone();
         self.by_agent.insert(at_agent.clone(), session_id.to_owned());
@@ -311,6 +312,7 @@ impl Agent {
                 lost,
             }));
         }
+        self.tell_change(session_id, change);
         self.link_log(session_id);
         self.place_waiting(session_id, None);
         self.place_waiting(session_id, Some(&at_agent));
@@ -320,6 +322,18 @@ impl Agent {
             return self.close(session_id);
         }
         self.now_open(session_id);
+    }
+
+    /// An answer says how a session stands: the adapter needs it for the next request, the loop for whoever asks.
+    pub(super) fn changed(&mut self, session_id: &str, change: AgentChange) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.facts.apply(change.clone());
+        self.tell_change(session_id, change);
+    }
+
+    fn tell_change(&mut self, session_id: &str, change: AgentChange) {
+        let session_id = session_id.to_owned();
+        self.report(EngineReport::Agent(AgentReport::Changed { session_id, change }));
     }
 
     /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.

@@ -389,7 +389,6 @@ fn called(agent: &mut Agent, call: EngineCall) {
         EngineCall::Command { session_id, command, args, reply } => {
             agent.command(&session_id, &command, &args, reply);
         }
-        EngineCall::Agent(AgentCall::SessionInfo { session_id, reply }) => agent.info(&session_id, reply),
         EngineCall::Agent(AgentCall::Restart { reply, .. }) => agent.restart(reply),
         // `AcpEngine` keeps or refuses the others.
         call => call.refuse(WireError::new(ErrorCode::Unsupported, "Agents cannot do this.")),
