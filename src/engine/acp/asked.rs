@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::commands::Command;
-use super::sessions::How;
+use super::command::Command;
+use super::session::How;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineSession;
 use crate::protocol::WireError;

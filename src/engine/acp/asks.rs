@@ -3,12 +3,10 @@
 //! Owns who waits for an answer and how each kind is answered. Every one of them is answered once: by the user, or as
 //! cancelled when the turn is stopped, the agent takes it back or nobody can answer.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::client_side::Job;
+use super::ask::{Ask, Kind};
 use crate::app::ports::{AgentReport, EngineDecision, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
@@ -16,55 +14,6 @@ use crate::domain::payload::Payload;
 
 /// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
 const ASKS: usize = 256;
-
-/// The methods that ask the user.
-pub(super) const PERMISSION: &str = "session/request_permission";
-pub(super) const ELICITATION: &str = "elicitation/create";
-
-/// What kind of answer is waited for.
-#[derive(Debug)]
-pub(super) enum Kind {
-    Permission,
-    Elicitation,
-    /// This is done once it is allowed.
-    Work(Box<Job>),
-}
-
-impl Kind {
-    /// Of a method that asks by itself.
-    pub(super) fn of(method: &str) -> Self {
-        if method == PERMISSION { Self::Permission } else { Self::Elicitation }
-    }
-}
-
-#[derive(Debug)]
-struct Ask {
-    session_id: String,
-    kind: Kind,
-}
-
-/// Who waits, by the agent's id.
-#[derive(Debug, Default)]
-pub(super) struct Asks {
-    waiting: HashMap<RpcId, Ask>,
-}
-
-impl Asks {
-    /// Whether anything of this session waits for the user.
-    pub(super) fn any_of(&self, session_id: &str) -> bool {
-        self.waiting.values().any(|ask| ask.session_id == session_id)
-    }
-
-    /// Whether the request with this id waits for the user.
-    pub(super) fn waits(&self, id: &RpcId) -> bool {
-        self.waiting.contains_key(id)
-    }
-
-    /// The process is gone, and with it whoever waited.
-    pub(super) fn clear(&mut self) {
-        self.waiting.clear();
-    }
-}
 
 impl Agent {
     /// The agent asks the user of this session.

@@ -6,19 +6,26 @@
 
 mod agent;
 pub mod agents;
+mod ask;
 mod asked;
 mod asks;
+mod client_request;
 pub mod client_side;
+mod command;
 mod commands;
 pub mod framing;
 mod incoming;
+mod life;
 mod models;
 pub mod presets;
 pub mod process;
 mod routes;
+mod sentence;
+mod session;
 mod sessions;
 mod task;
 mod turn;
+mod turns;
 mod unplaced;
 mod wanted;
 

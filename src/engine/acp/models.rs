@@ -2,7 +2,6 @@
 //!
 //! Owns how it is found among the others. Never sets it: `commands` does.
 
-use super::commands::ModelOption;
 use crate::domain::dialect::acp::results::ConfigChoice;
 use crate::domain::dialect::acp::state::AgentState;
 use crate::protocol::request::ModelEntry;
@@ -21,4 +20,18 @@ pub(super) fn model_option(state: &AgentState) -> Option<ModelOption> {
         current: option.current_value.as_str().unwrap_or_default().to_owned(),
         models: option.options.iter().map(entry).collect(),
     })
+}
+
+/// The option of a session that chooses the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ModelOption {
+    pub(super) id: String,
+    pub(super) current: String,
+    pub(super) models: Vec<ModelEntry>,
+}
+
+impl ModelOption {
+    pub(super) fn offers(&self, model: &str) -> bool {
+        self.models.iter().any(|entry| entry.id == model)
+    }
 }
