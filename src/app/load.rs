@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::inbox::StartUp;
 use super::leases::digest;
-use super::live::{Flow, LinkState, Live};
+use super::live::{Flow, LastWords, LinkState, Live, Writing};
 use super::on_request::journal_failed;
 use super::ports::{EngineCall, LedgerRow};
 use super::record::{Ask, Record, Settler};
@@ -283,12 +283,10 @@ impl App {
             allowed_root: None,
             held: Vec::new(),
             cursor,
-            coming: None,
             unwritten_cursors: VecDeque::new(),
-            taking: false,
-            full: false,
+            writing: Writing::AtOnce,
             link: LinkState::Detached,
-            end_unknown: false,
+            last_words: LastWords::Heard,
             selecting: Vec::new(),
             expiries: Vec::new(),
             attached: false,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value, json};
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
+use crate::app::live::LastWords;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnEnd};
 use crate::app::record::Settler;
 use crate::app::state::{App, Session};
@@ -182,7 +183,7 @@ impl App {
             record.title = Some(title_of(&prompt.text));
         }
         if let Some(live) = self.live_mut(session_id) {
-            live.end_unknown = false;
+            live.last_words = LastWords::Heard;
         }
         self.tab_turn_begins(session_id, turn, &prompt.message_id);
         let mut payload = Map::new();
