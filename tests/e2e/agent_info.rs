@@ -17,7 +17,7 @@ fn options() -> Options {
             "configOptions": [{ "id": "m", "name": "Model", "category": "model", "type": "select",
                 "currentValue": "small", "options": [{ "value": "small", "name": "Small" }] }],
         },
-        "prompts": [{ "when": "", "steps": [
+        "prompts": [{ "when": "stay", "steps": [{ "wait": { "file": "go" } }] }, { "when": "", "steps": [
             { "update": { "sessionUpdate": "available_commands_update",
                 "availableCommands": [{ "name": "plan", "description": "Plans" }] } },
         ] }],
@@ -61,16 +61,19 @@ fn what_an_agent_offers_is_told_in_every_window_and_after_a_kill() {
     assert_eq!(info["configOptions"][0]["currentValue"], "small");
     assert_eq!(info["commands"], json!([{ "name": "plan", "description": "Plans" }]));
     assert_eq!(info["capabilities"]["loadSession"], true);
-    // And another one the same
+    // And another one the same, with the process that works on it
+    first.prompt(&session, "stay");
     let (workspace, state) = (Arc::clone(&first.workspace), Arc::clone(&first.state));
     let mut second = Server::start_in(workspace, state, options());
     second.shake_hands();
     until_told(&mut second, &session, &info);
-    // And once the first is killed, that there is no process
-    first.kill();
+    // And once nobody works on it, that there is no process here; and after a kill too
+    first.write("go", "");
+    first.wait_end(&session);
     info["agent"]["generation"] = json!(0);
     info["agent"]["status"] = json!("stopped");
     until_told(&mut second, &session, &info);
+    first.kill();
     second.kill();
     let mut third = Server::start_in(Arc::clone(&first.workspace), Arc::clone(&first.state), options());
     third.shake_hands();
