@@ -56,6 +56,7 @@ impl Desk {
     fn ask(&self, path: &str, left: DiffSide, right: Option<DiffSide>) -> Result<Value, WireError> {
         let (reply, mut answer) = Reply::new();
         let job = DiffJob {
+            client: crate::app::Inbox::new().0.name_client(),
             session_id: "s".to_owned(),
             root: self.root.clone(),
             path: WorkspacePath::parse(path).unwrap(),

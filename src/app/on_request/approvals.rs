@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineCall;
 use crate::app::record::{Ask, Settler};
@@ -17,8 +18,13 @@ use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Checked in this order: params, session, request, trust (allowing only), digest.
-    pub(in crate::app) fn approve_permission(&mut self, params: ApprovePermissionParams, reply: Reply) {
-        let chosen = match self.chosen(params) {
+    pub(in crate::app) fn approve_permission(
+        &mut self,
+        client: ClientId,
+        params: ApprovePermissionParams,
+        reply: Reply,
+    ) {
+        let chosen = match self.chosen(client, params) {
             Ok(chosen) => chosen,
             Err(error) => return reply.refuse(error),
         };
@@ -45,7 +51,7 @@ impl App {
         });
     }
 
-    fn chosen(&mut self, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
+    fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
         if params.session_id.is_none() {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
@@ -70,7 +76,7 @@ impl App {
                 "This request has no such option; answer with one of its `options`.",
             ));
         };
-        if option.kind != PermissionOptionKind::Deny && !self.trusted {
+        if option.kind != PermissionOptionKind::Deny && !self.clients.trusts(client) {
             return Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so nothing may be written or run in it; trust it first, or deny.",
@@ -132,7 +138,8 @@ impl App {
     ) -> Result<ApprovePermissionResult, WireError> {
         self.flush(session_id);
         let unwritten = self
-            .unwritten
+            .backlog
+            .commits
             .iter()
             .rev()
             .filter(|commit| commit.session_id == session_id)

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::app::client::ClientId;
 use crate::app::diffs::artifact_name;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
@@ -18,8 +19,17 @@ use crate::domain::view::{Block, Lane, patch_block_id};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
+/// What a client wants to see compared.
+struct DiffRequest {
+    client: ClientId,
+    session_id: String,
+    root: Option<String>,
+    path: WorkspacePath,
+    reply: Reply,
+}
+
 impl App {
-    pub(in crate::app) fn open_diff(&mut self, params: OpenDiffParams, reply: Reply) {
+    pub(in crate::app) fn open_diff(&mut self, client: ClientId, params: OpenDiffParams, reply: Reply) {
         let sides = reference(params.before_ref.as_deref(), "git:HEAD")
             .and_then(|before| Ok((before, reference(params.after_ref.as_deref(), "buffer")?)));
         let (before, after) = match sides {
@@ -37,7 +47,11 @@ impl App {
         };
         match WorkspacePath::parse(&file_path) {
             Ok(path) if !path.is_root() => {
-                self.diff(session_id, params.root, path, before, Some(after), reply);
+                self.diff(
+                    DiffRequest { client, session_id, root: params.root, path, reply },
+                    before,
+                    Some(after),
+                );
             }
             Ok(_) => reply.refuse(WireError::new(
                 ErrorCode::NotFound,
@@ -53,17 +67,18 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn text_document(&mut self, params: &TextDocumentParams, reply: Reply) {
+    pub(in crate::app) fn text_document(
+        &mut self,
+        client: ClientId,
+        params: &TextDocumentParams,
+        reply: Reply,
+    ) {
         match DiffDocument::parse(&params.uri) {
             Ok(document) => match self.known(&document.session_id) {
-                Ok(_) => self.diff(
-                    document.session_id,
-                    document.root,
-                    document.path,
-                    document.reference,
-                    None,
-                    reply,
-                ),
+                Ok(_) => {
+                    let DiffDocument { session_id, root, path, reference } = document;
+                    self.diff(DiffRequest { client, session_id, root, path, reply }, reference, None);
+                }
                 Err(error) => reply.refuse(error),
             },
             Err(_) => reply.refuse(WireError::new(
@@ -76,15 +91,8 @@ impl App {
         }
     }
 
-    fn diff(
-        &mut self,
-        session_id: String,
-        root: Option<String>,
-        path: WorkspacePath,
-        left: Reference,
-        right: Option<Reference>,
-        reply: Reply,
-    ) {
+    fn diff(&mut self, request: DiffRequest, left: Reference, right: Option<Reference>) {
+        let DiffRequest { client, session_id, root, path, reply } = request;
         let sides = self.side(&session_id, left).and_then(|left| {
             let right = right.map(|right| self.side(&session_id, right)).transpose()?;
             Ok((left, right))
@@ -92,7 +100,7 @@ impl App {
         match sides {
             Ok((left, right)) => {
                 let root = self.root_of(&session_id, root);
-                let job = DiffJob { session_id, root, path, left, right, reply };
+                let job = DiffJob { client, session_id, root, path, left, right, reply };
                 self.go_on_with(Box::new(job));
             }
             Err(error) => reply.refuse(error),
@@ -102,7 +110,8 @@ impl App {
     /// Downloads what is missing, else hands the job to the workspace edge.
     fn go_on_with(&mut self, mut job: Box<DiffJob>) {
         let Some(artifact_path) = job.wanted_artifact() else {
-            self.files.submit(FileJob::Diff(job), self.overlay.clone());
+            let buffers = self.buffers_for(job.client);
+            self.files.submit(FileJob::Diff(job), buffers);
             return;
         };
         match self.artifact_home(&job.session_id) {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{DiffJob, EngineCursor, Secret, SpecPrompt};
+use super::{DiffJob, EngineCursor, ProgressToken, Secret, SpecPrompt};
+use crate::app::client::ClientId;
 use crate::app::inbox::{Folder, Reply};
 use crate::protocol::WireError;
 use crate::protocol::request::{CredentialScope, ListFilesParams, ReadFileSnippetParams};
@@ -259,6 +260,8 @@ pub struct SessionWish {
     pub workspace: Option<PathBuf>,
     /// Name of the agent; `None` for the engine of the settings.
     pub agent: Option<String>,
+    /// The client that wants it; for the loop alone.
+    pub client: Option<ClientId>,
     /// The tab that waits for it; for the loop alone.
     pub tab: Option<String>,
     /// The spec that goes to it first; for the loop alone.
@@ -321,7 +324,7 @@ pub enum DownloadFor {
         /// Where the answer goes.
         reply: Reply,
         /// `workDoneToken` of the request.
-        progress: Option<Value>,
+        progress: Option<ProgressToken>,
     },
     /// One side of `bb/openDiff` or a `bb-diff:` document.
     Diff(Box<DiffJob>),

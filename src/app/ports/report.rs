@@ -1,9 +1,8 @@
 //! What engines say to the loop, per session in order.
 
-use serde_json::Value;
-
 use super::{
-    Artifact, DownloadFor, EngineCursor, EngineSession, LinkNews, ListedSessions, Reach, SessionWish,
+    Artifact, DownloadFor, EngineCursor, EngineSession, LinkNews, ListedSessions, ProgressToken, Reach,
+    SessionWish,
 };
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
@@ -79,7 +78,7 @@ pub enum EngineReport {
     /// Bytes of a download so far; at most a few a second.
     Downloading {
         /// `workDoneToken` of the request.
-        token: Value,
+        token: ProgressToken,
         /// Bytes so far.
         bytes: u64,
         /// All of them, when the engine said how many.

@@ -3,10 +3,12 @@
 //! Owns incremental document sync (LSP 3.17, `textDocument/didChange`) in the three position encodings. Never reads a
 //! file, and never guesses: a change that does not fit makes its document unknown until it is opened again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ropey::Rope;
+
+use crate::domain::policy::uri::spelling;
 
 /// How the editor counts characters in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +82,22 @@ impl Overlay {
     /// Every open buffer, by URI.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<OpenDocument>)> {
         self.documents.iter().map(|(uri, document)| (&**uri, document))
+    }
+
+    /// Whether no buffer is open.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// Adds the buffers of another editor, but for files that are open here, however the two spell them.
+    pub fn lay_beneath(&mut self, below: &Self) {
+        let known: BTreeSet<Vec<u8>> = self.documents.keys().map(|uri| spelling(uri)).collect();
+        for (uri, document) in &below.documents {
+            if !known.contains(&spelling(uri)) {
+                self.bytes += document.text.len_bytes();
+                self.documents.insert(uri.clone(), document.clone());
+            }
+        }
     }
 
     /// Bytes of all texts together.

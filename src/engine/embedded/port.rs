@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::Shared;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineReport, Want};
+use crate::app::ports::{EngineReport, TurnScope, Want};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::ports::{Answer, PortError, PortFuture, TurnPort, WorkspaceView};
 use crate::protocol::WireError;
@@ -47,9 +47,8 @@ impl SessionPort {
 
 impl TurnPort for SessionPort {
     fn workspace(&self) -> WorkspaceView {
-        let overlay = Arc::clone(&self.shared.overlay.borrow());
-        let state = self.shared.state();
-        WorkspaceView { roots: state.roots.clone(), overlay, trusted: state.trusted }
+        let TurnScope { overlay, trusted } = self.shared.scopes.borrow().of(&self.session_id).clone();
+        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted }
     }
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {
