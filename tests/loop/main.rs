@@ -3,6 +3,8 @@
 
 mod agent_files;
 mod approvals;
+mod clients;
+mod clients_runs;
 mod create_spec;
 mod delivery;
 mod desk;
