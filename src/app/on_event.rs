@@ -92,7 +92,7 @@ impl App {
             Request::TabOpen(params) => reply.settle(self.tab_open(client, params)),
             Request::TabPrompt(params) => reply.settle(self.tab_prompt(client, params)),
             Request::TabStop(params) => reply.settle(self.tab_stop(&params)),
-            Request::TabClose(params) => reply.settle(self.tab_close(&params)),
+            Request::TabClose(params) => reply.settle(self.tab_close(client, &params)),
             Request::TabVisibility(params) => reply.settle(self.tab_visibility(client, params)),
             Request::TabDetach(params) => reply.answer(&self.tab_detach(client, &params)),
             Request::TabAttach(params) => reply.answer(&self.tab_attach(client, params)),

@@ -66,6 +66,30 @@ fn frames_of_all_lanes_leave_in_the_order_in_which_they_came() {
 }
 
 #[test]
+fn one_message_leaves_through_several_outboxes_with_its_secrets_hidden_in_each() {
+    // Given two clients, of which one came when a token was known already
+    let (first, second) = (Pipe::open(), Pipe::open());
+    let outboxes = [&first, &second].map(|pipe| FrameOutbox::start(pipe.clone(), || true, || {}));
+    outboxes[0].hide(&Secret("sk-first-1".to_owned()));
+    let mut known = Redactor::default();
+    known.add("sk-second");
+    outboxes[1].hide_all(&known);
+    // When a message, small or larger than what is written at once, is borrowed to both
+    let small = br#"{"a":"sk-first-1 sk-second"}"#.to_vec();
+    let large = [br#"{"a":""#.as_slice(), &vec![b'x'; 2 * WRITE_BYTES], br#""}"#].concat();
+    for message in [&small, &large] {
+        for outbox in &outboxes {
+            assert!(outbox.push(Cow::Borrowed(message)));
+        }
+    }
+    outboxes.iter().for_each(|outbox| assert!(outbox.drain(LONG)));
+    // Then each wrote both
+    let large = frame(std::str::from_utf8(&large).unwrap());
+    assert_eq!(first.text(), frame(r#"{"a":"[redacted] sk-second"}"#) + &large);
+    assert_eq!(second.text(), frame(r#"{"a":"sk-first-1 [redacted]"}"#) + &large);
+}
+
+#[test]
 fn a_full_push_lane_refuses_then_says_once_that_there_is_room() {
     let pipe = Pipe::default();
     let (told, hears) = mpsc::channel();

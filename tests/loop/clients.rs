@@ -1,6 +1,7 @@
 //! Several clients at one loop: each hears what it follows in its own way and time, nothing is lost or doubled, and what belongs
 //! to one window stays there.
 
+use breadboard_ls::app::Event;
 use breadboard_ls::app::inbox::{DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::domain::edits::overlay::PositionEncoding;
@@ -11,6 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::clients_runs::Chat;
 use crate::desk::{Desk, Setup, Window, types};
+use crate::tabs::make;
 
 const ABLE: EditorAbilities = EditorAbilities {
     work_done_progress: false,
@@ -596,4 +598,113 @@ async fn only_the_client_that_opened_the_workspace_changes_its_folders() {
     other.tell(gone());
     desk.caught_up_by(&other).await;
     assert_eq!(folders(), before + 1);
+}
+
+#[tokio::test]
+async fn a_tab_that_is_closed_stops_no_session_that_another_client_follows() {
+    const TAB: &str = "11111111-1111-4111-8111-111111111111";
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.ask("bb/tab/open", json!({"tabId": TAB})).await.unwrap();
+    let session = desk.ask("bb/listSessions", json!({})).await.unwrap()["sessions"][0]["sessionId"].clone();
+    let session = session.as_str().unwrap();
+    let other = desk.connect(true, StartUp::default());
+    select(&other, session).await;
+    desk.prompt(session, "one").await;
+    desk.ask("bb/tab/close", json!({"tabId": TAB})).await.unwrap();
+    desk.finish(session, 1, "done").await;
+    let stored = desk.events(session).await;
+    assert_eq!(types(&stored), ["local.prompt", "assistant.message_final"]);
+    assert_eq!(desk.engine_heard(), ["start 1 one"]);
+    // With nobody else it ends with its tab, as ever.
+    other.leave();
+    desk.ask("bb/tab/open", json!({"tabId": TAB, "sessionId": session})).await.unwrap();
+    desk.prompt(session, "two").await;
+    desk.ask("bb/tab/close", json!({"tabId": TAB})).await.unwrap();
+    desk.caught_up().await;
+    assert_eq!(desk.engine_heard()[..3], ["start 1 one", "start 2 two", "stop"]);
+}
+
+#[tokio::test]
+async fn an_agents_turn_ends_when_its_client_takes_trust_back_and_the_turns_of_others_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    let other = desk.connect(true, StartUp::default());
+    // Given a turn of each of two clients at an agent
+    let mut sessions = Vec::new();
+    for window in [&desk.window, &other] {
+        let made = window.ask("bb/createSession", json!({"agent": "a"}));
+        let at_agent = format!("at-{}", sessions.len());
+        let (created, session) = tokio::join!(made, async {
+            desk.caught_up().await;
+            make(&desk, &at_agent).await
+        });
+        assert_eq!(created.unwrap(), json!({"sessionId": session}));
+        window.prompt(&session, "go").await;
+        sessions.push(session);
+    }
+    desk.calls.0.lock().unwrap().clear();
+    // When one takes trust back
+    desk.tell(EditorEvent::WorkspaceTrust { trusted: false });
+    desk.caught_up().await;
+    // Then its turn is stopped, and the agents, which the other still trusts, are not ended
+    let words = |desk: &Desk| -> Vec<String> {
+        let calls = desk.calls.0.lock().unwrap();
+        let word = |call: &EngineCall| match call {
+            EngineCall::Stop { session_id } => Some(format!("stop {session_id}")),
+            EngineCall::SetTrust { trusted } => Some(format!("trust {trusted}")),
+            _ => None,
+        };
+        calls.iter().filter_map(word).collect()
+    };
+    assert_eq!(words(&desk), ["trust true".to_owned(), format!("stop {}", sessions[0])]);
+    // And nothing new is begun on its word
+    let again = json!({"sessionId": sessions[1], "text": "more"});
+    assert_eq!(desk.ask("bb/sendMessage", again).await.unwrap_err().code, ErrorCode::UntrustedWorkspace);
+    other.tell(EditorEvent::WorkspaceTrust { trusted: false });
+    desk.caught_up().await;
+    assert_eq!(words(&desk).last().unwrap(), "trust false");
+}
+
+#[tokio::test]
+async fn a_session_that_is_made_for_a_client_that_left_is_there_for_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    let other = desk.connect(true, StartUp::default());
+    let created = other.ask("bb/createSession", json!({"agent": "a", "task": "go"}));
+    let (created, session) = tokio::join!(created, async {
+        desk.caught_up().await;
+        other.clone().leave();
+        make(&desk, "at").await
+    });
+    assert_eq!(created, Ok(json!({"sessionId": session})));
+    let listed = desk.ask("bb/listSessions", json!({})).await.unwrap();
+    assert_eq!(listed["sessions"][0]["sessionId"], json!(session));
+    // What it was to begin with was never promised, and nobody is left to trust it.
+    assert_eq!(desk.events(&session).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn the_loop_closes_with_its_last_client_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    let session = desk.session().await;
+    let other = desk.connect(true, StartUp::default());
+    let shut_down = |window: &Window| {
+        let (reply, answer) = Reply::new();
+        desk.inbox.send(Event::Shutdown { client: window.client, reply }).unwrap();
+        answer
+    };
+    desk.prompt(&session, "one").await;
+    desk.prompt(&session, "two").await;
+    assert_eq!(shut_down(&desk.window).await.unwrap(), Ok(Value::Null));
+    desk.window.clone().leave();
+    desk.finish(&session, 1, "").await;
+    desk.caught_up_by(&other).await;
+    assert_eq!(desk.engine_heard(), ["start 1 one", "start 2 two"]);
+    other.prompt(&session, "three").await;
+    assert_eq!(shut_down(&other).await.unwrap(), Ok(Value::Null));
+    desk.finish(&session, 2, "").await;
+    desk.caught_up_by(&other).await;
+    assert_eq!(desk.engine_heard(), ["start 1 one", "start 2 two"]);
 }

@@ -206,12 +206,18 @@ impl App {
         self.let_waiting_go(tab_id, session_id);
     }
 
-    pub(in crate::app) fn tab_close(&mut self, params: &TabIdParams) -> Result<TabIdResult, WireError> {
+    pub(in crate::app) fn tab_close(
+        &mut self,
+        client: ClientId,
+        params: &TabIdParams,
+    ) -> Result<TabIdResult, WireError> {
         self.tabs.get(&params.tab_id)?;
         // Before its turn ends: nobody hears of that any more.
-        // What another window works on goes on there.
+        // What another window works on, or another client follows, goes on there.
         let session_id = self.drop_tab(&params.tab_id);
-        if let Some(session_id) = session_id.filter(|id| !self.leases.elsewhere.contains(id)) {
+        let followed = |id: &String| self.clients.followers(id).any(|(follower, _)| follower != client);
+        let elsewhere = |id: &String| self.leases.elsewhere.contains(id) || followed(id);
+        if let Some(session_id) = session_id.filter(|id| !elsewhere(id)) {
             self.stop(&session_id)?;
             self.call_engine(&session_id, EngineCall::CloseSession { session_id: session_id.clone() });
         }

@@ -197,6 +197,24 @@ mod tests {
     const ALL: [PositionEncoding; 3] =
         [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
 
+    #[test]
+    fn buffers_of_another_editor_are_seen_where_the_own_has_none_however_a_file_is_spelled() {
+        // Given two editors, with one file open in both
+        let (mut own, mut other) = (Overlay::new(), Overlay::new());
+        own.open("file:///w/a%2Ers", "rust", 1, "own");
+        other.open("file:///w/a.rs", "rust", 2, "other's");
+        other.open("file:///w/b.rs", "rust", 3, "only there");
+        // When the one is laid beneath the other
+        own.lay_beneath(&other);
+        // Then what is open in both is its own
+        let seen: Vec<(&str, String)> = own.iter().map(|(uri, open)| (uri, open.text.to_string())).collect();
+        assert_eq!(
+            seen,
+            [("file:///w/a%2Ers", "own".to_owned()), ("file:///w/b.rs", "only there".to_owned())]
+        );
+        assert_eq!(own.bytes(), "ownonly there".len());
+    }
+
     fn at(line: u32, character: u32) -> Position {
         Position { line, character }
     }
