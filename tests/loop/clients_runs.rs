@@ -67,9 +67,25 @@ impl Chat {
     }
 }
 
+/// What somebody asks to hear.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hears {
+    Everything,
+    Events,
+    View,
+}
+
+impl Hears {
+    fn subscribe(self) -> Value {
+        json!({"events": self != Self::View, "view": self != Self::Events})
+    }
+}
+
 /// Somebody who may be there, and remembers what was seen.
-#[derive(Default)]
 struct Person {
+    hears: Hears,
+    /// Whether the session was followed before.
+    knows: bool,
     window: Option<Window>,
     read: usize,
     events: Vec<Value>,
@@ -77,6 +93,10 @@ struct Person {
 }
 
 impl Person {
+    fn new(hears: Hears) -> Self {
+        Self { hears, knows: false, window: None, read: 0, events: Vec::new(), chat: Chat::default() }
+    }
+
     /// Reads what came since the last time.
     fn look(&mut self) {
         let Some(window) = &self.window else { return };
@@ -99,8 +119,12 @@ impl Person {
         }
     }
 
+    /// The last event that is known, as one or in the view.
     fn seen(&self) -> u64 {
-        self.events.last().map_or(0, |event| event["seq"].as_u64().unwrap())
+        match (self.hears, self.events.last()) {
+            (Hears::View, _) | (_, None) => self.chat.seq,
+            (_, Some(last)) => last["seq"].as_u64().unwrap(),
+        }
     }
 }
 
@@ -126,8 +150,9 @@ impl Run {
         desk.ask("bb/init", json!({"subscribe": {"events": false, "view": false, "tabs": false}}))
             .await
             .unwrap();
-        let chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let people = (0..PEOPLE).map(|_| Person::default()).collect();
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let kinds = [Hears::Everything, Hears::Events, Hears::View];
+        let people = (0..PEOPLE).map(|_| Person::new(kinds[chance.below(3) as usize])).collect();
         Self {
             chance,
             desk,
@@ -179,16 +204,20 @@ impl Run {
         let person = &mut self.people[who];
         person.read = 0;
         person.window = Some(window.clone());
-        if person.events.is_empty() {
+        let subscribe = person.hears.subscribe();
+        if !person.knows {
+            window.ask("bb/init", json!({"subscribe": subscribe})).await.unwrap();
             let selected = window.ask("bb/selectSession", json!({"sessionId": self.session})).await.unwrap();
             let head = selected["seq"].as_u64().unwrap();
             person.chat.take(&selected["view"]);
+            person.knows = true;
             person.look();
             // What follows the head comes, and nothing between is missing.
             assert!(person.events.first().is_none_or(|event| event["seq"].as_u64().unwrap() <= head + 1));
         } else {
             let seen = json!({"epoch": self.epoch, "sessions": {self.session.clone(): person.seen()}});
-            let init = window.ask("bb/init", json!({"lastSeen": seen})).await.unwrap();
+            let init =
+                window.ask("bb/init", json!({"subscribe": subscribe, "lastSeen": seen})).await.unwrap();
             let verdict = init["resume"][&self.session]["verdict"].as_str().unwrap();
             assert!(matches!(verdict, "complete" | "replayed"), "{verdict}");
         }
@@ -238,7 +267,7 @@ impl Run {
             self.finish().await;
         }
         for who in 0..PEOPLE {
-            if self.people[who].window.is_none() && !self.people[who].events.is_empty() {
+            if self.people[who].window.is_none() && self.people[who].knows {
                 self.come(who).await;
             }
             self.people[who].window.iter().for_each(Window::drain);
@@ -251,9 +280,16 @@ impl Run {
             person.look();
             if let Some(first) = person.events.first() {
                 let from = first["seq"].as_u64().unwrap() as usize;
+                assert!(person.hears != Hears::View);
                 assert_eq!(person.events, stored[from - 1..]);
+            } else if person.knows && person.hears != Hears::View {
+                assert_eq!(
+                    person.chat.seq,
+                    stored.len() as u64,
+                    "nothing came after the session was selected"
+                );
             }
-            if person.window.is_some() {
+            if person.knows && person.hears != Hears::Events {
                 assert_eq!(json!(person.chat.seq), view["seq"]);
                 assert_eq!(json!(person.chat.blocks), view["lanes"]["chat"]["blocks"]);
             }
