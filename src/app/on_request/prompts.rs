@@ -390,10 +390,9 @@ impl App {
             return;
         }
         let Ok(session) = self.known(session_id) else { return };
-        let Some(next) = session.record.queue.items().first().map(|item| item.message_id.clone()) else {
-            return;
-        };
-        let by = self.clients.prompters.of_waiting(session_id, &next);
+        let next = session.record.queue.items().first();
+        let by = next
+            .map_or(Prompter::Nobody, |next| self.clients.prompters.of_waiting(session_id, &next.message_id));
         if self.goes_on(session_id).is_err() || self.may_work_on(by, session_id).is_err() {
             // The user resumes it once that has changed; what waits is not lost.
             if let Ok(record) = self.record_mut(session_id) {
