@@ -478,7 +478,10 @@ const NAME_ENGINE_WORDS: &[(&str, &str)] = &[
     ("src/domain/event.rs", "classes of our own vocabulary, some of which are spelled as a type is"),
     ("src/domain/policy/command.rs", "a command that clients may not send, named as the event is"),
     ("src/host/models/dialects/anthropic.rs", "a model provider's word for a part of a message"),
-    ("src/engine/acp/wanted.rs", "methods that an agent calls at its client, which answers them there"),
+    (
+        "src/engine/acp/client_request.rs",
+        "methods that an agent calls at its client, which answers them there",
+    ),
 ];
 
 /// The types in the tables of the dialects.

@@ -7,36 +7,53 @@ use serde_json::{Map, Value};
 
 use super::client::ClientId;
 use super::inbox::Reply;
-use super::ports::EngineCall;
+use super::ports::{AgentCall, AgentReport, EngineCall};
 use super::prompter::Prompter;
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::event::{LocalKind, NormalizedEvent};
-use crate::protocol::agent::SessionInfoResult;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
 use crate::protocol::settings::EngineKind;
+use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How an agent process ended.
-pub(super) struct Exit {
-    pub generation: u64,
-    pub code: Option<i32>,
+struct Exit {
+    generation: u64,
+    code: Option<i32>,
     /// One sentence.
-    pub message: String,
+    message: String,
     /// Whether we ended it on purpose.
-    pub expected: bool,
+    expected: bool,
 }
 
 impl App {
+    /// What only agents say.
+    pub(super) fn on_agent_report(&mut self, report: AgentReport) {
+        match report {
+            AgentReport::Process { agent, process } => self.agent_process(agent, process),
+            AgentReport::Changed { session_id, change } => self.agent_changed(&session_id, change),
+            AgentReport::Exited { agent, generation, code, sessions, message, expected } => {
+                tracing::warn!(agent, generation, ?code, expected, "an agent ended");
+                self.agent_exited(&sessions, &Exit { generation, code, message, expected });
+            }
+            AgentReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
+            AgentReport::AskWithdrawn { session_id, engine_request_id } => {
+                self.ask_withdrawn(&session_id, &engine_request_id);
+            }
+        }
+    }
+
     /// An agent ended. What it had said stays; what it was asked and what it asked is settled; the queues wait for the user.
-    pub(super) fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
+    fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
         for session_id in sessions {
             if !self.may_record(session_id) || self.load(session_id).is_err() {
                 continue;
             }
             self.release(session_id);
+            self.keep_process(session_id);
             let now = self.ambient.now_ms();
             let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
             let mut payload = Map::new();
@@ -61,7 +78,7 @@ impl App {
     }
 
     /// A session is open at a new process of its agent.
-    pub(super) fn rebound(&mut self, session_id: &str, at_agent: String, lost: Option<String>) {
+    fn rebound(&mut self, session_id: &str, at_agent: String, lost: Option<String>) {
         if !self.may_record(session_id) || self.load(session_id).is_err() {
             return;
         }
@@ -83,7 +100,7 @@ impl App {
     }
 
     /// The agent does not wait for this answer any more.
-    pub(super) fn ask_withdrawn(&mut self, session_id: &str, engine_request_id: &str) {
+    fn ask_withdrawn(&mut self, session_id: &str, engine_request_id: &str) {
         if let Some((request_id, _)) = self.same_id(session_id, engine_request_id) {
             self.settle_ask(session_id, &request_id, PermissionStatus::Cancelled, "", Settler::Engine);
             self.flush(session_id);
@@ -91,30 +108,21 @@ impl App {
     }
 
     /// `bb/agent/restart`: the adapter answers.
-    pub(super) fn restart_agent(&mut self, client: ClientId, agent: Option<String>, reply: Reply) {
+    pub(super) fn restart_agent(
+        &mut self,
+        client: ClientId,
+        agent: Option<String>,
+        reply: Reply<AgentRestartResult>,
+    ) {
         if let Err(error) = self.may_run(Prompter::Client(client), EngineKind::Acp) {
             return reply.refuse(error);
         }
         match self.engine_for(EngineKind::Acp) {
-            Ok(engine) => engine.call(EngineCall::RestartAgent { agent, reply }),
+            Ok(engine) => engine.call(EngineCall::Agent(AgentCall::Restart { agent, reply })),
             Err(_) => reply.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "There are no agents here to restart; name one in the setting `agents`.",
             )),
-        }
-    }
-
-    /// `bb/session/info`: the adapter answers; of a session that no agent holds there is nothing to tell.
-    pub(super) fn session_info(&mut self, session_id: &str, reply: Reply) {
-        match self.known(session_id) {
-            Ok(session) if session.record.engine != EngineKind::Acp => {
-                reply.answer(&SessionInfoResult::default());
-            }
-            Ok(_) => {
-                let call = EngineCall::SessionInfo { session_id: session_id.to_owned(), reply };
-                self.call_engine(session_id, call);
-            }
-            Err(error) => reply.refuse(error),
         }
     }
 

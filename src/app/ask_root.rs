@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::inbox::Folder;
+use super::ports::SessionHome;
 use super::state::App;
 use crate::domain::approval::AskRoot;
 use crate::protocol::{ErrorCode, WireError};
@@ -36,7 +37,11 @@ impl App {
         let Some(workspace) = &held.workspace else { return AskRoot::AtEngine };
         let Some(own) = self.files.identity(workspace) else {
             // The engine may be on another machine; an agent never is.
-            return if self.ways_of(session_id).streams { AskRoot::AtEngine } else { AskRoot::Closed };
+            return if self.traits_of(session_id).sessions == SessionHome::Engine {
+                AskRoot::AtEngine
+            } else {
+                AskRoot::Closed
+            };
         };
         let holds = |folder: &Folder| {
             let root = folder.path.as_deref().and_then(|path| self.files.identity(path));

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
 
+use super::agent_info;
 use super::ports::{BatchRow, Commit, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
@@ -57,6 +58,7 @@ impl App {
                 Origin::Local => session.record.turn.ended(reason),
             }
         }
+        live.record_changed |= agent_info::fold(&mut session.record, dialect, &event);
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);

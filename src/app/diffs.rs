@@ -10,6 +10,8 @@ use super::inbox::Reply;
 use crate::domain::edits::reference::Reference;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::path::WorkspacePath;
+use crate::protocol::WireError;
+use crate::protocol::request::{OpenDiffResult, TextDocumentResult};
 
 /// One side of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,18 +66,53 @@ pub struct DiffJob {
     pub root: DiffRoot,
     /// Relative to it.
     pub path: WorkspacePath,
-    /// Before.
+    /// Before, or the only one.
     pub left: DiffSide,
-    /// After; `None` when only the left side is wanted, as a document.
-    pub right: Option<DiffSide>,
-    /// Where the answer goes.
-    pub reply: Reply,
+    /// What is made of it.
+    pub purpose: DiffFor,
+}
+
+/// What a diff is read for.
+#[derive(Debug)]
+pub enum DiffFor {
+    /// `bb/openDiff`: both sides are compared.
+    Comparison {
+        /// After.
+        right: DiffSide,
+        /// Where the answer goes.
+        reply: Reply<OpenDiffResult>,
+    },
+    /// `bb/textDocument`: the one side as a document.
+    Document {
+        /// Where the answer goes.
+        reply: Reply<TextDocumentResult>,
+    },
 }
 
 impl DiffJob {
+    /// Answers that it could not be read.
+    pub fn refuse(self, error: WireError) {
+        match self.purpose {
+            DiffFor::Comparison { reply, .. } => reply.refuse(error),
+            DiffFor::Document { reply } => reply.refuse(error),
+        }
+    }
+
+    /// Whether nobody waits for it any more.
+    pub fn is_abandoned(&self) -> bool {
+        match &self.purpose {
+            DiffFor::Comparison { reply, .. } => reply.is_abandoned(),
+            DiffFor::Document { reply } => reply.is_abandoned(),
+        }
+    }
+
     /// Its sides.
     pub fn sides_mut(&mut self) -> impl Iterator<Item = &mut DiffSide> {
-        std::iter::once(&mut self.left).chain(self.right.as_mut())
+        let right = match &mut self.purpose {
+            DiffFor::Comparison { right, .. } => Some(right),
+            DiffFor::Document { .. } => None,
+        };
+        std::iter::once(&mut self.left).chain(right)
     }
 
     /// The artifact that has to be downloaded next.

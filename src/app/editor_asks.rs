@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::edits::{EditWait, terminal_ran};
 use super::inbox::Reply;
+use super::ports::CommandRan;
 use super::state::App;
 use super::wire_out;
 use crate::protocol::{ErrorCode, WireError};
@@ -35,7 +36,7 @@ pub enum PendingAsk {
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
-        reply: Reply,
+        reply: Reply<CommandRan>,
     },
 }
 
@@ -44,7 +45,8 @@ impl PendingAsk {
     fn is_awaited(&self) -> bool {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
-            Self::EditApplied(EditWait { reply, .. }) | Self::TerminalRan { reply } => !reply.is_abandoned(),
+            Self::EditApplied(EditWait { reply, .. }) => !reply.is_abandoned(),
+            Self::TerminalRan { reply } => !reply.is_abandoned(),
         }
     }
 
@@ -91,13 +93,13 @@ impl Client {
             self.asks.retain(|_, pending| pending.is_awaited());
         }
         if self.asks.len() >= OUTSTANDING || !self.push(wire_out::request(&id, method, params)) {
+            let error = WireError::new(
+                ErrorCode::Overloaded,
+                "The editor does not read what it is sent; try again when it answers.",
+            );
             match pending {
-                PendingAsk::EditApplied(EditWait { reply, .. }) | PendingAsk::TerminalRan { reply } => {
-                    reply.refuse(WireError::new(
-                        ErrorCode::Overloaded,
-                        "The editor does not read what it is sent; try again when it answers.",
-                    ));
-                }
+                PendingAsk::EditApplied(EditWait { reply, .. }) => reply.refuse(error),
+                PendingAsk::TerminalRan { reply } => reply.refuse(error),
                 PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
             }
             return;
@@ -112,9 +114,8 @@ impl Client {
             .asks
             .iter()
             .filter(|(_, pending)| match pending {
-                PendingAsk::EditApplied(EditWait { reply, .. }) | PendingAsk::TerminalRan { reply } => {
-                    reply.is_abandoned()
-                }
+                PendingAsk::EditApplied(EditWait { reply, .. }) => reply.is_abandoned(),
+                PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {
                     false
                 }

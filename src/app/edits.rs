@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
-use super::ports::{FileJob, FileText, Want};
+use super::ports::{Applied, CommandRan, FileJob, FileText, Want};
 use super::prompter::Prompter;
 use super::state::App;
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
@@ -30,7 +30,7 @@ const REASON: usize = 300;
 #[derive(Debug)]
 pub struct EditWait {
     /// Where the result goes.
-    pub reply: Reply,
+    pub reply: Reply<Applied>,
     /// Hash of the text as it will be.
     pub applied_hash: String,
 }
@@ -45,7 +45,7 @@ pub struct EditBase {
     uri: String,
     base_hash: String,
     text: String,
-    reply: Reply,
+    reply: Reply<Applied>,
 }
 
 /// A text to be written in place of another.
@@ -62,19 +62,11 @@ impl App {
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
         let runs = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
         match want {
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
-                if !runs || reply.is_abandoned() =>
-            {
-                reply.refuse(WireError::new(
-                    ErrorCode::Cancelled,
-                    "The turn that wanted this is over, so it was not done; ask again.",
-                ));
-            }
-            Want::ApplyText { reply, .. } | Want::RunCommand { reply, .. } | Want::ReadText { reply, .. }
-                if !self.turn_trusted(session_id) =>
-            {
-                reply.refuse(untrusted())
-            }
+            want if !runs || want.is_abandoned() => want.refuse(WireError::new(
+                ErrorCode::Cancelled,
+                "The turn that wanted this is over, so it was not done; ask again.",
+            )),
+            want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
                     return reply.refuse(error);
@@ -98,12 +90,12 @@ impl App {
     fn still_allowed(&mut self, session_id: &str, root: Option<&str>) -> Result<(), WireError> {
         let allowed = self.live_mut(session_id).and_then(|live| live.allowed_root.clone());
         // A file that an agent has us write is named by its absolute path, which was shown.
-        let named = root.filter(|_| !self.ways_of(session_id).holds_sessions);
+        let named = root.filter(|_| !self.traits_of(session_id).sessions.is_elsewhere());
         allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 
     /// The terminal of the client that prompted, else of the first that has one, else a process of ours.
-    fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply) {
+    fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
         match self.able(session_id, |client| client.abilities.terminal_run) {
             Some(client) => {
                 let params = json!({ "command": command, "args": [], "cwd": cwd });
@@ -124,7 +116,7 @@ impl App {
 
     /// A buffer that is open is changed in an editor when that is possible, and refused when it is not: what a user has not
     /// saved must neither be overwritten on disk nor be lost.
-    fn apply_text(&mut self, session_id: &str, edit: Edit, reply: Reply) {
+    fn apply_text(&mut self, session_id: &str, edit: Edit, reply: Reply<Applied>) {
         let Edit { root, path, base_hash, text } = edit;
         let uri = self.uri_of(root.as_deref(), &path);
         let open = uri.as_ref().map_or_else(Vec::new, |uri| self.open_documents(session_id, uri));
@@ -186,7 +178,7 @@ impl App {
         version: Option<i64>,
         old: &str,
         new: &str,
-        reply: Reply,
+        reply: Reply<Applied>,
     ) {
         let wait = EditWait { reply, applied_hash: content_hash(new.as_bytes()) };
         let Some(editor) = self.clients.get(client) else { return PendingAsk::EditApplied(wait).withdraw() };
@@ -210,7 +202,7 @@ impl App {
     pub(super) fn edit_applied(&mut self, wait: EditWait, outcome: Result<Value, Value>) {
         let applied = outcome.as_ref().ok().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
         if applied == Some(true) {
-            wait.reply.answer(&json!({ "appliedHash": wait.applied_hash }));
+            wait.reply.answer(Applied { applied_hash: wait.applied_hash });
             return;
         }
         let why = match &outcome {
@@ -261,7 +253,7 @@ impl App {
 }
 
 /// What `bb/terminal/run` came to. An answer that is not what the protocol says is no result: nothing is guessed from it.
-pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireError> {
+pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, WireError> {
     let unusable = |why: &str| {
         WireError::new(
             ErrorCode::EngineRejected,
@@ -298,12 +290,8 @@ pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<Value, WireE
         .ok_or_else(|| unusable("its duration is missing or no number"))?;
     // A fraction of a millisecond tells nobody anything; what is longer than an integer holds becomes the largest one.
     let duration_ms = duration_ms as u64;
-    let mut ran =
-        json!({ "exitCode": exit_code, "stdout": stdout, "stderr": stderr, "durationMs": duration_ms });
-    if answer.get("timedOut").and_then(Value::as_bool) == Some(true) {
-        ran["timedOut"] = Value::Bool(true);
-    }
-    Ok(ran)
+    let timed_out = answer.get("timedOut").and_then(Value::as_bool) == Some(true);
+    Ok(CommandRan { exit_code, stdout, stderr, duration_ms, timed_out })
 }
 
 /// The first and the last part of a long output.

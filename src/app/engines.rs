@@ -1,8 +1,8 @@
 //! Which engine a session belongs to: the one that the settings name, or an agent beside it.
 //!
-//! Owns the way from a session to its engine and how that engine works. Never keeps state of a session.
+//! Owns the way from a session to its engine and to how that engine works. Never keeps state of a session.
 
-use super::ports::{Engine, EngineCall, EngineWays};
+use super::ports::{Engine, EngineCall, EngineTraits, SessionHome};
 use super::record::Record;
 use super::state::App;
 use crate::domain::dialect::Dialect;
@@ -29,14 +29,14 @@ impl App {
         self.engine_for(self.known(session_id)?.record.engine)
     }
 
-    /// How the engine of a session works; without an engine nothing is held and nothing streams.
-    pub(super) fn ways_of(&self, session_id: &str) -> EngineWays {
-        self.known(session_id).map(|session| self.ways_for(session.record.engine)).unwrap_or_default()
+    /// How the engine of a session works.
+    pub(super) fn traits_of(&self, session_id: &str) -> EngineTraits {
+        self.known(session_id).map(|session| self.traits_for(session.record.engine)).unwrap_or_default()
     }
 
     /// How an engine of this kind works.
-    pub(super) fn ways_for(&self, kind: EngineKind) -> EngineWays {
-        self.engine_for(kind).map(|engine| engine.ways()).unwrap_or_default()
+    pub(super) fn traits_for(&self, kind: EngineKind) -> EngineTraits {
+        self.engine_for(kind).map(|engine| engine.traits()).unwrap_or_default()
     }
 
     /// The dialect of a session's events.
@@ -59,14 +59,19 @@ impl App {
 
     /// Whether this session lives at an engine that is in use, and more of it may come.
     pub(super) fn lives_at_engine(&self, record: &Record) -> bool {
-        self.ways_for(record.engine).holds_sessions
+        self.traits_for(record.engine).sessions.is_elsewhere()
             && self.is_ours(record)
             && record.held.as_ref().is_none_or(|held| held.over.is_none())
     }
 
+    /// Whether this session lives at an engine that may be on another machine.
+    pub(super) fn is_at_engine(&self, record: &Record) -> bool {
+        self.traits_for(record.engine).sessions == SessionHome::Engine && self.lives_at_engine(record)
+    }
+
     /// Whether the stream of this session can be followed.
-    pub(super) fn streams(&self, record: &Record) -> bool {
-        self.ways_for(record.engine).streams && self.lives_at_engine(record)
+    pub(super) fn is_followed(&self, record: &Record) -> bool {
+        self.traits_for(record.engine).resume.is_followed() && self.lives_at_engine(record)
     }
 
     /// Whether this session belongs to the engine that is in use: an address tells apart two of one kind.

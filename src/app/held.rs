@@ -5,7 +5,10 @@
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionWish};
+use super::ports::{
+    AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamCall,
+    StreamResume,
+};
 use super::prompter::Prompter;
 use super::record::{Held, Record};
 use super::state::{App, Session};
@@ -41,14 +44,28 @@ impl App {
         });
     }
 
+    /// Asks an engine for a session. `SessionMade` follows.
+    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: SessionWish, reply: SessionReply) {
+        wish.model = wish.model.filter(|model| !model.trim().is_empty());
+        // An agent has models of its own, and says so of one that it was asked for and does not have.
+        if kind != EngineKind::Acp {
+            wish.model = wish.model.or_else(|| self.chosen_model.as_ref().map(|model| model.name.clone()));
+        }
+        let session_id = self.ambient.fresh_id();
+        match self.engine_for(kind) {
+            Ok(engine) => engine.call(EngineCall::MakeSession { session_id, wish, reply }),
+            Err(error) => reply.refuse(error),
+        }
+    }
+
     pub(super) fn session_made(
         &mut self,
         wish: SessionWish,
         outcome: Result<EngineSession, WireError>,
-        reply: Reply,
+        reply: SessionReply,
     ) {
-        if let Some(tab_id) = wish.tab.clone() {
-            return self.session_made_for_tab(&tab_id, &wish, outcome, &reply);
+        if let SessionReply::Tab { tab_id, waits } = &reply {
+            return self.session_made_for_tab(tab_id, &wish, outcome, waits);
         }
         let made = match outcome {
             Ok(made) => made,
@@ -65,27 +82,37 @@ impl App {
         }
         self.flush(&session_id);
         self.follow(&session_id);
-        // Nobody is left to prompt for whom it was made, and nothing was promised.
-        let Some(client) = wish.client.filter(|client| self.clients.get(*client).is_some()) else {
-            return reply.settle(attached.map(|()| SessionResult { session_id }));
-        };
-        if let Some(spec) = wish.spec {
-            let sent = attached.and_then(|()| self.prompt_with_spec(client, &session_id, *spec));
-            return reply.settle(sent);
-        }
-        let sent = attached.and_then(|()| match wish.task {
-            Some(text) => {
-                let prompt = SendMessageParams {
-                    session_id: session_id.clone(),
-                    text,
-                    attachment_ids: None,
-                    message_id: None,
-                };
-                self.send_message(client, prompt).map(drop)
+        // Where it left meanwhile nobody is there to prompt, and nothing was promised.
+        let client = wish.client.filter(|client| self.clients.get(*client).is_some());
+        match reply {
+            SessionReply::Client(reply) => {
+                let sent = attached.and_then(|()| match (client, wish.task) {
+                    (Some(client), Some(text)) => {
+                        let prompt = SendMessageParams {
+                            session_id: session_id.clone(),
+                            text,
+                            attachment_ids: None,
+                            message_id: None,
+                        };
+                        self.send_message(client, prompt).map(drop)
+                    }
+                    (None, _) | (_, None) => Ok(()),
+                });
+                reply.settle(sent.map(|()| SessionResult { session_id }));
             }
-            None => Ok(()),
-        });
-        reply.settle(sent.map(|()| SessionResult { session_id }));
+            SessionReply::Spec { prompt, reply } => match client {
+                Some(client) => {
+                    let sent = attached.and_then(|()| self.prompt_with_spec(client, &session_id, *prompt));
+                    reply.settle(sent);
+                }
+                None => reply.refuse(WireError::new(
+                    ErrorCode::Cancelled,
+                    "The editor that sent the spec has left, so it was not sent; its draft is kept.",
+                )),
+            },
+            // Taken above.
+            SessionReply::Tab { .. } => {}
+        }
     }
 
     /// A session of the engine, unless it is known. It is written once it is used.
@@ -146,7 +173,7 @@ impl App {
     pub(super) fn sessions_listed(
         &mut self,
         outcome: Result<ListedSessions, WireError>,
-        reply: Option<Reply>,
+        reply: Option<Reply<ListSessionsResult>>,
     ) {
         match outcome {
             Ok(listed) => {
@@ -171,7 +198,7 @@ impl App {
             Err(error) => self.say("warning", &error.message),
         }
         if let Some(reply) = reply {
-            reply.answer(&self.list_sessions());
+            reply.answer(self.list_sessions());
         }
     }
 
@@ -184,7 +211,7 @@ impl App {
             .filter(|(id, session)| {
                 session.live.is_none()
                     && session.record.held.is_some()
-                    && self.streams(&session.record)
+                    && self.is_at_engine(&session.record)
                     && !listed.iter().any(|other| other.session_id == **id)
             })
             .map(|(id, _)| id.clone())
@@ -231,7 +258,7 @@ impl App {
 
     /// Asks the engine for the stream of a session, from what the journal has.
     pub(super) fn follow(&mut self, session_id: &str) {
-        if !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record)) {
             return;
         }
         // Another window that works on it hears the stream, and writes what it says.
@@ -240,10 +267,12 @@ impl App {
         }
         self.flush(session_id);
         self.rest_a_stream(session_id);
+        let resume = self.traits_of(session_id).resume;
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
-        let call = EngineCall::Attach { session_id: session_id.to_owned(), cursor: live.cursor.clone() };
-        self.call_engine(session_id, call);
+        let cursor = live.cursor.clone().filter(|_| resume == StreamResume::Cursor);
+        let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor };
+        self.call_engine(session_id, EngineCall::Stream(call));
     }
 }
 

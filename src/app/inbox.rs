@@ -15,8 +15,9 @@ use super::client::ClientId;
 use super::ports::{EngineReport, Outbox};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::policy::settings_secrets::SecretValues;
+use crate::protocol::method::{Method, StandsFor};
 use crate::protocol::settings::{InitializationOptions, Overrides, WorkspaceConfiguration};
-use crate::protocol::{Request, WireError};
+use crate::protocol::{ErrorCode, Request, WireError};
 
 /// How many editor events can wait for the loop. The loop answers in microseconds, so thousands waiting mean that it is stuck
 /// or that a client floods it: requests are then refused with `overloaded`, and the reader of stdin waits with everything
@@ -56,7 +57,7 @@ pub enum Event {
         /// What is asked.
         request: Request,
         /// Where the answer goes.
-        reply: Reply,
+        reply: EditorReply,
     },
     /// Standard LSP traffic.
     Editor {
@@ -70,12 +71,12 @@ pub enum Event {
         /// Who asks.
         client: ClientId,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<()>,
     },
     /// The process ends: flush, close the journal cleanly, then answer.
     Exit {
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<()>,
     },
     /// The outbox of a client has room again.
     OutboxDrained {
@@ -84,6 +85,25 @@ pub enum Event {
     },
     /// A file job that the loop asked for is done.
     FileJobDone(super::ports::FileJobDone),
+}
+
+impl Event {
+    /// Refuses a request that there is no room for; whatever else it is, it is dropped.
+    pub fn refuse_overloaded(self) {
+        let error = WireError::new(
+            ErrorCode::Overloaded,
+            "breadboard-ls is busy and took no more requests; try again in a moment.",
+        );
+        match self {
+            Self::Request { reply, .. } => reply.refuse(error),
+            Self::Shutdown { reply, .. } | Self::Exit { reply } => reply.refuse(error),
+            Self::ClientConnected { .. }
+            | Self::ClientGone { .. }
+            | Self::Editor { .. }
+            | Self::OutboxDrained { .. }
+            | Self::FileJobDone(_) => {}
+        }
+    }
 }
 
 /// Standard LSP traffic, already read.
@@ -325,14 +345,7 @@ impl Inbox {
     pub fn send(&self, event: Event) -> Result<(), InboxFull> {
         let bytes = text_of(&event);
         self.put(event, bytes).map_err(|event| {
-            if let Event::Request { reply, .. } | Event::Shutdown { reply, .. } | Event::Exit { reply } =
-                *event
-            {
-                reply.refuse(WireError::new(
-                    crate::protocol::ErrorCode::Overloaded,
-                    "breadboard-ls is busy and took no more requests; try again in a moment.",
-                ));
-            }
+            event.refuse_overloaded();
             InboxFull
         })
     }
@@ -373,24 +386,33 @@ fn text_of(event: &Event) -> usize {
 /// The engine's end of the loop; awaiting a place is how an engine is held back.
 pub type EngineReports = mpsc::Sender<EngineReport>;
 
-/// Where exactly one answer goes. Dropped without one, it answers `internal`.
+/// Where exactly one answer goes, of the type that is waited for. Dropped without one, it answers `internal`.
 #[must_use = "a request gets exactly one answer"]
-#[derive(Debug)]
-pub struct Reply {
-    sender: Option<oneshot::Sender<Result<Value, WireError>>>,
+pub struct Reply<T> {
+    to: Option<Recipient<T>>,
 }
 
-impl Reply {
+/// The end that waits for an answer.
+pub type Answer<T> = oneshot::Receiver<Result<T, WireError>>;
+
+/// Who waits.
+enum Recipient<T> {
+    /// Somebody inside the process.
+    Inside(oneshot::Sender<Result<T, WireError>>),
+    /// The editor's side, which takes the JSON of it.
+    Editor(oneshot::Sender<Result<Value, WireError>>, fn(&T) -> serde_json::Result<Value>),
+}
+
+impl<T> Reply<T> {
     /// The reply and the end that waits for it.
-    pub fn new() -> (Self, oneshot::Receiver<Result<Value, WireError>>) {
+    pub fn new() -> (Self, Answer<T>) {
         let (sender, receiver) = oneshot::channel();
-        (Self { sender: Some(sender) }, receiver)
+        (Self { to: Some(Recipient::Inside(sender)) }, receiver)
     }
 
     /// Answers with a result.
-    pub fn answer<T: Serialize>(mut self, result: &T) {
-        let outcome = serde_json::to_value(result).map_err(|_| WireError::internal());
-        self.finish(outcome);
+    pub fn answer(mut self, result: T) {
+        self.finish(Ok(result));
     }
 
     /// Answers with a refusal.
@@ -399,27 +421,98 @@ impl Reply {
     }
 
     /// Answers with either.
-    pub fn settle<T: Serialize>(self, outcome: Result<T, WireError>) {
-        match outcome {
-            Ok(result) => self.answer(&result),
-            Err(error) => self.refuse(error),
-        }
+    pub fn settle(mut self, outcome: Result<T, WireError>) {
+        self.finish(outcome);
     }
 
     /// Whether nobody waits any more: the request was cancelled before the loop came to it.
     pub fn is_abandoned(&self) -> bool {
-        self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
+        match &self.to {
+            None => true,
+            Some(Recipient::Inside(sender)) => sender.is_closed(),
+            Some(Recipient::Editor(sender, _)) => sender.is_closed(),
+        }
     }
 
-    fn finish(&mut self, outcome: Result<Value, WireError>) {
-        if let Some(sender) = self.sender.take() {
-            // Nobody waits any more when the request was cancelled.
-            let _ = sender.send(outcome);
+    fn finish(&mut self, outcome: Result<T, WireError>) {
+        // Nobody waits any more when the request was cancelled.
+        match self.to.take() {
+            None => {}
+            Some(Recipient::Inside(sender)) => drop(sender.send(outcome)),
+            Some(Recipient::Editor(sender, to_json)) => {
+                let json = outcome.and_then(|result| to_json(&result).map_err(|_| WireError::internal()));
+                drop(sender.send(json));
+            }
         }
     }
 }
 
-impl Drop for Reply {
+/// Where the answer to a request of the editor's goes, before its method was looked at.
+#[must_use = "a request gets exactly one answer"]
+#[derive(Debug)]
+pub struct EditorReply {
+    to: Option<oneshot::Sender<Result<Value, WireError>>>,
+}
+
+impl EditorReply {
+    /// The reply and the end that waits for its JSON.
+    pub fn new() -> (Self, Answer<Value>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self { to: Some(sender) }, receiver)
+    }
+
+    /// The same for the answer of this method: from here on the type of the answer is checked.
+    pub fn of<M: Method>(self) -> Reply<M::Result> {
+        self.typed()
+    }
+
+    /// The same for what stands for the answer of this method.
+    pub fn standing_for<M: Method, T: StandsFor<M::Result>>(self) -> Reply<T> {
+        self.typed()
+    }
+
+    fn typed<T: Serialize>(mut self) -> Reply<T> {
+        let to_json: fn(&T) -> serde_json::Result<Value> = |result| serde_json::to_value(result);
+        Reply { to: self.to.take().map(|sender| Recipient::Editor(sender, to_json)) }
+    }
+
+    /// Answers with a refusal.
+    pub fn refuse(mut self, error: WireError) {
+        self.finish(error);
+    }
+
+    /// Answers with this JSON, as a loop that is not there would.
+    #[cfg(test)]
+    pub fn answer(mut self, json: Value) {
+        drop(self.to.take().map(|sender| sender.send(Ok(json))));
+    }
+
+    /// Whether nobody waits any more: the request was cancelled before the loop came to it.
+    pub fn is_abandoned(&self) -> bool {
+        self.to.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    fn finish(&mut self, error: WireError) {
+        if let Some(sender) = self.to.take() {
+            // Nobody waits any more when the request was cancelled.
+            drop(sender.send(Err(error)));
+        }
+    }
+}
+
+impl Drop for EditorReply {
+    fn drop(&mut self) {
+        self.finish(WireError::internal());
+    }
+}
+
+impl<T> std::fmt::Debug for Reply<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reply")
+    }
+}
+
+impl<T> Drop for Reply<T> {
     fn drop(&mut self) {
         self.finish(Err(WireError::internal()));
     }
@@ -427,14 +520,22 @@ impl Drop for Reply {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reply, WireError};
+    use super::{EditorReply, Reply, WireError};
+    use crate::protocol::method::methods;
+    use crate::protocol::request::Empty;
 
     #[test]
     fn r000_16_a_reply_gives_one_answer_and_internal_when_it_is_dropped_without_one() {
         let (reply, mut answer) = Reply::new();
-        reply.answer(&1);
-        assert_eq!(answer.try_recv(), Ok(Ok(1.into())));
-        let (reply, mut answer) = Reply::new();
+        reply.answer(1);
+        assert_eq!(answer.try_recv(), Ok(Ok(1)));
+        let (reply, mut answer) = Reply::<u8>::new();
+        drop(reply);
+        assert_eq!(answer.try_recv(), Ok(Err(WireError::internal())));
+        let (reply, mut answer) = EditorReply::new();
+        reply.of::<methods::TabDetach>().answer(Empty {});
+        assert_eq!(answer.try_recv(), Ok(Ok(serde_json::json!({}))));
+        let (reply, mut answer) = EditorReply::new();
         drop(reply);
         assert_eq!(answer.try_recv(), Ok(Err(WireError::internal())));
     }

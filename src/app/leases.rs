@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::client::ClientId;
-use super::inbox::Reply;
+use super::inbox::EditorReply;
 use super::live::{LinkState, Live};
 use super::on_request::{held_elsewhere, journal_failed};
 use super::ports::{BatchRow, EngineCall, JournalError, Lease, News, Wish};
@@ -51,7 +51,7 @@ pub(super) struct Leases {
 struct Waiting {
     client: ClientId,
     request: Request,
-    reply: Reply,
+    reply: EditorReply,
     /// When it is given up, on the clock of the batchers.
     due_us: u64,
 }
@@ -445,8 +445,8 @@ impl App {
         &mut self,
         client: ClientId,
         request: Request,
-        reply: Reply,
-    ) -> Option<(Request, Reply)> {
+        reply: EditorReply,
+    ) -> Option<(Request, EditorReply)> {
         let Some(session_id) = self.changes(&request) else { return Some((request, reply)) };
         let Err(error) = self.hold(&session_id) else { return Some((request, reply)) };
         match error.code {

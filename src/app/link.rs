@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
-use super::ports::{EngineCall, LinkNews, ResumedLink};
+use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -197,13 +197,19 @@ impl App {
 
     /// `bb/selectSession` of a session that the engine holds: answered with the first news of the stream, so that its
     /// verdict is true.
-    pub(super) fn select_held(&mut self, client: ClientId, session_id: &str, reply: Reply) {
+    pub(super) fn select_held(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        reply: Reply<SelectSessionResult>,
+    ) {
         let known = match self.live_mut(session_id) {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
             None => return reply.refuse(WireError::unknown_session(session_id)),
         };
         let not_ours = self.hold(session_id).is_err();
-        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if known || not_ours || !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record))
+        {
             let answer = self.selected(client, session_id);
             reply.settle(answer);
             // Its last word may be older than the end of its stream, which was let go meanwhile.
@@ -259,12 +265,12 @@ impl App {
     }
 
     /// `bb/rebuild`: what the engine still has of the stretches that are missing.
-    pub(super) fn rebuild(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn rebuild(&mut self, session_id: &str, reply: Reply<RebuildResult>) {
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
         }
         let Ok(session) = self.known(session_id) else { return };
-        if !self.streams(&session.record) {
+        if !self.is_at_engine(&session.record) {
             return reply.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "This session does not live at an engine that keeps run artifacts, so nothing can be rebuilt.",
@@ -279,13 +285,17 @@ impl App {
                 to: None,
                 reason: Some("nothing is missing".to_owned()),
             };
-            return reply.answer(&RebuildResult { resume });
+            return reply.answer(RebuildResult { resume });
         };
         let stretch = (first.0, last.1.unwrap_or(u64::MAX));
         let session_id = session_id.to_owned();
         self.call_engine(
             &session_id,
-            EngineCall::Rebuild { session_id: session_id.clone(), missing: stretch, reply },
+            EngineCall::Stream(StreamCall::Rebuild {
+                session_id: session_id.clone(),
+                missing: stretch,
+                reply,
+            }),
         );
     }
 
@@ -295,7 +305,7 @@ impl App {
         &mut self,
         session_id: &str,
         outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
-        reply: Reply,
+        reply: Reply<RebuildResult>,
     ) {
         let found = match outcome {
             Ok(found) => found,
@@ -362,7 +372,7 @@ impl App {
             held.missing = left;
         }
         self.flush(session_id);
-        reply.answer(&RebuildResult { resume });
+        reply.answer(RebuildResult { resume });
     }
 
     /// A sentence in the transcript.

@@ -92,8 +92,8 @@ impl App {
         for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
             engine.call(EngineCall::SetTrust { trusted: self.settings.workspace_trusted });
-            engine.call(EngineCall::SetModel(self.settings.model.clone()));
         }
+        self.tell_model();
         self.read_sessions();
     }
 
@@ -142,7 +142,7 @@ impl App {
 
     /// A turn whose window is gone: its lease is ours now.
     pub(super) fn settle_left(&mut self, session_id: &str) {
-        let goes_on = self.known(session_id).is_ok_and(|session| self.streams(&session.record));
+        let goes_on = self.known(session_id).is_ok_and(|session| self.is_followed(&session.record));
         if goes_on {
             // The engine went on without us: its stream tells how it stands.
             if self.load(session_id).is_ok() {

@@ -3,6 +3,7 @@
 //! Owns order, time, sessions, clients, the queue and the ledger. Never opens a file, a
 //! socket or a database itself, and never knows LSP: it speaks through `ports`, which the edges implement.
 
+mod agent_info;
 mod agents;
 mod ask_root;
 mod client;

@@ -1,7 +1,6 @@
 //! What happens on an engine's report: one path from `EngineEvent` to the journal, for every engine.
 
-use super::agents::Exit;
-use super::ports::{EngineCursor, EngineReport, LedgerRow};
+use super::ports::{EngineCursor, EngineReport, LedgerRow, RuleHolder, Settlement, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
@@ -33,33 +32,35 @@ impl App {
                 self.turn_over(&session_id, turn, failure, cancelled)
             }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
-            EngineReport::Downloading { token, bytes, total } => self.downloading(&token, bytes, total),
-            EngineReport::Downloaded { artifact_path, outcome, purpose, .. } => {
-                self.downloaded(&artifact_path, outcome, purpose)
-            }
             EngineReport::Reach(reach) => self.reached(reach),
             EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),
             EngineReport::SessionsListed { outcome, reply } => self.sessions_listed(outcome, reply),
             EngineReport::SessionDeleted { session_id, outcome, reply } => {
                 reply.settle(outcome.and_then(|()| self.delete_here(&session_id)));
             }
-            EngineReport::Link { session_id, news } => self.link_news(&session_id, news),
-            EngineReport::Answered { session_id, request_id, outcome, reply } => {
-                self.decision_taken(&session_id, &request_id, outcome, reply);
-            }
-            EngineReport::Rebuilt { session_id, outcome, reply } => self.rebuilt(&session_id, outcome, reply),
-            EngineReport::AgentExited { agent, generation, code, sessions, message, expected } => {
-                tracing::warn!(agent, generation, ?code, expected, "an agent ended");
-                self.agent_exited(&sessions, &Exit { generation, code, message, expected });
-            }
-            EngineReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
-            EngineReport::AskWithdrawn { session_id, engine_request_id } => {
-                self.ask_withdrawn(&session_id, &engine_request_id);
-            }
+            EngineReport::Stream(report) => self.on_stream_report(report),
+            EngineReport::Agent(report) => self.on_agent_report(report),
             EngineReport::Noticed { session_id, level, text } => {
                 if self.may_record(&session_id) {
                     self.noticed(&session_id, level, &text);
                 }
+            }
+        }
+    }
+
+    /// What only engines say whose sessions are streams.
+    fn on_stream_report(&mut self, report: StreamReport) {
+        match report {
+            StreamReport::Link { session_id, news } => self.link_news(&session_id, news),
+            StreamReport::Answered { session_id, request_id, outcome, reply } => {
+                self.decision_taken(&session_id, &request_id, outcome, reply);
+            }
+            StreamReport::Downloading { token, bytes, total } => self.downloading(&token, bytes, total),
+            StreamReport::Downloaded { artifact_path, outcome, purpose, .. } => {
+                self.downloaded(&artifact_path, outcome, purpose)
+            }
+            StreamReport::Rebuilt { session_id, outcome, reply } => {
+                self.rebuilt(&session_id, outcome, reply);
             }
         }
     }
@@ -100,10 +101,11 @@ impl App {
         let dialect = self.dialect_of(session_id);
         let normalized = normalize(dialect, event);
         let mut event = normalized.event;
-        // Of a session that is a stream its events alone tell how it stands.
-        let held = self.ways_of(session_id).streams;
+        let traits = self.traits_of(session_id);
         let news = LoopNews::of(dialect, &event);
-        if held && let LoopNews::Begins { words } = &news {
+        if traits.turn_end == TurnEnd::Event
+            && let LoopNews::Begins { words } = &news
+        {
             self.run_begins(session_id, words);
         }
         if let LoopNews::Tool { name } = &news {
@@ -112,10 +114,12 @@ impl App {
         let Some(ask) = normalized.ask else {
             self.record_event(session_id, event);
             match news {
-                LoopNews::Answered(answer) if held => {
+                LoopNews::Answered(answer) if traits.settlement == Settlement::Event => {
                     self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
                 }
-                LoopNews::Ends { cancelled } if held => self.run_ended(session_id, cancelled),
+                LoopNews::Ends { cancelled } if traits.turn_end == TurnEnd::Event => {
+                    self.run_ended(session_id, cancelled);
+                }
                 LoopNews::Answered(_)
                 | LoopNews::Ends { .. }
                 | LoopNews::Begins { .. }
@@ -125,7 +129,7 @@ impl App {
             return;
         };
         let engine_seq = ask.subject.get("seq").and_then(serde_json::Value::as_u64);
-        if held {
+        if traits.resume.is_followed() {
             match self.same_id(session_id, &ask.engine_request_id) {
                 Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
                     // Told again after a resume: it is on the card already.
@@ -139,7 +143,9 @@ impl App {
                 None => {}
             }
         }
-        if held && self.live_mut(session_id).is_some_and(|live| live.asks.len() >= ASKS) {
+        if traits.resume.is_followed()
+            && self.live_mut(session_id).is_some_and(|live| live.asks.len() >= ASKS)
+        {
             self.record_event(session_id, event);
             return;
         }
@@ -194,7 +200,7 @@ impl App {
         // Another window may have taken a rule back.
         self.read_rules();
         let covered = self.turn_trusted(session_id)
-            && !self.ways_of(session_id).holds_sessions
+            && self.traits_of(session_id).rules == RuleHolder::Server
             && (rule_allows(&self.rules, asked, &ask.root) || self.known(session_id).is_ok_and(of_session));
         let by_rule = PermissionAsk::choose(
             &ask.permission.options,

@@ -3,10 +3,11 @@
 //! Owns nothing but the routing; `on_editor` and `on_request` do the work.
 
 use super::client::ClientId;
-use super::inbox::{EditorEvent, Event, Reply};
+use super::inbox::{EditorEvent, EditorReply, Event};
 use super::ports::FileJobDone;
 use super::state::App;
 use crate::protocol::Request;
+use crate::protocol::method::methods;
 
 impl App {
     /// One event of the editor's side.
@@ -26,19 +27,19 @@ impl App {
                 // Others go on, where there are any.
                 self.closing |= self.clients.get(client).is_some() && self.clients.len() == 1;
                 self.flush_all();
-                reply.answer(&serde_json::Value::Null);
+                reply.answer(());
             }
             Event::Exit { reply } => {
                 self.closing = true;
                 self.flush_all();
                 // Closed cleanly, the file needs no check when it is opened again.
                 self.journal = None;
-                reply.answer(&serde_json::Value::Null);
+                reply.answer(());
             }
         }
     }
 
-    pub(super) fn on_request(&mut self, client: ClientId, mut request: Request, reply: Reply) {
+    pub(super) fn on_request(&mut self, client: ClientId, mut request: Request, reply: EditorReply) {
         // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
         if reply.is_abandoned() {
             return;
@@ -55,11 +56,17 @@ impl App {
         }
         let Some((request, reply)) = self.may_change(client, request, reply) else { return };
         match request {
-            Request::Init(params) => reply.settle(self.init(client, params)),
-            Request::CreateSession(params) => self.create_session(client, params, reply),
-            Request::ListSessions(_) => self.answer_list(reply),
-            Request::SelectSession(params) => self.select_session(client, &params.session_id, reply),
-            Request::DeleteSession(params) => self.delete_session(params.session_id, reply),
+            Request::Init(params) => reply.of::<methods::Init>().settle(self.init(client, params)),
+            Request::CreateSession(params) => {
+                self.create_session(client, params, reply.of::<methods::CreateSession>())
+            }
+            Request::ListSessions(_) => self.answer_list(reply.of::<methods::ListSessions>()),
+            Request::SelectSession(params) => {
+                self.select_session(client, &params.session_id, reply.of::<methods::SelectSession>())
+            }
+            Request::DeleteSession(params) => {
+                self.delete_session(params.session_id, reply.of::<methods::DeleteSession>())
+            }
             Request::SendMessage(params) => {
                 self.come_back(client, &params.session_id);
                 let session_id = params.session_id.clone();
@@ -68,48 +75,102 @@ impl App {
                     // Now it follows the session, and asked for it itself, whatever its tab is.
                     self.come_back(client, &session_id);
                 }
-                reply.settle(sent);
+                reply.of::<methods::SendMessage>().settle(sent);
             }
-            Request::Stop(params) => reply.settle(self.stop(&params.session_id)),
-            Request::QueueList(params) => reply.settle(self.queue_list(&params)),
-            Request::QueueEdit(params) => reply.settle(self.queue_edit(client, params)),
-            Request::QueueMove(params) => reply.settle(self.queue_move(&params)),
-            Request::QueueRemove(params) => reply.settle(self.queue_remove(&params)),
-            Request::QueueResume(params) => reply.settle(self.queue_resume(client, &params)),
-            Request::Command(params) => self.command(client, params, reply),
-            Request::ApprovePermission(params) => self.approve_permission(client, params, reply),
-            Request::PermissionList(params) => reply.settle(self.permission_list(&params)),
-            Request::PermissionRevoke(params) => reply.settle(self.permission_revoke(&params.rule_id)),
-            Request::ListFiles(params) => self.list_files(client, params, reply),
-            Request::ReadFileSnippet(params) => self.read_file_snippet(client, params, reply),
-            Request::OpenDiff(params) => self.open_diff(client, params, reply),
-            Request::TextDocument(params) => self.text_document(client, &params, reply),
-            Request::DownloadArtifact(params) => self.download_artifact(client, params, reply),
-            Request::EventsRead(params) => reply.settle(self.events_read(&params)),
-            Request::EventBody(params) => reply.settle(self.event_body(&params)),
-            Request::ViewPage(params) => reply.settle(self.view_page(&params)),
-            Request::AttachmentPut(params) => self.attachment_put(client, params, reply),
-            Request::TabOpen(params) => reply.settle(self.tab_open(client, params)),
-            Request::TabPrompt(params) => reply.settle(self.tab_prompt(client, params)),
-            Request::TabStop(params) => reply.settle(self.tab_stop(&params)),
-            Request::TabClose(params) => reply.settle(self.tab_close(client, &params)),
-            Request::TabVisibility(params) => reply.settle(self.tab_visibility(client, params)),
-            Request::TabDetach(params) => reply.answer(&self.tab_detach(client, &params)),
-            Request::TabAttach(params) => reply.answer(&self.tab_attach(client, params)),
-            Request::TabAck(params) => reply.settle(self.tab_ack(&params)),
-            Request::SessionInfo(params) => self.session_info(params.session(), reply),
-            Request::AgentRestart(params) => self.restart_agent(client, params.agent, reply),
-            Request::CreateSpecReady(_) => reply.answer(&self.create_spec_ready()),
-            Request::CreateSpecAutosave(params) => reply.settle(self.create_spec_autosave(&params)),
-            Request::CreateSpecSubmit(params) => self.create_spec_submit(client, params, reply),
-            Request::CreateSpecCloseAttempt(params) => reply.settle(self.create_spec_close_attempt(&params)),
-            Request::CreateSpecDiscard(_) => reply.settle(self.create_spec_discard()),
-            Request::CreateSpecImportMarkdown(params) => self.create_spec_import(client, params, reply),
-            Request::CreateSpecAttachImages(params) => self.create_spec_attach(client, params, reply),
-            Request::Rebuild(params) => self.rebuild(&params.session_id, reply),
-            Request::ModelsList(_) => self.models_list(reply),
-            Request::ModelsSet(params) => reply.settle(self.models_set(params)),
-            Request::SetCredentials(params) => reply.settle(self.set_credentials(params)),
+            Request::Stop(params) => reply.of::<methods::Stop>().settle(self.stop(&params.session_id)),
+            Request::QueueList(params) => reply.of::<methods::QueueList>().settle(self.queue_list(&params)),
+            Request::QueueEdit(params) => {
+                reply.of::<methods::QueueEdit>().settle(self.queue_edit(client, params))
+            }
+            Request::QueueMove(params) => reply.of::<methods::QueueMove>().settle(self.queue_move(&params)),
+            Request::QueueRemove(params) => {
+                reply.of::<methods::QueueRemove>().settle(self.queue_remove(&params))
+            }
+            Request::QueueResume(params) => {
+                reply.of::<methods::QueueResume>().settle(self.queue_resume(client, &params))
+            }
+            Request::Command(params) => self.command(client, params, reply.of::<methods::Command>()),
+            Request::ApprovePermission(params) => {
+                self.approve_permission(client, params, reply.of::<methods::ApprovePermission>())
+            }
+            Request::PermissionList(params) => {
+                reply.of::<methods::PermissionList>().settle(self.permission_list(&params))
+            }
+            Request::PermissionRevoke(params) => {
+                reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
+            }
+            Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
+            Request::ReadFileSnippet(params) => {
+                self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())
+            }
+            Request::OpenDiff(params) => self.open_diff(client, params, reply.of::<methods::OpenDiff>()),
+            Request::TextDocument(params) => {
+                self.text_document(client, &params, reply.of::<methods::TextDocument>())
+            }
+            Request::DownloadArtifact(params) => {
+                self.download_artifact(client, params, reply.of::<methods::DownloadArtifact>())
+            }
+            Request::EventsRead(params) => {
+                reply.standing_for::<methods::EventsRead, _>().settle(self.events_read(&params))
+            }
+            Request::EventBody(params) => {
+                reply.standing_for::<methods::EventBody, _>().settle(self.event_body(&params))
+            }
+            Request::ViewPage(params) => reply.of::<methods::ViewPage>().settle(self.view_page(&params)),
+            Request::AttachmentPut(params) => {
+                self.attachment_put(client, params, reply.of::<methods::AttachmentPut>())
+            }
+            Request::TabOpen(params) => reply.of::<methods::TabOpen>().settle(self.tab_open(client, params)),
+            Request::TabPrompt(params) => {
+                reply.of::<methods::TabPrompt>().settle(self.tab_prompt(client, params))
+            }
+            Request::TabStop(params) => reply.of::<methods::TabStop>().settle(self.tab_stop(&params)),
+            Request::TabClose(params) => {
+                reply.of::<methods::TabClose>().settle(self.tab_close(client, &params))
+            }
+            Request::TabVisibility(params) => {
+                reply.of::<methods::TabVisibility>().settle(self.tab_visibility(client, params))
+            }
+            Request::TabDetach(params) => {
+                reply.of::<methods::TabDetach>().answer(self.tab_detach(client, &params))
+            }
+            Request::TabAttach(params) => {
+                reply.of::<methods::TabAttach>().answer(self.tab_attach(client, params))
+            }
+            Request::TabAck(params) => reply.of::<methods::TabAck>().settle(self.tab_ack(&params)),
+            Request::SessionInfo(params) => {
+                reply.of::<methods::SessionInfo>().settle(self.session_info(params.session()));
+            }
+            Request::AgentRestart(params) => {
+                self.restart_agent(client, params.agent, reply.of::<methods::AgentRestart>())
+            }
+            Request::CreateSpecReady(_) => {
+                reply.of::<methods::CreateSpecReady>().answer(self.create_spec_ready())
+            }
+            Request::CreateSpecAutosave(params) => {
+                reply.of::<methods::CreateSpecAutosave>().settle(self.create_spec_autosave(&params))
+            }
+            Request::CreateSpecSubmit(params) => {
+                self.create_spec_submit(client, params, reply.of::<methods::CreateSpecSubmit>())
+            }
+            Request::CreateSpecCloseAttempt(params) => {
+                reply.of::<methods::CreateSpecCloseAttempt>().settle(self.create_spec_close_attempt(&params))
+            }
+            Request::CreateSpecDiscard(_) => {
+                reply.of::<methods::CreateSpecDiscard>().settle(self.create_spec_discard())
+            }
+            Request::CreateSpecImportMarkdown(params) => {
+                self.create_spec_import(client, params, reply.of::<methods::CreateSpecImportMarkdown>())
+            }
+            Request::CreateSpecAttachImages(params) => {
+                self.create_spec_attach(client, params, reply.of::<methods::CreateSpecAttachImages>())
+            }
+            Request::Rebuild(params) => self.rebuild(&params.session_id, reply.of::<methods::Rebuild>()),
+            Request::ModelsList(_) => self.models_list(reply.of::<methods::ModelsList>()),
+            Request::ModelsSet(params) => reply.of::<methods::ModelsSet>().settle(self.models_set(params)),
+            Request::SetCredentials(params) => {
+                reply.of::<methods::SetCredentials>().settle(self.set_credentials(params))
+            }
         }
     }
 

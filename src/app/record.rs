@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ports::{Attachment, SessionRow};
+use super::ports::{AgentProcess, Attachment, SessionRow};
 use super::turn::TurnState;
 use crate::domain::approval::{AskRoot, Permission, PermissionRule, PermissionStatus, RootedRule};
 use crate::domain::delivery::queue::PromptQueue;
+use crate::domain::dialect::acp::state::AgentState;
 use crate::protocol::settings::EngineKind;
 
 /// One session as the journal keeps it. Fields may be added with a default; none may change its meaning.
@@ -48,8 +49,17 @@ fn embedded() -> EngineKind {
     EngineKind::Embedded
 }
 
+/// How a session stands at its agent, as far as it was told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentSnapshot {
+    /// Modes, options, models, commands and usage.
+    pub state: AgentState,
+    /// The process that told it.
+    pub process: AgentProcess,
+}
+
 /// A session as the engine that holds it has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// Where it works; `None` when another client made it and the engine does not say.
     pub workspace: Option<PathBuf>,
@@ -67,6 +77,9 @@ pub struct Held {
     /// The agent's own id of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_agent: Option<String>,
+    /// What is known of it at its agent, and of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Box<AgentSnapshot>>,
     /// Stretches that are missing, by the engine's numbers, newest last; what `bb/rebuild` asks for.
     #[serde(default)]
     pub missing: Vec<(u64, Option<u64>)>,

@@ -14,7 +14,7 @@ use super::inbox::Folder;
 use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
-use super::ports::{Ambient, Engine, Files, Journal, OpenJournal, Reach, TurnScopes};
+use super::ports::{AgentProcess, Ambient, Engine, Files, Journal, OpenJournal, Reach, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
@@ -22,7 +22,7 @@ use crate::domain::approval::RootedRule;
 use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::Spec;
 use crate::protocol::WireError;
-use crate::protocol::settings::{Delivery, InitializationOptions, Overrides, Settings};
+use crate::protocol::settings::{Delivery, InitializationOptions, ModelSetting, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
 pub type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
@@ -106,11 +106,15 @@ pub struct App {
     pub(super) engine: Result<Box<dyn Engine>, WireError>,
     /// Agents beside an engine of another kind.
     pub(super) agents: Option<Box<dyn Engine>>,
+    /// The agents that were used since the start, by name: one process each.
+    pub(super) agent_processes: BTreeMap<String, AgentProcess>,
     /// Whether the engine answers; `None` for one that needs no connection.
     pub(super) reach: Option<Reach>,
     /// What this window knows of leases.
     pub(super) leases: Leases,
     pub(super) settings: Settings,
+    /// The model that `bb/models/set` chose since the start; it stands above the setting.
+    pub(super) chosen_model: Option<ModelSetting>,
     pub(super) batching: Batching,
     pub(super) workspace: Workspace,
     /// Who is connected.
@@ -148,10 +152,12 @@ impl App {
             journal: None,
             engine: Err(WireError::internal()),
             agents: None,
+            agent_processes: BTreeMap::new(),
             reach: None,
             leases: Leases::default(),
             batching: Batching { set: settings.delivery, in_force: settings.delivery },
             settings,
+            chosen_model: None,
             workspace: Workspace::default(),
             clients: Clients::default(),
             sessions: BTreeMap::new(),

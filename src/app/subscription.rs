@@ -4,6 +4,7 @@
 //! subscription. Never sends: `tell` does.
 
 use super::inbox::Reply;
+use crate::protocol::request::SelectSessionResult;
 
 /// A client that follows a session.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(super) struct Subscription {
     /// Whether anybody looks.
     pub(super) audience: Audience,
     /// `bb/selectSession` of this client, waiting for the first news of the engine's stream.
-    pub(super) selecting: Vec<Reply>,
+    pub(super) selecting: Vec<Reply<SelectSessionResult>>,
 }
 
 /// Whether new batches go straight out, or the client is behind and reads from the journal.

@@ -22,7 +22,7 @@ use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
 use super::{capabilities, courier::Courier, documents, options};
-use crate::app::inbox::{EditorEvent, Reply};
+use crate::app::inbox::{EditorEvent, EditorReply, Reply};
 use crate::app::ports::{Outbox, Secret};
 use crate::domain::shown::{Kind, show};
 use crate::protocol::envelope::{self, Opened};
@@ -143,7 +143,7 @@ impl LanguageServer for Backend {
         let (reply, receiver) = Reply::new();
         self.courier.shut_down(reply);
         match receiver.await {
-            Ok(Ok(_)) => Ok(()),
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(to_rpc(&error)),
             Err(_) => Err(to_rpc(&WireError::internal())),
         }
@@ -213,7 +213,7 @@ impl Backend {
         // Lua cannot tell an empty object from an empty list, and many editors are scripted in it.
         let params = if params.as_array().is_some_and(Vec::is_empty) { json!({}) } else { params };
         let waiting = Request::parse(method, params).map(|request| {
-            let (reply, receiver) = Reply::new();
+            let (reply, receiver) = EditorReply::new();
             if waits {
                 return (Some(reply), receiver);
             }

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::app::ClientId;
-use crate::app::inbox::{DocumentEvent, EditorEvent, Event, Inbox, Reply, WhyLost};
-use crate::protocol::{ErrorCode, Request, WireError};
+use crate::app::inbox::{DocumentEvent, EditorEvent, EditorReply, Event, Inbox, Reply, WhyLost};
+use crate::protocol::Request;
 
 /// Events that wait here for a place in the inbox, so that an `exit` behind a burst is met at once. Past it, or past as many
 /// bytes of text, the reader waits.
@@ -110,16 +110,16 @@ impl Courier {
     }
 
     /// Hands over a request of the contract.
-    pub fn ask(&self, request: Request, reply: Reply) {
+    pub fn ask(&self, request: Request, reply: EditorReply) {
         self.deliver(Event::Request { client: self.client, request, reply });
     }
 
     /// Hands over `shutdown`.
-    pub fn shut_down(&self, reply: Reply) {
+    pub fn shut_down(&self, reply: Reply<()>) {
         self.deliver(Event::Shutdown { client: self.client, reply });
     }
 
-    /// When there is no room a request is refused through its own `Reply`.
+    /// When there is no room a request is refused through its own reply.
     fn deliver(&self, event: Event) {
         let mut waiting = self.lock();
         // A request must not overtake what waits.
@@ -130,13 +130,7 @@ impl Courier {
             },
             false => event,
         };
-        if let Event::Request { reply, .. } | Event::Shutdown { reply, .. } | Event::Exit { reply } = refused
-        {
-            reply.refuse(WireError::new(
-                ErrorCode::Overloaded,
-                "breadboard-ls is busy and took no more requests; try again in a moment.",
-            ));
-        }
+        refused.refuse_overloaded();
     }
 
     /// Offers what waits, in order; whether nothing waits any more.
@@ -262,6 +256,7 @@ fn name_of(event: &EditorEvent) -> &'static str {
 mod tests {
     use super::*;
     use crate::app::inbox::EDITOR_BOUND;
+    use crate::protocol::ErrorCode;
     use serde_json::json;
 
     fn closed(uri: &str) -> EditorEvent {
@@ -303,7 +298,7 @@ mod tests {
         courier.tell(EditorEvent::WorkspaceTrust { trusted: false });
         courier.tell(closed("a"));
         courier.tell(closed("b"));
-        let (reply, receiver) = Reply::new();
+        let (reply, receiver) = EditorReply::new();
         courier.ask(Request::parse("bb/listSessions", json!({})).unwrap(), reply);
         assert_eq!(receiver.await.unwrap().unwrap_err().code, ErrorCode::Overloaded);
 

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::*;
-use crate::app::inbox::{EDITOR_BOUND, Event, Events, Reply};
+use crate::app::inbox::{EDITOR_BOUND, EditorReply, Event, Events};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -91,7 +91,7 @@ impl Bench {
         self.events.blocking_recv().expect("no event")
     }
 
-    fn next_request(&mut self) -> (crate::protocol::Request, Reply) {
+    fn next_request(&mut self) -> (crate::protocol::Request, EditorReply) {
         match self.event() {
             Event::Request { request, reply, .. } => (request, reply),
             other => panic!("not a request: {other:?}"),
@@ -141,7 +141,7 @@ fn requests_before_initialize_and_after_shutdown_are_refused() {
 
     bench.request(4, "shutdown", Value::Null);
     let Event::Shutdown { reply, .. } = bench.event() else { panic!("no shutdown") };
-    reply.answer(&Value::Null);
+    reply.answer(());
     assert_eq!(bench.answer(), json!({ "jsonrpc": "2.0", "id": 4, "result": null }));
     bench.request(5, "bb/listSessions", json!({}));
     assert_eq!(error_of(&bench.answer()), (5, -32600, None));
@@ -195,7 +195,7 @@ fn events_come_in_the_order_of_the_wire() {
             }
             other => panic!("{other:?}"),
         }
-        reply.answer(&json!({ "at": at }));
+        reply.answer(json!({ "at": at }));
         assert_eq!(bench.answer(), json!({ "jsonrpc": "2.0", "id": at, "result": { "at": at } }));
     }
 }
@@ -206,16 +206,16 @@ fn slow_requests_hold_nothing_back_and_each_can_be_cancelled() {
     for id in 1..=20 {
         bench.request(id, "bb/listSessions", Value::Null);
     }
-    let replies: Vec<Reply> = (0..20).map(|_| bench.next_request().1).collect();
+    let replies: Vec<EditorReply> = (0..20).map(|_| bench.next_request().1).collect();
     bench.request(21, "bb/models/list", Value::Null);
-    bench.next_request().1.answer(&json!("quick"));
+    bench.next_request().1.answer(json!("quick"));
     assert_eq!(bench.answer()["id"], 21);
 
     bench.notify("$/cancelRequest", json!({ "id": 7 }));
     assert_eq!(error_of(&bench.answer()), (7, -32800, Some("cancelled")));
     assert!(replies[6].is_abandoned());
     for reply in replies {
-        reply.answer(&json!(1));
+        reply.answer(json!(1));
     }
     let mut rest: Vec<i64> = (0..19).map(|_| bench.answer()["id"].as_i64().unwrap()).collect();
     rest.sort_unstable();
@@ -233,7 +233,7 @@ fn a_cancel_in_the_same_read_yields_exactly_one_answer() {
     ));
     let (_, reply) = bench.next_request();
     assert_eq!(error_of(&bench.answer()), (large, -32800, Some("cancelled")));
-    reply.answer(&json!(1));
+    reply.answer(json!(1));
     bench.request(2, "no/such", Value::Null);
     assert_eq!(bench.answer()["id"], 2);
 }
@@ -245,7 +245,7 @@ fn the_513th_request_in_flight_is_refused() {
         bench.request(id, "bb/listSessions", json!({}));
     }
     assert_eq!(error_of(&bench.answer()), (513, -32803, Some("overloaded")));
-    bench.next_request().1.answer(&json!(1));
+    bench.next_request().1.answer(json!(1));
     assert_eq!(bench.answer()["id"], 1);
     bench.request(514, "bb/models/list", json!({}));
     let last = (0..512).map(|_| bench.next_request().0.method()).last();
@@ -260,7 +260,7 @@ fn a_panic_answers_internal_and_the_server_lives() {
         assert_eq!(error_of(&bench.answer()), (id, -32603, Some("internal")));
     }
     bench.request(3, "bb/listSessions", json!({}));
-    bench.next_request().1.answer(&json!("alive"));
+    bench.next_request().1.answer(json!("alive"));
     assert_eq!(bench.answer()["result"], "alive");
 }
 
@@ -305,7 +305,7 @@ fn envelopes_say_what_they_can() {
     bench.request(1, "bb/rpc", envelope("bb.models.list"));
     let (request, reply) = bench.next_request();
     assert_eq!(request.method(), "bb/models/list");
-    reply.answer(&json!({ "models": [] }));
+    reply.answer(json!({ "models": [] }));
     assert_eq!(
         bench.answer()["result"],
         json!({ "v": 1, "kind": "res", "id": "e", "ok": true, "result": { "models": [] } })
@@ -409,7 +409,7 @@ fn a_full_inbox_refuses_requests_and_loses_no_order() {
         ));
     }
     bench.request(2, "bb/listSessions", json!({}));
-    bench.next_request().1.answer(&json!(1));
+    bench.next_request().1.answer(json!(1));
     assert_eq!(bench.answer()["id"], 2);
 }
 

@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::{Value, json};
 use tokio::sync::watch;
 use url::Url;
 
-use super::ports::{Answer, PortError, PortFuture, Root, TurnPort, WorkspaceView};
+use super::ports::{Answer, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::text::content_hash;
 
@@ -142,9 +141,9 @@ impl TurnPort for FakePort {
         Box::pin(async move { Ok(hash) })
     }
 
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>> {
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {
         self.commands.lock().unwrap().push((command, cwd));
-        Box::pin(async { Ok(json!({ "exitCode": 3, "stdout": "out", "stderr": "err", "durationMs": 1 })) })
+        Box::pin(async { Ok(Ran { exit_code: 3, stdout: "out".to_owned(), stderr: "err".to_owned() }) })
     }
 
     fn fresh_id(&self) -> String {

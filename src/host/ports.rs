@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 
@@ -55,6 +53,17 @@ pub enum Answer {
     Denied,
 }
 
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// What it wrote to its standard output.
+    pub stdout: String,
+    /// What it wrote to its standard error.
+    pub stderr: String,
+}
+
 /// What the agent may do to the world during one turn.
 pub trait TurnPort: Send + Sync {
     /// The workspace as it is now.
@@ -71,8 +80,8 @@ pub trait TurnPort: Send + Sync {
         base_hash: Option<String>,
         text: String,
     ) -> PortFuture<'_, Result<String, PortError>>;
-    /// Runs a command; gives `{ exitCode, stdout, stderr, durationMs }`.
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>>;
+    /// Runs a command.
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>>;
     /// A fresh id.
     fn fresh_id(&self) -> String;
     /// Resolves when the user stopped the turn.

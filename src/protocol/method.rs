@@ -45,6 +45,15 @@ pub struct MethodRow {
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
 }
 
+/// A method and what it answers.
+pub trait Method {
+    /// Its result.
+    type Result: Serialize;
+}
+
+/// Says of a type that its JSON is that of `T`: where a result is kept as the text that it was written as.
+pub trait StandsFor<T>: Serialize {}
+
 macro_rules! requests {
     ($($variant:ident, $method:literal, $params:ty => $result:ty, $summary:literal;)*) => {
         /// A request of the editor, checked: one variant a method.
@@ -70,6 +79,21 @@ macro_rules! requests {
                     $(Self::$variant(_) => $method,)*
                 }
             }
+        }
+
+        /// One type a method, for whoever has to say which one is answered.
+        pub mod methods {
+            use super::*;
+
+            $(
+                #[doc = $summary]
+                #[derive(Debug, Clone, Copy)]
+                pub struct $variant;
+
+                impl Method for $variant {
+                    type Result = $result;
+                }
+            )*
         }
 
         /// Every request that the loop handles, in the order of the contract.

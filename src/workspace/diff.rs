@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::root::{Root, Roots, short};
 use super::side::{Place, SideText, downloaded};
-use crate::app::ports::{DiffJob, DiffRoot, DiffSide, Found};
+use crate::app::ports::{DiffFor, DiffJob, DiffRoot, DiffSide, Found};
 use crate::domain::edits::compare::{self, compare};
 use crate::domain::edits::diff_uri::DiffDocument;
 use crate::domain::edits::overlay::Overlay;
@@ -22,19 +22,18 @@ pub const MOST_UNIFIED_BYTES: usize = 1 << 20;
 
 /// Reads, compares, answers.
 pub fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
-    let DiffJob { client: _, session_id, root, path, left, right, reply } = job;
+    let DiffJob { client: _, session_id, root, path, left, purpose } = job;
     let place = choose(roots, &root).map(|root| Place::find(root, &path, overlay));
     // With one folder its name is needed only where the client gave it.
     let says_root = roots.are_several() || !matches!(root, DiffRoot::Named(None) | DiffRoot::At(_, None));
     let work = Work { session_id, path: &path, place, says_root };
-    let is_abandoned = || reply.is_abandoned();
-    match right {
-        Some(right) => {
-            let outcome = work.compared(&left, &right, &is_abandoned);
+    match purpose {
+        DiffFor::Comparison { right, reply } => {
+            let outcome = work.compared(&left, &right, &|| reply.is_abandoned());
             reply.settle(outcome);
         }
-        None => {
-            let outcome = work.document(&left, &is_abandoned);
+        DiffFor::Document { reply } => {
+            let outcome = work.document(&left, &|| reply.is_abandoned());
             reply.settle(outcome);
         }
     }

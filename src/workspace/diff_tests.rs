@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::diff;
 use crate::app::Reply;
-use crate::app::ports::{DiffJob, DiffRoot, DiffSide, Found, PatchText};
+use crate::app::ports::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::reference::Reference;
@@ -53,28 +53,37 @@ impl Desk {
         self.overlay.open(&uri, "rust", 1, text);
     }
 
-    fn ask(&self, path: &str, left: DiffSide, right: Option<DiffSide>) -> Result<Value, WireError> {
-        let (reply, mut answer) = Reply::new();
+    fn ask(&self, path: &str, left: DiffSide, purpose: DiffFor) {
         let job = DiffJob {
             client: crate::app::Inbox::new().0.name_client(),
             session_id: "s".to_owned(),
             root: self.root.clone(),
             path: WorkspacePath::parse(path).unwrap(),
             left,
-            right,
-            reply,
+            purpose,
         };
         let (roots, overlay) = (Roots::open(&[folder("ws", self.at())]), self.overlay.clone());
         on_a_waiting_thread(move || diff(&roots, &overlay, job));
-        answer.try_recv().unwrap()
     }
 
     fn diff(&self, path: &str, left: &str, right: &str) -> Result<Value, WireError> {
-        self.ask(path, side(left), Some(side(right)))
+        self.compare(path, side(left), side(right))
+    }
+
+    fn compare(&self, path: &str, left: DiffSide, right: DiffSide) -> Result<Value, WireError> {
+        let (reply, mut answer) = Reply::new();
+        self.ask(path, left, DiffFor::Comparison { right, reply });
+        answer.try_recv().unwrap().map(|result| json!(result))
     }
 
     fn document(&self, path: &str, of: &str) -> Result<Value, WireError> {
-        self.ask(path, side(of), None)
+        self.read(path, side(of))
+    }
+
+    fn read(&self, path: &str, of: DiffSide) -> Result<Value, WireError> {
+        let (reply, mut answer) = Reply::new();
+        self.ask(path, of, DiffFor::Document { reply });
+        answer.try_recv().unwrap().map(|result| json!(result))
     }
 }
 
@@ -266,12 +275,11 @@ fn r000_32_a_patch_is_shown_on_its_base_wherever_that_still_is() {
     let mut desk = Desk::new();
     let (old, new) = ("1\n2\n3\n", "1\ntwo\n3\n");
     let text = |desk: &Desk| {
-        desk.ask("a", patch("a", Some(old), new), None)
-            .map(|answer| answer["text"].as_str().unwrap().to_owned())
+        desk.read("a", patch("a", Some(old), new)).map(|answer| answer["text"].as_str().unwrap().to_owned())
     };
     repository(desk.at(), &[("a", old.as_bytes())]);
     assert_eq!(text(&desk).as_deref(), Ok(new), "on disk");
-    let shown = desk.ask("a", side("disk"), Some(patch("a", Some(old), new))).unwrap();
+    let shown = desk.compare("a", side("disk"), patch("a", Some(old), new)).unwrap();
     assert_eq!(shown["right"]["uri"], "bb-diff:/s/~/patch~3Ap/a");
     assert_eq!((&shown["added"], &shown["removed"]), (&json!(1), &json!(1)));
     desk.write("a", "1\ntwo\n3\nfour\n");
@@ -282,9 +290,9 @@ fn r000_32_a_patch_is_shown_on_its_base_wherever_that_still_is() {
     assert_eq!(text(&desk).unwrap_err().code, ErrorCode::Conflict);
     desk.open("a", old);
     assert_eq!(text(&desk).as_deref(), Ok(new), "in the buffer");
-    let other = desk.ask("b", patch("a", Some(old), new), None).unwrap_err();
+    let other = desk.read("b", patch("a", Some(old), new)).unwrap_err();
     assert_eq!(other.code, ErrorCode::NotFound);
-    let made = desk.ask("n", patch("n", None, "new\n"), None).unwrap();
+    let made = desk.read("n", patch("n", None, "new\n")).unwrap();
     assert_eq!(made["text"], "new\n");
 }
 
@@ -301,12 +309,12 @@ fn r000_32_an_artifact_is_read_and_deleted() {
         (folder, DiffSide { reference: Reference::Artifact("logs/out".to_owned()), found })
     };
     let (folder, artifact) = place(b"y\n");
-    let found = desk.ask("a", artifact, Some(side("disk"))).unwrap();
+    let found = desk.compare("a", artifact, side("disk")).unwrap();
     assert_eq!(found["unified"], "--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-y\n+x\n");
     assert_eq!(found["left"]["uri"], "bb-diff:/s/~/artifact~3Alogs~2Fout/a");
     assert!(!folder.exists());
     let (folder, artifact) = place(b"\0");
-    assert_eq!(desk.ask("a", artifact, Some(side("git:HEAD"))).unwrap_err().code, ErrorCode::NotText);
+    assert_eq!(desk.compare("a", artifact, side("git:HEAD")).unwrap_err().code, ErrorCode::NotText);
     assert!(!folder.exists(), "also when nothing comes of it");
 }
 

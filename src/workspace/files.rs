@@ -19,7 +19,7 @@ use super::spec;
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
-use crate::app::ports::{FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
+use crate::app::ports::{CommandRan, FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::spec::images::ImageFault;
@@ -101,7 +101,7 @@ impl WorkspaceFiles {
         roots: Arc<Roots>,
         command: String,
         cwd: String,
-        reply: Reply,
+        reply: Reply<CommandRan>,
     ) {
         let (running, guard) = (Arc::clone(&self.running), self.guard.clone());
         self.runtime.spawn(async move {
@@ -230,7 +230,7 @@ fn refuse(job: FileJob, done: &Done) {
         FileJob::StoreAttachment { session_id, reply, .. } => {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
-        FileJob::Diff(job) => job.reply.refuse(refused),
+        FileJob::Diff(job) => job.refuse(refused),
         FileJob::Spec(SpecJob::Import { reply, .. }) => {
             done(FileJobDone::Spec(SpecFilesDone::Imported { outcome: Err(MarkdownFault::Busy), reply }));
         }
@@ -242,11 +242,11 @@ fn refuse(job: FileJob, done: &Done) {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
-        FileJob::List { reply, .. }
-        | FileJob::Snippet { reply, .. }
-        | FileJob::ReadText { reply, .. }
-        | FileJob::Write { reply, .. }
-        | FileJob::Run { reply, .. } => reply.refuse(refused),
+        FileJob::List { reply, .. } => reply.refuse(refused),
+        FileJob::Snippet { reply, .. } => reply.refuse(refused),
+        FileJob::ReadText { reply, .. } => reply.refuse(refused),
+        FileJob::Write { reply, .. } => reply.refuse(refused),
+        FileJob::Run { reply, .. } => reply.refuse(refused),
     }
 }
 
@@ -254,29 +254,26 @@ fn refuse(job: FileJob, done: &Done) {
 mod tests {
     use std::sync::{Arc, mpsc};
 
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tokio::runtime::Handle;
-    use tokio::sync::oneshot;
 
     use super::{WAITING, WorkspaceFiles};
-    use crate::app::Reply;
-    use crate::app::ports::{FileJob, FileJobDone, Files};
+    use crate::app::inbox::{Answer, Reply};
+    use crate::app::ports::{Applied, FileJob, FileJobDone, Files};
     use crate::domain::edits::overlay::Overlay;
     use crate::domain::edits::text::content_hash;
     use crate::process::this_program;
-    use crate::protocol::request::ListFilesParams;
+    use crate::protocol::request::{AttachmentPutResult, ListFilesParams, ListFilesResult};
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::tests::folder;
 
-    type Answer = oneshot::Receiver<Result<Value, WireError>>;
-
-    fn submit(files: &WorkspaceFiles, job: impl FnOnce(Reply) -> FileJob) -> Answer {
+    fn submit<T>(files: &WorkspaceFiles, job: impl FnOnce(Reply<T>) -> FileJob) -> Answer<T> {
         let (reply, answer) = Reply::new();
         files.submit(job(reply), Arc::new(Overlay::new()));
         answer
     }
 
-    fn listing(reply: Reply) -> FileJob {
+    fn listing(reply: Reply<ListFilesResult>) -> FileJob {
         let params = ListFilesParams {
             session_id: Some("s".to_owned()),
             tab_id: None,
@@ -287,7 +284,7 @@ mod tests {
         FileJob::List { params, reply }
     }
 
-    fn attachment(reply: Reply) -> FileJob {
+    fn attachment(reply: Reply<AttachmentPutResult>) -> FileJob {
         FileJob::StoreAttachment {
             session_id: "s".to_owned(),
             name: "n".to_owned(),
@@ -319,22 +316,22 @@ mod tests {
             reply,
         };
         let written = submit(&files, write).await.unwrap();
-        assert_eq!(written, Ok(json!({ "appliedHash": content_hash(b"abc") })));
+        assert_eq!(written, Ok(Applied { applied_hash: content_hash(b"abc") }));
         let listed = submit(&files, listing).await.unwrap();
         let entries = json!([{ "path": "a", "name": "a", "type": "file", "size": 3 }]);
-        assert_eq!(listed, Ok(json!({ "path": "", "entries": entries, "truncated": false })));
+        assert_eq!(json!(listed.unwrap()), json!({ "path": "", "entries": entries, "truncated": false }));
         #[cfg(unix)]
         {
             let run = |reply| FileJob::Run { command: "cat a".to_owned(), cwd: ".".to_owned(), reply };
             let ran = submit(&files, run).await.unwrap().unwrap();
-            assert_eq!((&ran["exitCode"], &ran["stdout"]), (&json!(0), &json!("abc")));
+            assert_eq!((ran.exit_code, ran.stdout.as_str()), (0, "abc"));
         }
         let answer = submit(&files, attachment);
         let job = tokio::task::spawn_blocking(move || heard.recv().unwrap()).await.unwrap();
         let FileJobDone::Stored { session_id, outcome, reply } = job else { panic!("{job:?}") };
         assert_eq!((session_id.as_str(), outcome.map(|stored| stored.bytes)), ("s", Ok(3)));
-        reply.answer(&"seen");
-        assert_eq!(answer.await.unwrap(), Ok(json!("seen")));
+        reply.refuse(WireError::internal());
+        assert_eq!(answer.await.unwrap(), Err(WireError::internal()));
     }
 
     // One thread that the test itself holds: nothing begins before every job was submitted.
@@ -345,7 +342,7 @@ mod tests {
         let files =
             WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
         files.set_folders(&[folder("ws", root.path())]);
-        let taken: Vec<Answer> = (0..WAITING).map(|_| submit(&files, listing)).collect();
+        let taken: Vec<Answer<ListFilesResult>> = (0..WAITING).map(|_| submit(&files, listing)).collect();
         let mut refused = submit(&files, listing);
         assert_eq!(refused.try_recv().unwrap().unwrap_err().code, ErrorCode::Overloaded);
         drop(submit(&files, attachment));

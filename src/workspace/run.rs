@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::task::JoinHandle;
 
 use super::capture::Capture;
 use super::root::{Roots, cause, parse, refusal, short};
+use crate::app::ports::CommandRan;
 use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -34,23 +34,6 @@ pub const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Durati
 
 /// How often it is checked whether anybody still waits.
 const WATCH: Duration = Duration::from_millis(100);
-
-/// The answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Ran {
-    /// Its exit code; 128 and the signal's number when one ended it, as a shell says it.
-    pub exit_code: i32,
-    /// What it printed.
-    pub stdout: String,
-    /// What it complained.
-    pub stderr: String,
-    /// How long it ran.
-    pub duration_ms: u64,
-    /// Present, and true, when its time was over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timed_out: Option<bool>,
-}
 
 /// The directory to run in, from a path relative to the first root: the one that the root's handle leads to. Refused when the
 /// path that the user was shown leads to another one.
@@ -74,7 +57,7 @@ pub async fn run(
     guard: PathBuf,
     limits: Limits,
     is_abandoned: impl Fn() -> bool,
-) -> Result<Ran, WireError> {
+) -> Result<CommandRan, WireError> {
     if command.trim().is_empty() || command.contains('\0') {
         return Err(WireError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
     }
@@ -88,10 +71,10 @@ pub async fn run(
     let (stdout, stderr) = (Stream::read(outputs.0), Stream::read(outputs.1));
     let outcome = wait(&mut process, limits.time, &is_abandoned).await;
     let (ending, timed_out) = match outcome {
-        Outcome::Ended(ending) => (ending, None),
+        Outcome::Ended(ending) => (ending, false),
         Outcome::TimeOver | Outcome::Abandoned => {
             process.end().await;
-            (process.exited().await, matches!(outcome, Outcome::TimeOver).then_some(true))
+            (process.exited().await, matches!(outcome, Outcome::TimeOver))
         }
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -99,7 +82,7 @@ pub async fn run(
     let (stdout, stderr) = (stdout.finish(rest).await, stderr.finish(rest).await);
     // The next command finds nothing of this one.
     process.end_at_once().await;
-    Ok(Ran { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
+    Ok(CommandRan { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
 }
 
 enum Outcome {
@@ -187,7 +170,7 @@ mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
-    use super::{LIMITS, Limits, Ran, directory, run};
+    use super::{CommandRan, LIMITS, Limits, directory, run};
     use crate::process::{Directory, this_program};
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::capture::KEPT;
@@ -200,7 +183,7 @@ mod tests {
         std::iter::once((OsString::from("PATH"), path)).chain(extra).collect()
     }
 
-    async fn ran(command: &str, at: &Path, limits: Limits) -> Result<Ran, WireError> {
+    async fn ran(command: &str, at: &Path, limits: Limits) -> Result<CommandRan, WireError> {
         run(command, Directory::open(at).unwrap(), environment(&[]), this_program(), limits, || false).await
     }
 
@@ -229,12 +212,12 @@ mod tests {
     async fn a_command_answers_with_its_code_and_output() {
         let root = tempfile::tempdir().unwrap();
         let result = ran("echo out; echo err >&2; cat; exit 3", root.path(), LIMITS).await.unwrap();
-        let expected = Ran {
+        let expected = CommandRan {
             exit_code: 3,
             stdout: "out\n".to_owned(),
             stderr: "err\n".to_owned(),
             duration_ms: result.duration_ms,
-            timed_out: None,
+            timed_out: false,
         };
         assert_eq!(result, expected);
         assert_eq!(ran("kill -9 $$", root.path(), LIMITS).await.unwrap().exit_code, 137);
@@ -304,11 +287,11 @@ mod tests {
         let limits = Limits { time: Duration::from_secs(1), ..LIMITS };
         let command = "echo $$; trap '' TERM; (trap '' TERM; while :; do sleep 600; done) & while :; do sleep 600; done";
         let result = ran(command, root.path(), limits).await.unwrap();
-        assert_eq!((result.exit_code, result.timed_out), (137, Some(true)));
+        assert_eq!((result.exit_code, result.timed_out), (137, true));
         gone(&result.stdout).await;
         let polite =
             ran("trap 'echo bye; exit 7' TERM; sleep 600 & wait", root.path(), limits).await.unwrap();
-        assert_eq!((polite.exit_code, polite.stdout.as_str(), polite.timed_out), (7, "bye\n", Some(true)));
+        assert_eq!((polite.exit_code, polite.stdout.as_str(), polite.timed_out), (7, "bye\n", true));
     }
 
     #[tokio::test]
@@ -316,7 +299,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let limits = Limits { rest: Duration::from_millis(50), ..LIMITS };
         let result = ran("echo $$; sleep 600 &", root.path(), limits).await.unwrap();
-        assert_eq!((result.exit_code, result.timed_out), (0, None));
+        assert_eq!((result.exit_code, result.timed_out), (0, false));
         gone(&result.stdout).await;
     }
 
@@ -336,7 +319,7 @@ mod tests {
         .await
         .unwrap();
         assert!(started.exists());
-        assert_eq!((result.exit_code, result.timed_out), (143, None));
+        assert_eq!((result.exit_code, result.timed_out), (143, false));
         gone(&result.stdout).await;
     }
 }

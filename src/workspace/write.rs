@@ -9,25 +9,17 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, OpenOptions, Permissions};
-use serde::Serialize;
 use serde_json::json;
 
 use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
+use crate::app::ports::Applied;
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Largest file that is replaced: above it nobody reviews a change as text, and it is held in memory twice.
 pub const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
-
-/// The answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Applied {
-    /// Hash of the bytes that are on disk now.
-    pub applied_hash: String,
-}
 
 /// What is there now.
 pub(super) struct Current {
@@ -239,7 +231,8 @@ impl Drop for Partial<'_> {
 mod tests {
     use std::path::Path;
 
-    use super::{Applied, write};
+    use super::write;
+    use crate::app::ports::Applied;
     use crate::domain::edits::text::content_hash;
     use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::Roots;

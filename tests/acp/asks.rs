@@ -1,6 +1,5 @@
 //! Permissions and forms: who is asked, and that every one is answered once.
 
-use breadboard_ls::app::ports::{Engine, EngineCall};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Told, end};
@@ -94,13 +93,7 @@ async fn a_form_is_asked_and_filled_in() {
     let first = desk.asked().await;
     assert_eq!(first, "1:5");
     let content = Some(json!({ "name": "Ada" }));
-    desk.engine.call(EngineCall::Answer {
-        session_id: "a".to_owned(),
-        engine_request_id: first,
-        option_id: "accept".to_owned(),
-        allowed: true,
-        content,
-    });
+    desk.answer_with("a", &first, "accept", true, content);
     let second = desk.asked().await;
     desk.answer("a", &second, "decline", false);
     let third = desk.asked().await;

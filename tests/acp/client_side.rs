@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, TextPart, Want};
+use breadboard_ls::app::ports::{AgentCall, Applied, Engine, EngineCall, EngineReport, TextPart, Want};
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
@@ -47,7 +47,7 @@ fn part(content: &str) -> TextPart {
 
 impl Desk {
     /// The next file that is read: which lines of it, and who waits.
-    async fn read(&mut self) -> (Option<u64>, Option<u64>, Reply) {
+    async fn read(&mut self) -> (Option<u64>, Option<u64>, Reply<TextPart>) {
         self.wait(|report| match report {
             EngineReport::Wants { session_id, want: Want::ReadText { path, line, limit, reply } } => {
                 assert_eq!((session_id.as_str(), path.as_path()), ("a", Path::new("/w/a.txt")));
@@ -134,7 +134,7 @@ async fn c_a_read_is_not_asked_and_answers_with_the_lines_or_why_not() {
     let mut desk = playing(given(), json!([reads(11), reads(12), reads(13)])).await;
     let (line, limit, reply) = desk.read().await;
     assert_eq!((line, limit), (Some(2), Some(1)));
-    reply.answer(&part("two\n"));
+    reply.answer(part("two\n"));
     let refusals = [(ErrorCode::NotFound, -32002), (ErrorCode::PathOutsideWorkspace, -32001)];
     for (code, _) in refusals {
         desk.read().await.2.refuse(WireError::new(code, "No."));
@@ -152,7 +152,7 @@ async fn c_a_write_shows_what_it_replaces_and_is_done_once_it_is_allowed() {
     // Given a file that is read before the user is asked
     let (line, limit, reply) = desk.read().await;
     assert_eq!((line, limit), (None, None));
-    reply.answer(&part("old"));
+    reply.answer(part("old"));
     let (ask, title, payload) = desk.ask_shown().await;
     assert_eq!(title, "Write /w/a.txt (3 bytes)");
     assert_eq!((&payload["content"], &payload["oldText"]), (&json!("new"), &json!("old")));
@@ -168,7 +168,7 @@ async fn c_a_write_shows_what_it_replaces_and_is_done_once_it_is_allowed() {
             _ => None,
         })
         .await;
-    reply.answer(&json!({ "appliedHash": "h2" }));
+    reply.answer(Applied { applied_hash: "h2".to_owned() });
     assert_eq!(desk.until_sent("answer 11").await, [json!({})]);
     // And a new file replaces nothing; denied, nothing is written
     let refusal = WireError::new(ErrorCode::NotFound, "There is none.");
@@ -217,7 +217,7 @@ async fn acp_2_1_05_a_stop_cancels_what_the_user_was_asked_and_what_he_was_to_be
     let write = Told::Event("a".to_owned(), "fs/write_text_file".to_owned(), Some(1), write);
     assert_eq!(told, [write, end("a", 1, "cancelled")]);
     // And what comes later changes nothing
-    base.expect("a read").answer(&part("old"));
+    base.expect("a read").answer(part("old"));
     desk.answer("a", &asked.expect("an ask"), "allow_once", true);
     desk.command("a", "logout", json!({})).await.expect_err("it has no logout");
     assert!(!desk.workspace().join("ran").exists());
@@ -318,7 +318,7 @@ async fn c_a_terminal_outlives_its_turn_and_ends_with_its_session() {
     assert_eq!(desk.turn("a").await.1, None);
     let pid = desk.process("up").await;
     assert!(test_kill_process(pid).is_ok());
-    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     gone(pid).await;
     desk.start("b", 1, "the process is still there");
     assert_eq!(desk.turn("b").await.1, None);

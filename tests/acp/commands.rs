@@ -1,8 +1,8 @@
 //! Modes, options and models.
 
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::protocol::settings::ModelSetting;
+use breadboard_ls::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -41,12 +41,15 @@ async fn commands_become_requests_of_the_session() {
             json!({ "sessionId": "sim-1", "configId": "m", "value": "large" }),
         ]
     );
-    let info = desk.ask(|reply| EngineCall::SessionInfo { session_id: "a".to_owned(), reply }).await;
-    let info = info.expect("an answer");
-    assert_eq!(info["modes"]["currentModeId"], "code");
-    assert_eq!(info["configOptions"][0]["currentValue"], "large");
-    assert_eq!(info["configOptions"][1]["currentValue"], true);
-    let models = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect("a list");
+    // Its opening, and each answer.
+    desk.changes(4).await;
+    let said = json!(desk.told_of["a"]);
+    assert_eq!(said["modes"]["currentModeId"], "code");
+    assert_eq!(said["configOptions"][0]["currentValue"], "large");
+    assert_eq!(said["configOptions"][1]["currentValue"], true);
+    assert_eq!((desk.process.generation, desk.process.status), (1, AgentStatus::Running));
+    assert_eq!(desk.process.hello.as_ref().and_then(|hello| hello.title.as_deref()), Some("Simulated agent"));
+    let models = desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect("a list");
     assert_eq!(
         models,
         json!({ "models": [{ "id": "small", "name": "Small" }, { "id": "large", "name": "Large" }], "current": "large" })
@@ -68,7 +71,8 @@ async fn what_cannot_be_done_is_refused_with_a_code() {
     }
     let refused = desk.command("nobody", "logout", json!({})).await.expect_err("is not there");
     assert_eq!(refused.code, ErrorCode::Conflict);
-    let refused = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect_err("names none");
+    let refused =
+        desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect_err("names none");
     assert_eq!(refused.code, ErrorCode::Unsupported);
 }
 
@@ -77,7 +81,7 @@ async fn a_command_for_a_session_that_is_not_open_opens_it_first() {
     let mut desk = Desk::of(rich());
     let at_agent = desk.make("a").await;
     let (reply, answer) = breadboard_ls::app::inbox::Reply::new();
-    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     desk.exit().await;
     desk.remember("a", &at_agent);
     let args = json!({ "modeId": "code" }).as_object().cloned().expect("an object");
@@ -91,15 +95,9 @@ async fn a_command_for_a_session_that_is_not_open_opens_it_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_said() {
     let mut desk = Desk::of(rich());
-    let named = |name: &str| Some(ModelSetting { provider: None, name: name.to_owned(), url: None });
-    // What is named first is for the embedded engine.
-    desk.engine.call(EngineCall::SetModel(named("large")));
     desk.make("a").await;
-    desk.start("a", 1, "x");
-    desk.turn("a").await;
-    assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
-    desk.engine.call(EngineCall::SetModel(named("gpt-4")));
-    desk.start("a", 2, "x");
+    // One that was chosen for another engine is not this agent's.
+    desk.start_on("a", 1, "gpt-4");
     desk.turn("a").await;
     assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
     let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
@@ -108,7 +106,11 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
         model: Some("large".to_owned()),
         ..SessionWish::default()
     };
-    desk.engine.call(EngineCall::MakeSession { session_id: "b".to_owned(), wish, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "b".to_owned(),
+        wish,
+        reply: SessionReply::Client(reply),
+    });
     desk.wait(|report| match report {
         EngineReport::SessionMade { outcome, .. } => Some(outcome),
         _ => None,
@@ -123,7 +125,11 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
         model: Some("huge".to_owned()),
         ..SessionWish::default()
     };
-    desk.engine.call(EngineCall::MakeSession { session_id: "c".to_owned(), wish, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "c".to_owned(),
+        wish,
+        reply: SessionReply::Client(reply),
+    });
     let said = desk
         .wait(|report| match report {
             EngineReport::Noticed { session_id, text, .. } => Some((session_id, text)),

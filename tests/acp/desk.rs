@@ -1,18 +1,22 @@
 //! The loop's side of the agents, held by a test, and the record of what one agent was told.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Folder, Reply};
 use breadboard_ls::app::ports::{
-    AgentSession, Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, SessionWish,
+    AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
+    EngineReport, EngineSession, Prompt, Ruling, SessionReply, SessionWish,
 };
+use breadboard_ls::domain::dialect::acp::state::AgentState;
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
 use breadboard_ls::engine::acp::process::Secrets;
 use breadboard_ls::engine::acp::{AcpEngine, Patience, Setup};
 use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::{Overrides, Settings};
+use breadboard_ls::protocol::settings::{ModelSetting, Overrides, Settings};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
@@ -29,6 +33,10 @@ pub struct Desk {
     pub reports: mpsc::Receiver<EngineReport>,
     /// The workspace, and beside it what the agents leave.
     pub place: TempDir,
+    /// What reports said of each session so far.
+    pub told_of: HashMap<String, AgentState>,
+    /// What they said of the process last.
+    pub process: AgentProcess,
 }
 
 /// How a desk is laid out.
@@ -98,7 +106,7 @@ impl Desk {
             Folder { uri: format!("file://{}", path.display()), name: "w".to_owned(), path: Some(path) };
         engine.call(EngineCall::SetFolders(vec![folder]));
         engine.call(EngineCall::SetTrust { trusted: layout.trusted });
-        Self { engine, reports, place }
+        Self { engine, reports, place, told_of: HashMap::new(), process: AgentProcess::default() }
     }
 
     pub fn workspace(&self) -> PathBuf {
@@ -107,10 +115,31 @@ impl Desk {
 
     /// The next report.
     pub async fn next(&mut self) -> EngineReport {
-        tokio::time::timeout(PATIENCE, self.reports.recv())
+        let report = tokio::time::timeout(PATIENCE, self.reports.recv())
             .await
             .expect("a report comes")
-            .expect("the engine lives")
+            .expect("the engine lives");
+        match &report {
+            EngineReport::Said { session_id, event, .. } => {
+                self.told_of.entry(session_id.clone()).or_default().hear(&event.kind, &event.payload);
+            }
+            EngineReport::Agent(AgentReport::Changed { session_id, change }) => {
+                self.told_of.entry(session_id.clone()).or_default().apply(change.clone());
+            }
+            EngineReport::Agent(AgentReport::Process { process, .. }) => self.process = process.clone(),
+            _ => {}
+        }
+        report
+    }
+
+    /// Waits until the loop was told `times` times how a session stands.
+    pub async fn changes(&mut self, times: usize) {
+        for _ in 0..times {
+            self.wait(|report| {
+                matches!(report, EngineReport::Agent(AgentReport::Changed { .. })).then_some(())
+            })
+            .await;
+        }
     }
 
     /// The first report that `pick` takes; others are dropped.
@@ -126,7 +155,11 @@ impl Desk {
     pub async fn try_make(&mut self, agent: &str, session_id: &str) -> Result<EngineSession, WireError> {
         let (reply, _answer) = Reply::new();
         let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
-        self.engine.call(EngineCall::MakeSession { session_id: session_id.to_owned(), wish, reply });
+        self.engine.call(EngineCall::MakeSession {
+            session_id: session_id.to_owned(),
+            wish,
+            reply: SessionReply::Client(reply),
+        });
         tokio::select! {
             answer = _answer => Err(answer.expect("an answer").expect_err("a refusal")),
             made = async {
@@ -150,12 +183,12 @@ impl Desk {
 
     /// What the loop remembers of a session.
     pub fn remember(&self, session_id: &str, at_agent: &str) {
-        self.engine.call(EngineCall::Remember(AgentSession {
+        self.engine.call(EngineCall::Agent(AgentCall::Remember(AgentSession {
             session_id: session_id.to_owned(),
             agent: "sim".to_owned(),
             at_agent: at_agent.to_owned(),
             workspace: None,
-        }));
+        })));
     }
 
     pub fn start(&self, session_id: &str, turn: u64, text: &str) {
@@ -164,8 +197,16 @@ impl Desk {
 
     pub fn start_with(&self, session_id: &str, turn: u64, text: &str, attachments: Vec<Attachment>) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
+        let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+    }
+
+    /// Starts a turn with this model.
+    pub fn start_on(&self, session_id: &str, turn: u64, model: &str) {
+        let prompt = Prompt { message_id: format!("m{turn}"), text: "x".to_owned(), attachments: Vec::new() };
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
 
     pub fn stop(&self, session_id: &str) {
@@ -173,20 +214,45 @@ impl Desk {
     }
 
     pub fn answer(&self, session_id: &str, engine_request_id: &str, option_id: &str, allowed: bool) {
-        self.engine.call(EngineCall::Answer {
+        self.answer_with(session_id, engine_request_id, option_id, allowed, None);
+    }
+
+    /// An answer with what the user filled in.
+    pub fn answer_with(
+        &self,
+        session_id: &str,
+        engine_request_id: &str,
+        option_id: &str,
+        allowed: bool,
+        content: Option<Value>,
+    ) {
+        let ruling = match (option_id, allowed) {
+            ("", _) => Ruling::Cancelled,
+            (_, true) => Ruling::AllowOnce,
+            (_, false) => Ruling::Deny,
+        };
+        let option_id = Some(option_id.to_owned()).filter(|id| !id.is_empty());
+        self.engine.call(EngineCall::Decide {
             session_id: session_id.to_owned(),
             engine_request_id: engine_request_id.to_owned(),
-            option_id: option_id.to_owned(),
-            allowed,
-            content: None,
+            decision: EngineDecision { ruling, option_id, content },
+            request_id: "ours".to_owned(),
+            reply: None,
         });
     }
 
     /// Sends a call that answers for itself.
-    pub async fn ask(&self, call: impl FnOnce(Reply) -> EngineCall) -> Result<Value, WireError> {
+    pub async fn ask<T: Serialize>(
+        &self,
+        call: impl FnOnce(Reply<T>) -> EngineCall,
+    ) -> Result<Value, WireError> {
         let (reply, answer) = Reply::new();
         self.engine.call(call(reply));
-        tokio::time::timeout(PATIENCE, answer).await.expect("an answer comes").expect("it is not dropped")
+        tokio::time::timeout(PATIENCE, answer)
+            .await
+            .expect("an answer comes")
+            .expect("it is not dropped")
+            .map(|result| json!(result))
     }
 
     pub async fn command(&self, session_id: &str, command: &str, args: Value) -> Result<Value, WireError> {
@@ -213,7 +279,14 @@ impl Desk {
         let mut told = Vec::new();
         loop {
             match self.next().await {
-                EngineReport::AgentExited { generation, code, sessions, message, expected, .. } => {
+                EngineReport::Agent(AgentReport::Exited {
+                    generation,
+                    code,
+                    sessions,
+                    message,
+                    expected,
+                    ..
+                }) => {
                     return (told, Exit { generation, code, sessions, message, expected });
                 }
                 report => told.extend(Told::of(report)),
@@ -301,9 +374,11 @@ impl Told {
                 let EngineEvent { kind, turn, payload, .. } = event;
                 Some(Self::Event(session_id, kind, turn, Value::Object(payload.into())))
             }
-            EngineReport::Rebound { session_id, lost, .. } => Some(Self::Rebound(session_id, lost)),
+            EngineReport::Agent(AgentReport::Rebound { session_id, lost, .. }) => {
+                Some(Self::Rebound(session_id, lost))
+            }
             EngineReport::Noticed { session_id, text, .. } => Some(Self::Notice(session_id, text)),
-            EngineReport::AskWithdrawn { session_id, engine_request_id } => {
+            EngineReport::Agent(AgentReport::AskWithdrawn { session_id, engine_request_id }) => {
                 Some(Self::Withdrawn(session_id, engine_request_id))
             }
             _ => None,

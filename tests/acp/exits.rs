@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::protocol::agent::AgentStatus;
+use breadboard_ls::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Layout, Told, end, piece};
@@ -58,8 +60,7 @@ async fn acp_2_1_01_the_next_prompt_starts_a_new_process_and_says_that_the_half_
     let again = desk.until_sent("session/resume").await;
     let workspace = desk.workspace().display().to_string();
     assert_eq!(again, [json!({ "sessionId": at_agent, "cwd": workspace, "mcpServers": [] })]);
-    let info = desk.ask(|reply| EngineCall::SessionInfo { session_id: "a".to_owned(), reply }).await;
-    assert_eq!(info.expect("an answer")["agent"]["generation"], 2);
+    assert_eq!((desk.process.generation, desk.process.status), (2, AgentStatus::Running));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,23 +100,22 @@ async fn r001_57_the_loop_hears_of_each_session_that_an_agent_never_made() {
         let mut desk = Desk::of(script);
         let mut answers = Vec::new();
         for tab in ["t1", "t2"] {
-            let (reply, answer) = Reply::new();
+            let (waits, answer) = Reply::new();
             answers.push(answer);
-            let wish = SessionWish {
-                agent: Some(agent.to_owned()),
-                tab: Some(tab.to_owned()),
-                ..SessionWish::default()
-            };
+            let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
+            let reply = SessionReply::Tab { tab_id: tab.to_owned(), waits };
             desk.engine.call(EngineCall::MakeSession { session_id: format!("of-{tab}"), wish, reply });
         }
         for tab in ["t1", "t2"] {
-            let (wish, outcome) = desk
+            let (told, outcome) = desk
                 .wait(|report| match report {
-                    EngineReport::SessionMade { wish, outcome, .. } => Some((wish, outcome)),
+                    EngineReport::SessionMade {
+                        outcome, reply: SessionReply::Tab { tab_id, .. }, ..
+                    } => Some((tab_id, outcome)),
                     _ => None,
                 })
                 .await;
-            assert_eq!(wish.tab.as_deref(), Some(tab));
+            assert_eq!(told, tab);
             assert!(outcome.is_err());
         }
     }
@@ -174,7 +174,7 @@ async fn r001_58_a_restart_ends_the_process_and_opens_its_sessions_again() {
     desk.make("a").await;
     desk.make("b").await;
     let (reply, answer) = Reply::new();
-    desk.engine.call(EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply });
+    desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }));
     let (_, exit) = desk.exit().await;
     assert_eq!((exit.generation, exit.sessions.len(), exit.expected), (1, 2, true));
     let mut again = Vec::new();
@@ -182,7 +182,7 @@ async fn r001_58_a_restart_ends_the_process_and_opens_its_sessions_again() {
         again.extend(Told::of(desk.next().await));
     }
     assert_eq!(again, [Told::Rebound("a".to_owned(), None), Told::Rebound("b".to_owned(), None)]);
-    assert_eq!(answer.await.expect("an answer"), Ok(json!({ "generation": 2 })));
+    assert_eq!(answer.await.expect("an answer"), Ok(AgentRestartResult { generation: 2 }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,8 +193,8 @@ async fn r001_58_a_restart_after_a_crash_opens_what_fell_with_it_again() {
     desk.start("a", 1, "die");
     desk.exit().await;
     let (reply, answer) = Reply::new();
-    desk.engine.call(EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply });
-    assert_eq!(answer.await.expect("an answer"), Ok(json!({ "generation": 2 })));
+    desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }));
+    assert_eq!(answer.await.expect("an answer"), Ok(AgentRestartResult { generation: 2 }));
     let lost =
         "the agent `sim` ended in the middle of an answer and does not remember what it had said of it";
     let mut rebound = Vec::new();
@@ -216,7 +216,9 @@ async fn r000_63_an_untrusted_workspace_starts_no_agent() {
     desk.start("b", 1, "go");
     let (_, failure) = desk.turn("b").await;
     assert!(failure.expect("a sentence").contains("not trusted"));
-    let refused = desk.ask(|reply| EngineCall::RestartAgent { agent: Some("sim".to_owned()), reply }).await;
+    let refused = desk
+        .ask(|reply| EngineCall::Agent(AgentCall::Restart { agent: Some("sim".to_owned()), reply }))
+        .await;
     assert_eq!(refused.expect_err("is refused").code, ErrorCode::UntrustedWorkspace);
     assert_eq!(desk.methods(), Vec::<String>::new());
     desk.engine.call(EngineCall::SetTrust { trusted: true });
@@ -235,7 +237,7 @@ async fn an_engine_that_is_dropped_ends_its_processes() {
     let pid = first["msg"]["spawned_pid"].as_i64().expect("a process");
     let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process");
     assert!(rustix::process::test_kill_process(pid).is_ok());
-    let Desk { engine, mut reports, place: _place } = desk;
+    let Desk { engine, mut reports, place: _place, .. } = desk;
     drop(engine);
     let gone = async {
         while rustix::process::test_kill_process(pid).is_ok() {

@@ -1,6 +1,6 @@
 //! Lines that are no messages, and messages at the wrong place.
 
-use breadboard_ls::app::ports::EngineReport;
+use breadboard_ls::app::ports::{EngineReport, SessionReply};
 use serde_json::json;
 
 use crate::desk::{Desk, Told, end, junk, piece};
@@ -78,10 +78,15 @@ async fn acp_2_1_12_what_is_told_of_a_session_before_it_is_named_waits_for_it() 
     let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
     use breadboard_ls::app::ports::{Engine, EngineCall, SessionWish};
     let wish = SessionWish { agent: Some("sim".to_owned()), ..SessionWish::default() };
-    desk.engine.call(EngineCall::MakeSession { session_id: "a".to_owned(), wish, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "a".to_owned(),
+        wish,
+        reply: SessionReply::Client(reply),
+    });
     let mut order = Vec::new();
     while order.len() < 4 {
         order.push(match desk.next().await {
+            EngineReport::Agent(_) => continue,
             EngineReport::SessionMade { outcome, .. } => format!("made {}", outcome.is_ok()),
             EngineReport::Said { session_id, event, .. } => format!("{session_id} {}", event.kind),
             other => format!("{other:?}"),

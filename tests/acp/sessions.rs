@@ -1,7 +1,9 @@
 //! Sessions: made, opened again, listed, closed, deleted, and the login before them.
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, EngineSession, SessionWish};
+use breadboard_ls::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, EngineSession, SessionReply, SessionWish,
+};
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -122,7 +124,7 @@ async fn a_closed_session_is_closed_there_and_an_agent_that_nobody_uses_ends() {
     let first = desk.make("a").await;
     desk.make("b").await;
     for id in ["a", "b"] {
-        desk.engine.call(EngineCall::CloseSession { session_id: id.to_owned() });
+        desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: id.to_owned() }));
     }
     let (_, exit) = desk.exit().await;
     assert_eq!((exit.sessions, exit.expected), (Vec::new(), true));
@@ -149,7 +151,7 @@ async fn r001_32_a_session_that_is_closed_while_it_is_opened_again_is_closed_at_
     desk.remember("a", &at_agent);
     desk.start("a", 2, "again");
     desk.until_sent("session/resume").await;
-    desk.engine.call(EngineCall::CloseSession { session_id: "a".to_owned() });
+    desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     desk.turn("a").await;
     std::fs::write(desk.workspace().join("go"), "").expect("a file");
     assert_eq!(desk.until_sent("session/close").await, [json!({ "sessionId": at_agent })]);
@@ -274,7 +276,11 @@ async fn acp_2_1_04_an_agent_that_refuses_a_session_is_quoted() {
     assert!(refused.message.contains("made no session (no such folder)"), "{}", refused.message);
     let without = SessionWish { agent: None, ..SessionWish::default() };
     let (reply, _answer) = Reply::new();
-    desk.engine.call(EngineCall::MakeSession { session_id: "b".to_owned(), wish: without, reply });
+    desk.engine.call(EngineCall::MakeSession {
+        session_id: "b".to_owned(),
+        wish: without,
+        reply: SessionReply::Client(reply),
+    });
     let refused = desk
         .wait(|report| match report {
             EngineReport::SessionMade { outcome, .. } => Some(outcome),

@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{
-    Engine, EngineCall, EngineDecision, EngineReport, EngineSession, SessionWish,
+    Engine, EngineCall, EngineReport, EngineSession, Ruling, SessionWish, StreamReport,
 };
-use breadboard_ls::protocol::settings::ModelSetting;
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Map, Value, json};
@@ -28,17 +27,17 @@ async fn asked(desk: &Desk, simulator: &Simulator, id: &str) {
     tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("the engine asks");
 }
 
-async fn decide(desk: &mut Desk, id: &str, decision: EngineDecision) -> Result<(), WireError> {
+async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), WireError> {
     let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::Decide {
         session_id: id.to_owned(),
         engine_request_id: "permission_1".to_owned(),
-        decision,
+        decision: ruling.into(),
         request_id: "r".to_owned(),
         reply: Some(reply),
     });
     desk.wait(|report| match report {
-        EngineReport::Answered { outcome, .. } => Some(outcome),
+        EngineReport::Stream(StreamReport::Answered { outcome, .. }) => Some(outcome),
         _ => None,
     })
     .await
@@ -182,12 +181,12 @@ async fn r000_24_a_deletion_that_takes_too_long_is_said_to() {
 async fn r000_28_decisions_are_said_in_the_engines_words() {
     let engine = simulator(asking());
     let mut desk = Desk::connected(&engine).await;
-    let rule = EngineDecision::AllowRule { pattern: "ls *".to_owned(), scope: "project".to_owned() };
+    let rule = Ruling::AllowRule { pattern: "ls *".to_owned(), scope: "project".to_owned() };
     for (decision, wanted) in [
-        (EngineDecision::AllowOnce, json!({ "decision": "allow-once" })),
+        (Ruling::AllowOnce, json!({ "decision": "allow-once" })),
         (rule, json!({ "rule": "ls *", "scope": "project", "decision": "allow-always" })),
-        (EngineDecision::Deny, json!({ "decision": "deny-once" })),
-        (EngineDecision::DenyAndStop, json!({ "decision": "deny-stop" })),
+        (Ruling::Deny, json!({ "decision": "deny-once" })),
+        (Ruling::DenyAndStop, json!({ "decision": "deny-stop" })),
     ] {
         let id = desk.make().await;
         asked(&desk, &engine, &id).await;
@@ -200,9 +199,9 @@ async fn r000_28_decisions_are_said_in_the_engines_words() {
         );
     }
     let id = desk.make().await;
-    let refused = decide(&mut desk, &id, EngineDecision::Deny).await.expect_err("nothing waits");
+    let refused = decide(&mut desk, &id, Ruling::Deny).await.expect_err("nothing waits");
     assert_eq!(refused.code, ErrorCode::Conflict);
-    let refused = decide(&mut desk, "nobody", EngineDecision::Deny).await.expect_err("nobody is there");
+    let refused = decide(&mut desk, "nobody", Ruling::Deny).await.expect_err("nobody is there");
     assert_eq!(refused.code, ErrorCode::NotFound);
 }
 
@@ -242,7 +241,7 @@ async fn r000_27_commands_pass_and_refusals_have_a_code() {
 async fn models_are_those_of_the_configuration_and_one_is_told_once() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
-    let listed = desk.ask(|reply| EngineCall::ListModels { reply }).await.expect("a list");
+    let listed = desk.ask(|reply| EngineCall::ListModels { chosen: None, reply }).await.expect("a list");
     assert_eq!(
         listed,
         json!({
@@ -253,15 +252,14 @@ async fn models_are_those_of_the_configuration_and_one_is_told_once() {
             "current": "simulator/small",
         })
     );
-    let model = |name: &str| {
-        let model = ModelSetting { provider: None, name: name.to_owned(), url: None };
-        EngineCall::SetModel(Some(model))
-    };
+    let chosen = Some("simulator/large".to_owned());
+    let listed = desk.ask(|reply| EngineCall::ListModels { chosen, reply }).await.expect("a list");
+    assert_eq!(listed["current"], "simulator/large");
     let id = desk.make().await;
-    // The setting of the embedded engine is not this engine's.
-    for (turn, name) in [(1, "embedded"), (2, "embedded"), (3, "simulator/large"), (4, "simulator/large")] {
-        desk.engine.call(model(name));
-        desk.start(&id, turn, &format!("prompt {turn}"), Vec::new());
+    desk.start(&id, 1, "prompt 1", Vec::new());
+    seen(&engine, "/input", 1).await;
+    for turn in [2, 3] {
+        desk.start_on(&id, turn, "simulator/large");
         seen(&engine, "/input", usize::try_from(turn).expect("small")).await;
     }
     let payload: Map<String, Value> = [("model".to_owned(), "simulator/large".into())].into_iter().collect();

@@ -3,24 +3,23 @@
 use std::path::Path;
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::{Folder, Reply};
+use breadboard_ls::app::inbox::{Answer, Folder, Reply};
 use breadboard_ls::app::ports::{
-    Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, Reach, Secret, SessionWish,
+    Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, Reach, Secret, SessionReply,
+    SessionWish,
 };
 use breadboard_ls::engine::breadboard::client::Patience;
 use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
 use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::EngineSetting;
+use breadboard_ls::protocol::settings::{EngineSetting, ModelSetting};
 use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// Longest wait for anything; a test that meets it has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Where an answer comes.
-pub type Answer = oneshot::Receiver<Result<Value, WireError>>;
 
 /// An engine and its reports.
 pub struct Desk {
@@ -100,16 +99,23 @@ impl Desk {
     }
 
     /// Sends a call that answers for itself.
-    pub async fn ask(&self, call: impl FnOnce(Reply) -> EngineCall) -> Result<Value, WireError> {
+    pub async fn ask<T: Serialize>(
+        &self,
+        call: impl FnOnce(Reply<T>) -> EngineCall,
+    ) -> Result<Value, WireError> {
         let (reply, answer) = Reply::new();
         self.engine.call(call(reply));
-        answered(answer).await
+        answered(answer).await.map(|result| json!(result))
     }
 
     /// Makes a session.
     pub async fn try_make(&mut self, wish: SessionWish) -> Result<EngineSession, WireError> {
         let (reply, _answer) = Reply::new();
-        self.engine.call(EngineCall::MakeSession { session_id: "ours".to_owned(), wish, reply });
+        self.engine.call(EngineCall::MakeSession {
+            session_id: "ours".to_owned(),
+            wish,
+            reply: SessionReply::Client(reply),
+        });
         self.wait(|report| match report {
             EngineReport::SessionMade { outcome, .. } => Some(outcome),
             _ => None,
@@ -137,7 +143,20 @@ impl Desk {
         history: Vec<(String, String)>,
     ) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
-        self.engine.call(EngineCall::StartTurn { session_id: session_id.to_owned(), turn, prompt, history });
+        let (session_id, model) = (session_id.to_owned(), None);
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+    }
+
+    /// Starts a turn with this model.
+    pub fn start_on(&self, session_id: &str, turn: u64, model: &str) {
+        let prompt = Prompt {
+            message_id: format!("m{turn}"),
+            text: format!("prompt {turn}"),
+            attachments: Vec::new(),
+        };
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
+        let (session_id, history) = (session_id.to_owned(), Vec::new());
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
 
     /// Waits for the end of a turn that did not begin; its sentence.
@@ -161,7 +180,7 @@ impl Desk {
 }
 
 /// Waits for an answer.
-pub async fn answered(answer: Answer) -> Result<Value, WireError> {
+pub async fn answered<T>(answer: Answer<T>) -> Result<T, WireError> {
     tokio::time::timeout(PATIENCE, answer).await.expect("an answer comes").expect("it is not dropped")
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Artifact, DownloadFor, Engine, EngineCall, EngineReport};
+use breadboard_ls::app::ports::{
+    Artifact, DownloadFor, Engine, EngineCall, EngineReport, StreamCall, StreamReport,
+};
 use breadboard_ls::protocol::request::{ListFilesParams, ReadFileSnippetParams};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
@@ -19,27 +21,27 @@ async fn list(desk: &Desk, id: &str, path: &str) -> Result<Value, WireError> {
         root: None,
         gitignore: None,
     };
-    desk.ask(|reply| EngineCall::ListFiles { params, reply }).await
+    desk.ask(|reply| EngineCall::Stream(StreamCall::ListFiles { params, reply })).await
 }
 
 async fn read(desk: &Desk, id: &str, path: &str, more: Value) -> Result<Value, WireError> {
     let mut params = json!({ "sessionId": id, "path": path });
     params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     let params: ReadFileSnippetParams = serde_json::from_value(params).expect("params");
-    desk.ask(|reply| EngineCall::ReadFile { params, reply }).await
+    desk.ask(|reply| EngineCall::Stream(StreamCall::ReadFile { params, reply })).await
 }
 
 async fn download(desk: &mut Desk, id: &str, path: &str, to: &Path) -> Result<Artifact, WireError> {
     let (reply, _answer) = Reply::new();
     let purpose = DownloadFor::Client { reply, progress: None };
     let (session_id, artifact_path, to) = (id.to_owned(), path.to_owned(), to.to_owned());
-    desk.engine.call(EngineCall::Download { session_id, artifact_path, to, purpose });
+    desk.engine.call(EngineCall::Stream(StreamCall::Download { session_id, artifact_path, to, purpose }));
     ended(desk).await
 }
 
 async fn ended(desk: &mut Desk) -> Result<Artifact, WireError> {
     desk.wait(|report| match report {
-        EngineReport::Downloaded { outcome, .. } => Some(outcome),
+        EngineReport::Stream(StreamReport::Downloaded { outcome, .. }) => Some(outcome),
         _ => None,
     })
     .await
@@ -184,7 +186,12 @@ async fn r000_33_a_download_that_nobody_waits_for_ends() {
     let (reply, answer) = Reply::new();
     let purpose = DownloadFor::Client { reply, progress: None };
     let to = place.path().join("blob");
-    desk.engine.call(EngineCall::Download { session_id: id, artifact_path: "blob".to_owned(), to, purpose });
+    desk.engine.call(EngineCall::Stream(StreamCall::Download {
+        session_id: id,
+        artifact_path: "blob".to_owned(),
+        to,
+        purpose,
+    }));
     seen(&engine, "/download", 1).await;
     drop(answer);
     assert_eq!(ended(&mut desk).await.expect_err("is cancelled").code, ErrorCode::Cancelled);
@@ -202,7 +209,11 @@ async fn what_the_log_still_has_of_a_stretch_comes_back() {
     let last = warnings[7];
     engine.evict(&id, last - 4);
     let (reply, _answer) = Reply::new();
-    desk.engine.call(EngineCall::Rebuild { session_id: id.clone(), missing: (last - 6, last - 2), reply });
+    desk.engine.call(EngineCall::Stream(StreamCall::Rebuild {
+        session_id: id.clone(),
+        missing: (last - 6, last - 2),
+        reply,
+    }));
     let found = rebuilt(&mut desk).await.expect("something");
     let numbers: Vec<u64> = found.iter().map(|(_, seq)| *seq).collect();
     assert_eq!(numbers, [last - 3, last - 2]);
@@ -212,7 +223,7 @@ async fn what_the_log_still_has_of_a_stretch_comes_back() {
         "{found:?}"
     );
     let (reply, _answer) = Reply::new();
-    desk.engine.call(EngineCall::Rebuild { session_id: id, missing: (1, 2), reply });
+    desk.engine.call(EngineCall::Stream(StreamCall::Rebuild { session_id: id, missing: (1, 2), reply }));
     let nothing_left = rebuilt(&mut desk).await.map(|events| events.len());
     assert_eq!(nothing_left, Ok(0));
 }
@@ -221,7 +232,7 @@ async fn rebuilt(
     desk: &mut Desk,
 ) -> Result<Vec<(breadboard_ls::domain::event::EngineEvent, u64)>, WireError> {
     desk.wait(|report| match report {
-        EngineReport::Rebuilt { outcome, .. } => Some(outcome),
+        EngineReport::Stream(StreamReport::Rebuilt { outcome, .. }) => Some(outcome),
         _ => None,
     })
     .await

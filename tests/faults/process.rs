@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use breadboard_ls::app::inbox::{ENGINE_BOUND, Folder, Inbox, Reply, StartUp};
+use breadboard_ls::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
@@ -179,7 +179,7 @@ impl Process {
     /// A request of the client.
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
         let request = Request::parse(method, params)?;
-        let (reply, answer) = Reply::new();
+        let (reply, answer) = EditorReply::new();
         self.inbox.send(Event::Request { client: self.editor, request, reply }).unwrap();
         answer.await.unwrap_or_else(|_| Err(WireError::new(ErrorCode::Internal, "The reply was dropped.")))
     }

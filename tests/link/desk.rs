@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink};
+use breadboard_ls::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink, StreamReport};
 use breadboard_ls::engine::breadboard::client::{Client, Patience};
 use breadboard_ls::engine::breadboard::link::{Links, Pace};
 use breadboard_ls::http::BaseUrl;
@@ -128,7 +128,7 @@ impl Desk {
                     }
                 }
             }
-            EngineReport::Link { session_id, news } => {
+            EngineReport::Stream(StreamReport::Link { session_id, news }) => {
                 assert_eq!(session_id, self.session);
                 match news {
                     LinkNews::Gap { from, to, .. } => self.heard.gaps.push((from, to)),

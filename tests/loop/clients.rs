@@ -2,13 +2,12 @@
 //! to one window stays there.
 
 use breadboard_ls::app::Event;
-use breadboard_ls::app::inbox::{DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp};
+use breadboard_ls::app::inbox::{Answer, DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::domain::edits::overlay::PositionEncoding;
 use breadboard_ls::domain::edits::text::content_hash;
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use crate::clients_runs::Chat;
 use crate::desk::{Desk, Setup, Window, types};
@@ -22,8 +21,6 @@ const ABLE: EditorAbilities = EditorAbilities {
     register_configuration: false,
     terminal_run: true,
 };
-
-type Answer = oneshot::Receiver<Result<Value, WireError>>;
 
 /// A desk whose first client counts in UTF-16, takes edits and runs commands.
 fn desk(dir: &tempfile::TempDir) -> Desk {
@@ -57,20 +54,20 @@ fn answered(window: &Window, id: &str, outcome: Result<Value, Value>) {
 }
 
 impl Desk {
-    async fn wants(&self, session_id: &str, make: impl FnOnce(Reply) -> Want) -> Answer {
+    async fn wants<T>(&self, session_id: &str, make: impl FnOnce(Reply<T>) -> Want) -> Answer<T> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: session_id.to_owned(), want: make(reply) };
         self.engine.send(report).await.unwrap();
         answer
     }
 
-    async fn wants_text(&self, session_id: &str, path: &str, old: &str, new: &str) -> Answer {
+    async fn wants_text(&self, session_id: &str, path: &str, old: &str, new: &str) -> Answer<Applied> {
         let (path, text) = (path.to_owned(), new.to_owned());
         let base_hash = Some(content_hash(old.as_bytes()));
         self.wants(session_id, |reply| Want::ApplyText { root: None, path, base_hash, text, reply }).await
     }
 
-    async fn wants_run(&self, session_id: &str, command: &str) -> Answer {
+    async fn wants_run(&self, session_id: &str, command: &str) -> Answer<CommandRan> {
         let (command, cwd) = (command.to_owned(), ".".to_owned());
         self.wants(session_id, |reply| Want::RunCommand { command, cwd, reply }).await
     }
@@ -197,7 +194,7 @@ async fn an_edit_goes_to_the_client_that_has_the_file_open_in_its_own_encoding()
     assert_eq!(asked, change(json!(7), 4, 7));
     assert_eq!(prompter.asked("workspace/applyEdit"), []);
     answered(&desk.window, &id, Ok(json!({"applied": true})));
-    assert_eq!(edit.await.unwrap(), Ok(json!({"appliedHash": content_hash(new.as_bytes())})));
+    assert_eq!(edit.await.unwrap(), Ok(Applied { applied_hash: content_hash(new.as_bytes()) }));
 
     // Given another client that prompts, takes edits, counts in bytes, and has the same text open
     desk.finish(&session, 1, "").await;
@@ -697,13 +694,13 @@ async fn the_loop_closes_with_its_last_client_only() {
     };
     desk.prompt(&session, "one").await;
     desk.prompt(&session, "two").await;
-    assert_eq!(shut_down(&desk.window).await.unwrap(), Ok(Value::Null));
+    assert_eq!(shut_down(&desk.window).await.unwrap(), Ok(()));
     desk.window.clone().leave();
     desk.finish(&session, 1, "").await;
     desk.caught_up_by(&other).await;
     assert_eq!(desk.engine_heard(), ["start 1 one", "start 2 two"]);
     other.prompt(&session, "three").await;
-    assert_eq!(shut_down(&other).await.unwrap(), Ok(Value::Null));
+    assert_eq!(shut_down(&other).await.unwrap(), Ok(()));
     desk.finish(&session, 2, "").await;
     desk.caught_up_by(&other).await;
     assert_eq!(desk.engine_heard(), ["start 1 one", "start 2 two"]);

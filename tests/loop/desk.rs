@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use breadboard_ls::app::inbox::{EditorAbilities, Folder, Inbox, Reply, StartUp};
+use breadboard_ls::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
@@ -65,8 +65,18 @@ impl Engine for DeskEngine {
         if self.holds { EngineKind::Breadboard } else { EngineKind::Embedded }
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: self.holds, streams: self.holds, needs_trust: self.holds }
+    fn traits(&self) -> EngineTraits {
+        if !self.holds {
+            return EngineTraits::default();
+        }
+        EngineTraits {
+            sessions: SessionHome::Engine,
+            resume: StreamResume::Cursor,
+            turn_end: TurnEnd::Event,
+            settlement: Settlement::Event,
+            rules: RuleHolder::Engine,
+            needs_trust: true,
+        }
     }
 
     fn capabilities(&self) -> Vec<String> {
@@ -88,8 +98,13 @@ impl Engine for DeskAgents {
         EngineKind::Acp
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Agent,
+            rules: RuleHolder::Agent,
+            needs_trust: true,
+            ..EngineTraits::default()
+        }
     }
 
     fn capabilities(&self) -> Vec<String> {
@@ -196,7 +211,7 @@ impl Window {
 
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
         let request = Request::parse(method, params)?;
-        let (reply, answer) = Reply::new();
+        let (reply, answer) = EditorReply::new();
         self.inbox.send(Event::Request { client: self.client, request, reply }).unwrap();
         answer.await.unwrap()
     }
@@ -478,8 +493,8 @@ impl Desk {
             .filter_map(|call| match call {
                 EngineCall::StartTurn { turn, prompt, .. } => Some(format!("start {turn} {}", prompt.text)),
                 EngineCall::Stop { .. } => Some("stop".to_owned()),
-                EngineCall::Answer { engine_request_id, allowed, .. } => {
-                    Some(format!("answer {engine_request_id} {allowed}"))
+                EngineCall::Decide { engine_request_id, decision, .. } => {
+                    Some(format!("answer {engine_request_id} {}", decision.allows()))
                 }
                 EngineCall::Forget { .. } => Some("forget".to_owned()),
                 EngineCall::SetToken { scope: CredentialScope::Model | CredentialScope::Engine, .. }
@@ -487,7 +502,9 @@ impl Desk {
                 | EngineCall::SetTrust { .. }
                 | EngineCall::SetModel(_)
                 | EngineCall::ListModels { .. } => None,
-                held => Some(format!("{held:?}")),
+                EngineCall::Stream(call) => Some(format!("{call:?}")),
+                EngineCall::Agent(call) => Some(format!("{call:?}")),
+                other => Some(format!("{other:?}")),
             })
             .collect()
     }

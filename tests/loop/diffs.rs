@@ -10,6 +10,14 @@ use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
 
+/// The side that it is compared with.
+fn right(job: &DiffJob) -> Option<&DiffSide> {
+    match &job.purpose {
+        DiffFor::Comparison { right, .. } => Some(right),
+        DiffFor::Document { .. } => None,
+    }
+}
+
 impl Desk {
     /// The next diff that the workspace edge is asked for.
     async fn wanted_diff(&self) -> Box<DiffJob> {
@@ -49,18 +57,18 @@ async fn r000_32_a_diff_is_of_head_and_the_buffer_unless_it_is_said() {
     let session = desk.session().await;
     let job = desk.diff(json!({"sessionId": session, "filePath": "./src//a.rs"})).await;
     assert_eq!((job.path.as_str(), &job.root), ("src/a.rs", &DiffRoot::Named(None)));
-    assert_eq!((&job.left, job.right.as_ref()), (&side("git:HEAD"), Some(&side("buffer"))));
+    assert_eq!((&job.left, right(&job)), (&side("git:HEAD"), Some(&side("buffer"))));
     let params = json!({"sessionId": session, "filePath": "a", "root": "w", "beforeRef": "checkpoint:c", "afterRef": "disk"});
     let job = desk.diff(params).await;
     assert_eq!(job.root, DiffRoot::Named(Some("w".to_owned())));
-    assert_eq!((&job.left, job.right.as_ref()), (&side("checkpoint:c"), Some(&side("disk"))));
+    assert_eq!((&job.left, right(&job)), (&side("checkpoint:c"), Some(&side("disk"))));
     let uri = format!("bb-diff:/{session}/w/git~3Av1~2E0/src/a.rs");
     let job = tokio::select! {
         answer = desk.ask("bb/textDocument", json!({"uri": uri})) => panic!("{answer:?}"),
         job = desk.wanted_diff() => job,
     };
     assert_eq!((job.path.as_str(), &job.root), ("src/a.rs", &DiffRoot::Named(Some("w".to_owned()))));
-    assert_eq!((&job.left, job.right.as_ref()), (&side("git:v1.0"), None));
+    assert_eq!((&job.left, right(&job)), (&side("git:v1.0"), None));
 }
 
 #[tokio::test]
@@ -113,7 +121,7 @@ async fn r000_32_a_side_at_the_engine_is_downloaded_first() {
     assert_ne!(places[0], places[1], "each side deletes its own");
     let found = |side: &DiffSide| side.found.clone();
     assert_eq!(found(&job.left), Found::Downloaded(places[0].clone()));
-    assert_eq!(job.right.as_ref().map(found), Some(Found::Downloaded(places[1].clone())));
+    assert_eq!(right(&job).map(found), Some(Found::Downloaded(places[1].clone())));
 
     let uri = format!("bb-diff:/{session}/~/artifact~3Ax/a");
     let engine = async {
@@ -158,13 +166,13 @@ async fn r000_32_a_patch_is_found_in_the_journal_also_after_a_restart() {
     };
     let whole = (found("@@ -1 +1 @@\n-a\n+b\n"), Some(found(&long)));
     let job = desk.diff(params.clone()).await;
-    assert_eq!((job.left.found.clone(), job.right.as_ref().map(|side| side.found.clone())), whole);
+    assert_eq!((job.left.found.clone(), right(&job).map(|side| side.found.clone())), whole);
     desk.finish(&session, 1, "done").await;
     desk.caught_up().await;
     desk.close().await;
     let desk = Desk::at(dir.path(), Setup { first_id: 100, ..Setup::default() });
     let job = desk.diff(params).await;
-    assert_eq!((job.left.found.clone(), job.right.as_ref().map(|side| side.found.clone())), whole);
+    assert_eq!((job.left.found.clone(), right(&job).map(|side| side.found.clone())), whole);
 }
 
 #[tokio::test]

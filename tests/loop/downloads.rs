@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
 
-/// One `EngineCall::Download`.
+/// One `EngineCall::Stream(StreamCall::Download)`.
 pub struct Wanted {
     pub session_id: String,
     pub artifact_path: String,
@@ -22,8 +22,12 @@ impl Desk {
         loop {
             {
                 let mut calls = self.calls.0.lock().unwrap();
-                if let Some(at) = calls.iter().position(|call| matches!(call, EngineCall::Download { .. })) {
-                    let EngineCall::Download { session_id, artifact_path, to, purpose } = calls.remove(at)
+                if let Some(at) = calls
+                    .iter()
+                    .position(|call| matches!(call, EngineCall::Stream(StreamCall::Download { .. })))
+                {
+                    let EngineCall::Stream(StreamCall::Download { session_id, artifact_path, to, purpose }) =
+                        calls.remove(at)
                     else {
                         unreachable!()
                     };
@@ -37,7 +41,8 @@ impl Desk {
     pub async fn downloaded(&self, wanted: Wanted, outcome: Result<(), WireError>) {
         let Wanted { session_id, artifact_path, to, purpose } = wanted;
         let outcome = outcome.map(|()| Artifact { path: to, bytes: 3, sha256: "abc".to_owned() });
-        let report = EngineReport::Downloaded { session_id, artifact_path, outcome, purpose };
+        let report =
+            EngineReport::Stream(StreamReport::Downloaded { session_id, artifact_path, outcome, purpose });
         self.engine.send(report).await.unwrap();
     }
 
@@ -45,7 +50,10 @@ impl Desk {
         let DownloadFor::Client { progress: Some(token), .. } = &wanted.purpose else {
             panic!("no progress")
         };
-        self.engine.send(EngineReport::Downloading { token: token.clone(), bytes, total }).await.unwrap();
+        self.engine
+            .send(EngineReport::Stream(StreamReport::Downloading { token: token.clone(), bytes, total }))
+            .await
+            .unwrap();
     }
 
     /// Values of `$/progress` under a token.

@@ -52,7 +52,7 @@ impl Desk {
     }
 
     pub async fn link(&self, news: LinkNews) {
-        self.report(EngineReport::Link { session_id: "s1".to_owned(), news }).await;
+        self.report(EngineReport::Stream(StreamReport::Link { session_id: "s1".to_owned(), news })).await;
     }
 
     /// A session `s1` at the engine, its stream up.
@@ -98,7 +98,7 @@ impl Desk {
     }
 
     /// The next decision: its id at the engine, what was decided, and the way to answer it.
-    pub async fn decided(&self, outcome: Result<(), WireError>) -> (String, EngineDecision) {
+    pub async fn decided(&self, outcome: Result<(), WireError>) -> (String, Ruling) {
         let (engine_request_id, decision, request_id, reply) = self
             .called(
                 |call| matches!(call, EngineCall::Decide { .. }),
@@ -111,8 +111,9 @@ impl Desk {
             )
             .await;
         let session_id = "s1".to_owned();
-        self.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
-        (engine_request_id, decision)
+        self.report(EngineReport::Stream(StreamReport::Answered { session_id, request_id, outcome, reply }))
+            .await;
+        (engine_request_id, decision.ruling)
     }
 
     pub async fn pending(&self) -> Value {
@@ -142,7 +143,7 @@ async fn r000_21_a_session_is_made_at_the_engine_followed_from_its_beginning_and
     assert_eq!(created.unwrap(), json!({"sessionId": "s1"}));
     let calls = desk.calls.0.lock().unwrap();
     let attach = calls.iter().position(
-        |call| matches!(call, EngineCall::Attach { session_id, cursor: None } if session_id == "s1"),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, cursor: None }) if session_id == "s1"),
     );
     let start = calls
         .iter()
@@ -169,7 +170,7 @@ async fn r000_63_without_trust_nothing_is_prompted_allowed_or_commanded_but_read
     let (denied, decided) =
         tokio::join!(desk.ask("bb/approvePermission", answer("deny")), desk.decided(Ok(())));
     assert_eq!(denied.unwrap()["outcome"], "recorded");
-    assert_eq!(decided, ("permission_1".to_owned(), EngineDecision::Deny));
+    assert_eq!(decided, ("permission_1".to_owned(), Ruling::Deny));
 }
 
 #[tokio::test]
@@ -188,9 +189,9 @@ async fn r003_56_the_cursor_is_that_of_the_journal_and_goes_back_to_the_engine_a
     let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
     let cursor = desk
         .called(
-            |call| matches!(call, EngineCall::Attach { .. }),
+            |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
             |call| match call {
-                EngineCall::Attach { cursor, .. } => cursor,
+                EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor,
                 other => panic!("{other:?}"),
             },
         )
@@ -234,9 +235,9 @@ async fn r003_56_a_kill_at_any_moment_neither_doubles_nor_loses_an_event_of_the_
         let attached = async {
             let cursor = desk
                 .called(
-                    |call| matches!(call, EngineCall::Attach { .. }),
+                    |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
                     |call| match call {
-                        EngineCall::Attach { cursor, .. } => cursor,
+                        EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor,
                         other => panic!("{other:?}"),
                     },
                 )
@@ -315,7 +316,7 @@ async fn r003_43_an_answer_is_settled_by_the_engines_event_and_not_by_its_taking
     let (recorded, decided) =
         tokio::join!(desk.ask("bb/approvePermission", answer.clone()), desk.decided(Ok(())));
     assert_eq!(recorded.unwrap(), json!({"requestId": request_id, "outcome": "recorded"}));
-    assert_eq!(decided, ("permission_1".to_owned(), EngineDecision::AllowOnce));
+    assert_eq!(decided, ("permission_1".to_owned(), Ruling::AllowOnce));
     assert_eq!(desk.pending().await, 1, "taken is not settled");
     // Answered twice: the first stands.
     let again = desk.ask("bb/approvePermission", answer).await.unwrap();
@@ -350,8 +351,7 @@ async fn r000_29_a_rule_goes_out_in_the_engines_words_as_shown_or_narrower_never
     let narrower = answer(json!({"pattern": "python sort.py --dry *"}));
     let (recorded, decided) = tokio::join!(desk.ask("bb/approvePermission", narrower), desk.decided(Ok(())));
     recorded.unwrap();
-    let rule =
-        EngineDecision::AllowRule { pattern: "python sort.py --dry *".into(), scope: "project".into() };
+    let rule = Ruling::AllowRule { pattern: "python sort.py --dry *".into(), scope: "project".into() };
     assert_eq!(decided.1, rule, "fault 2: a rule is no rejection");
 }
 
@@ -415,7 +415,7 @@ async fn stop_denies_what_waits_first_because_the_engine_hears_no_stop_while_it_
     {
         let calls = desk.calls.0.lock().unwrap();
         assert!(
-            matches!(&calls[0], EngineCall::Decide { decision: EngineDecision::DenyAndStop, .. }),
+            matches!(&calls[0], EngineCall::Decide { decision, .. } if decision.ruling == Ruling::DenyAndStop),
             "{calls:?}"
         );
         assert!(matches!(&calls[1], EngineCall::Stop { .. }), "{calls:?}");
@@ -503,14 +503,19 @@ async fn r003_58_r003_59_a_gap_is_said_on_the_connection_and_in_the_transcript_a
     let rebuild = async |found: Vec<(EngineEvent, u64)>| {
         let (missing, reply) = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { missing, reply, .. } => (missing, reply),
+                    EngineCall::Stream(StreamCall::Rebuild { missing, reply, .. }) => (missing, reply),
                     other => panic!("{other:?}"),
                 },
             )
             .await;
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome: Ok(found), reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome: Ok(found),
+            reply,
+        }))
+        .await;
         missing
     };
     let found = |seq: u64| {
@@ -587,7 +592,7 @@ async fn selecting_a_session_of_the_engine_answers_with_the_verdict_of_its_strea
 
     let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
     let streamed = async {
-        desk.called(|call| matches!(call, EngineCall::Attach { .. }), drop).await;
+        desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })), drop).await;
         desk.event(3, "user_message", json!({"text": "from elsewhere"})).await;
         desk.link(LinkNews::Resumed(ResumedLink::Replayed { events: 1, from: 3, to: 3 })).await;
     };
@@ -705,7 +710,13 @@ async fn r000_30_r000_31_files_of_a_session_are_those_of_its_own_folder_or_come_
     for method in ["bb/listFiles", "bb/readFileSnippet"] {
         let asked = async {
             desk.called(
-                |call| matches!(call, EngineCall::ListFiles { .. } | EngineCall::ReadFile { .. }),
+                |call| {
+                    matches!(
+                        call,
+                        EngineCall::Stream(StreamCall::ListFiles { .. })
+                            | EngineCall::Stream(StreamCall::ReadFile { .. })
+                    )
+                },
                 |call| call.refuse(WireError::new(ErrorCode::NotFound, "asked")),
             )
             .await;
@@ -757,10 +768,10 @@ async fn of_many_sessions_the_idle_one_used_longest_ago_gives_its_stream_away_an
     assert_eq!(forgotten(&desk), ["m0"]);
     desk.calls.0.lock().unwrap().clear();
     let again = async {
-        desk.called(|call| matches!(call, EngineCall::Attach { session_id, .. } if session_id == "m0"), drop)
+        desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, .. }) if session_id == "m0"), drop)
             .await;
         let news = LinkNews::Resumed(ResumedLink::Complete);
-        desk.report(EngineReport::Link { session_id: "m0".into(), news }).await;
+        desk.report(EngineReport::Stream(StreamReport::Link { session_id: "m0".into(), news })).await;
     };
     let (selected, ()) = tokio::join!(desk.ask("bb/selectSession", json!({"sessionId": "m0"})), again);
     assert_eq!(selected.unwrap()["resume"]["verdict"], "complete");
@@ -802,7 +813,7 @@ async fn selecting_a_session_whose_stream_stands_answers_at_once_and_asks_for_th
     desk.held_session().await;
     let selected = desk.ask("bb/selectSession", json!({"sessionId": "s1"})).await.unwrap();
     assert_eq!(selected["resume"]["verdict"], "complete");
-    desk.called(|call| matches!(call, EngineCall::Attach { .. }), drop).await;
+    desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })), drop).await;
 }
 
 #[tokio::test]
@@ -822,15 +833,20 @@ async fn r000_62_a_token_in_pieces_is_hidden_in_what_is_rebuilt_too() {
     let rebuild = async {
         let reply = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { reply, .. } => reply,
+                    EngineCall::Stream(StreamCall::Rebuild { reply, .. }) => reply,
                     other => panic!("{other:?}"),
                 },
             )
             .await;
         let outcome = Ok(vec![piece(1, "it is can"), piece(2, "ary-token-1"), piece(3, " and c")]);
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome, reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome,
+            reply,
+        }))
+        .await;
     };
     let (rebuilt, ()) = tokio::join!(desk.ask("bb/rebuild", json!({"sessionId": "s1"})), rebuild);
     assert_eq!(rebuilt.unwrap()["resume"]["verdict"], "resynced");

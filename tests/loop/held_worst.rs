@@ -15,9 +15,9 @@ use crate::journal::Faults;
 /// The place from which the next stream is asked for.
 async fn place(desk: &Desk) -> Option<u64> {
     desk.called(
-        |call| matches!(call, EngineCall::Attach { .. }),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
         |call| match call {
-            EngineCall::Attach { cursor, .. } => cursor.map(|cursor| cursor.seq),
+            EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor.map(|cursor| cursor.seq),
             other => panic!("{other:?}"),
         },
     )
@@ -81,7 +81,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     let request_id = first.asked(2, "permission_1").await;
     let answer = json!({"sessionId": "s1", "requestId": request_id, "decision": "allow_once"});
     // The engine never says whether it took it.
-    let (reply, _nobody) = breadboard_ls::app::inbox::Reply::new();
+    let (reply, _nobody) = breadboard_ls::app::inbox::EditorReply::new();
     let request = breadboard_ls::protocol::Request::parse("bb/approvePermission", answer.clone()).unwrap();
     first.inbox.send(breadboard_ls::app::Event::Request { client: first.client, request, reply }).unwrap();
     let second = again(first, &dir).await;
@@ -90,7 +90,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     second.calls.0.lock().unwrap().clear();
     let given = async {
         loop {
-            if second.engine_heard().iter().any(|call| call.starts_with("Decide")) {
+            if second.engine_heard().iter().any(|call| call.starts_with("answer ")) {
                 return second.decided(Ok(())).await;
             }
             tokio::task::yield_now().await;
@@ -99,7 +99,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     let given = tokio::time::timeout(std::time::Duration::from_secs(5), given);
     let (recorded, given) = tokio::join!(second.ask("bb/approvePermission", answer), given);
     assert_eq!(recorded.unwrap()["outcome"], "recorded", "else the ask would wait for ever");
-    assert_eq!(given.unwrap(), ("permission_1".to_owned(), EngineDecision::AllowOnce));
+    assert_eq!(given.unwrap(), ("permission_1".to_owned(), Ruling::AllowOnce));
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_turn_that_waits_for_an_answer_is_stopped_once_when_too_much_waits_for
     }
     desk.caught_up().await;
     let heard = |word: &str| desk.engine_heard().iter().filter(|call| call.starts_with(word)).count();
-    assert_eq!((heard("Decide"), heard("stop")), (1, 1));
+    assert_eq!((heard("answer "), heard("stop")), (1, 1));
     // Written again, and the next time it is full the turn is stopped again.
     faults.full.store(false, Ordering::SeqCst);
     desk.event(15, "turn_start", json!({})).await;
@@ -164,7 +164,7 @@ async fn a_turn_that_waits_for_an_answer_is_stopped_once_when_too_much_waits_for
         desk.event(seq, "assistant_message", json!({"text": large})).await;
     }
     desk.caught_up().await;
-    assert_eq!((heard("Decide"), heard("stop")), (2, 2));
+    assert_eq!((heard("answer "), heard("stop")), (2, 2));
     faults.full.store(false, Ordering::SeqCst);
 }
 
@@ -206,9 +206,9 @@ async fn a_number_at_the_end_of_all_numbers_is_no_fault_in_a_rebuild() {
     let rebuilt = async {
         let reply = desk
             .called(
-                |call| matches!(call, EngineCall::Rebuild { .. }),
+                |call| matches!(call, EngineCall::Stream(StreamCall::Rebuild { .. })),
                 |call| match call {
-                    EngineCall::Rebuild { reply, .. } => reply,
+                    EngineCall::Stream(StreamCall::Rebuild { reply, .. }) => reply,
                     other => panic!("{other:?}"),
                 },
             )
@@ -222,7 +222,12 @@ async fn a_number_at_the_end_of_all_numbers_is_no_fault_in_a_rebuild() {
             repaired: false,
         };
         let outcome = Ok(vec![(event, u64::MAX)]);
-        desk.report(EngineReport::Rebuilt { session_id: "s1".to_owned(), outcome, reply }).await;
+        desk.report(EngineReport::Stream(StreamReport::Rebuilt {
+            session_id: "s1".to_owned(),
+            outcome,
+            reply,
+        }))
+        .await;
     };
     let (answer, ()) = tokio::join!(desk.ask("bb/rebuild", json!({"sessionId": "s1"})), rebuilt);
     let resume: Value = answer.unwrap()["resume"].clone();

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::Reply;
-use breadboard_ls::app::inbox::EditorAbilities;
-use breadboard_ls::app::ports::{EngineReport, Want};
-use breadboard_ls::protocol::WireError;
+use breadboard_ls::app::inbox::{Answer, EditorAbilities, Reply};
+use breadboard_ls::app::ports::{CommandRan, EngineReport, FileJob, Want};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use crate::desk::{Desk, Setup};
 
@@ -16,18 +13,14 @@ fn editor() -> Setup {
     Setup { abilities, ..Setup::default() }
 }
 
-async fn want(
-    desk: &Desk,
-    session: &str,
-    make: impl FnOnce(Reply) -> Want,
-) -> oneshot::Receiver<Result<Value, WireError>> {
+async fn want<T>(desk: &Desk, session: &str, make: impl FnOnce(Reply<T>) -> Want) -> Answer<T> {
     let (reply, answer) = Reply::new();
     let report = EngineReport::Wants { session_id: session.to_owned(), want: make(reply) };
     desk.engine.send(report).await.unwrap();
     answer
 }
 
-fn run(reply: Reply) -> Want {
+fn run(reply: Reply<CommandRan>) -> Want {
     Want::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), reply }
 }
 
@@ -59,7 +52,6 @@ async fn a_command_runs_only_in_a_turn_that_runs_and_waits_for_it() {
 #[tokio::test]
 async fn an_edit_whose_base_is_never_read_is_answered() {
     let dir = tempfile::tempdir().unwrap();
-    // The files of this desk drop every job, as a full inbox does.
     let desk = Desk::at(dir.path(), editor());
     let session = desk.session().await;
     desk.prompt(&session, "one").await;
@@ -71,6 +63,11 @@ async fn an_edit_whose_base_is_never_read_is_answered() {
         reply,
     })
     .await;
+    desk.caught_up().await;
+    // The job is dropped, as by a full inbox.
+    let dropped = desk.jobs.0.lock().unwrap().pop();
+    assert!(matches!(dropped, Some(FileJob::Read { .. })), "{dropped:?}");
+    drop(dropped);
     let answer = tokio::time::timeout(Duration::from_secs(5), answer).await.expect("never answered");
     assert_eq!(answer.unwrap().unwrap_err().code.as_str(), "internal");
 }
@@ -90,9 +87,8 @@ async fn r000_63_the_loop_refuses_by_itself_what_an_engine_wants_without_trust()
     };
     let command = want(&desk, &session, run).await;
     let write = want(&desk, &session, write).await;
-    for answer in [command, write] {
-        let answer = tokio::time::timeout(Duration::from_secs(5), answer).await.expect("never answered");
-        assert_eq!(answer.unwrap().unwrap_err().code.as_str(), "untrusted_workspace");
+    for refused in [command.await.unwrap().unwrap_err(), write.await.unwrap().unwrap_err()] {
+        assert_eq!(refused.code.as_str(), "untrusted_workspace");
     }
     assert_eq!(desk.heard("bb/terminal/run"), Vec::<Value>::new());
 }

@@ -2,6 +2,7 @@
 //! full disk. Everything that needs the wire itself is in `tests/e2e`.
 
 mod agent_files;
+mod agent_info;
 mod approvals;
 mod clients;
 mod clients_runs;

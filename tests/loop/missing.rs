@@ -21,9 +21,9 @@ fn lost(from: u64, to: Option<u64>) -> LinkNews {
 
 async fn cursor_asked(desk: &Desk) -> Option<EngineCursor> {
     desk.called(
-        |call| matches!(call, EngineCall::Attach { .. }),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })),
         |call| match call {
-            EngineCall::Attach { cursor, .. } => cursor,
+            EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor,
             other => panic!("{other:?}"),
         },
     )

@@ -2,6 +2,7 @@
 
 use breadboard_ls::app::ports::*;
 use breadboard_ls::domain::dialect::acp::decode::{RpcId, ask_event};
+use breadboard_ls::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -47,7 +48,7 @@ async fn refused(desk: &Desk, method: &str, params: Value) -> &'static str {
 }
 
 /// Takes the call to make a session.
-fn making(desk: &Desk) -> (String, SessionWish, breadboard_ls::app::Reply) {
+fn making(desk: &Desk) -> (String, SessionWish, SessionReply) {
     let mut calls = desk.calls.0.lock().unwrap();
     let at = calls.iter().position(|call| matches!(call, EngineCall::MakeSession { .. })).expect("a call");
     match calls.remove(at) {
@@ -364,13 +365,15 @@ async fn r001_55_56_57_58_an_agent_that_ends_is_told_to_all_its_tabs_and_comes_b
         sessions.push(make(&desk, &format!("x{number}")).await);
     }
     prompt(&desk, &uuid(1), 11, "one").await;
-    let exited = |code, expected| EngineReport::AgentExited {
-        agent: "a".to_owned(),
-        generation: 1,
-        code,
-        sessions: sessions[..2].to_vec(),
-        message: "The agent ended; restart it.".to_owned(),
-        expected,
+    let exited = |code, expected| {
+        EngineReport::Agent(AgentReport::Exited {
+            agent: "a".to_owned(),
+            generation: 1,
+            code,
+            sessions: sessions[..2].to_vec(),
+            message: "The agent ended; restart it.".to_owned(),
+            expected,
+        })
     };
     desk.engine.send(exited(Some(137), false)).await.unwrap();
     desk.caught_up().await;
@@ -385,23 +388,26 @@ async fn r001_55_56_57_58_an_agent_that_ends_is_told_to_all_its_tabs_and_comes_b
     assert_eq!(messages(&desk, &uuid(2)).last().unwrap()["code"], 137);
     assert_eq!(kinds(&desk, &uuid(3)), ["session-created"], "of another agent");
     let restart = async {
-        let asked = |call: &EngineCall| matches!(call, EngineCall::RestartAgent { .. });
+        let asked = |call: &EngineCall| matches!(call, EngineCall::Agent(AgentCall::Restart { .. }));
         while !desk.calls.0.lock().unwrap().iter().any(asked) {
             tokio::task::yield_now().await;
         }
         let at = desk.calls.0.lock().unwrap().iter().position(asked).unwrap();
         match desk.calls.0.lock().unwrap().remove(at) {
-            EngineCall::RestartAgent { agent, reply } => {
+            EngineCall::Agent(AgentCall::Restart { agent, reply }) => {
                 assert_eq!(agent.as_deref(), Some("a"));
-                reply.answer(&json!({"generation": 2}));
+                reply.answer(AgentRestartResult { generation: 2 });
             }
             other => panic!("{other:?}"),
         }
     };
     let (restarted, ()) = tokio::join!(desk.ask("bb/agent/restart", json!({"agent": "a"})), restart);
     assert_eq!(restarted.unwrap(), json!({"generation": 2}));
-    let report =
-        EngineReport::Rebound { session_id: sessions[0].clone(), at_agent: "new".to_owned(), lost: None };
+    let report = EngineReport::Agent(AgentReport::Rebound {
+        session_id: sessions[0].clone(),
+        at_agent: "new".to_owned(),
+        lost: None,
+    });
     desk.engine.send(report).await.unwrap();
     desk.caught_up().await;
     assert_eq!(messages(&desk, &uuid(1)).last().unwrap()["kind"], "session-created");

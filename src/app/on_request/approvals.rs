@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineCall;
+use crate::app::ports::{EngineCall, EngineDecision, RuleHolder, Ruling, Settlement};
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -22,7 +22,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: ApprovePermissionParams,
-        reply: Reply,
+        reply: Reply<ApprovePermissionResult>,
     ) {
         let chosen = match self.chosen(client, params) {
             Ok(chosen) => chosen,
@@ -31,10 +31,11 @@ impl App {
         let (session_id, request_id) = (chosen.session_id, chosen.request_id);
         let (option, rule, content) = match chosen.answer {
             Answer::New(option, rule, content) => (option, rule, content),
-            Answer::Given(result) => return reply.answer(&result),
+            Answer::Given(result) => return reply.answer(result),
         };
-        if self.ways_of(&session_id).streams {
-            return self.decide(&session_id, &request_id, &option, rule.map(|rooted| rooted.rule), reply);
+        if self.traits_of(&session_id).settlement == Settlement::Event {
+            let rule = rule.map(|rooted| rooted.rule);
+            return self.decide(&session_id, &request_id, &option, rule, content, reply);
         }
         // First: an answer that promises a rule which is not there would be a lie.
         if let Some(Err(error)) = rule.map(|rule| self.save_rule(&session_id, rule)) {
@@ -43,7 +44,7 @@ impl App {
         let status = status_of(&option);
         self.settle_with(&session_id, &request_id, status, &option.option_id, content, Settler::User);
         self.flush(&session_id);
-        reply.answer(&ApprovePermissionResult {
+        reply.answer(ApprovePermissionResult {
             request_id,
             outcome: ApprovalOutcome::Recorded,
             resolution: Some(status),
@@ -109,7 +110,7 @@ impl App {
             PermissionOptionKind::AllowRule if ask.rule.is_none() && self.keeps_rules(&session_id) => None,
             PermissionOptionKind::AllowRule => {
                 let update = params.rule_update.unwrap_or_default();
-                let globs = self.ways_of(&session_id).streams;
+                let globs = self.traits_of(&session_id).rules == RuleHolder::Engine;
                 let offered = ask.rule.clone().map(|rule| match option.option_id.as_str() {
                     ALLOW_IN_WORKSPACE => PermissionRule { scope: RuleScope::Workspace, ..rule },
                     _ => rule,
@@ -127,8 +128,7 @@ impl App {
 
     /// Whether the engine of a session saves "always" answers itself, by the id of the option alone.
     fn keeps_rules(&self, session_id: &str) -> bool {
-        let ways = self.ways_of(session_id);
-        ways.holds_sessions && !ways.streams
+        self.traits_of(session_id).rules == RuleHolder::Agent
     }
 
     fn settled_before(
@@ -215,13 +215,22 @@ impl App {
         );
         self.state_changed = true;
         // After a restart nobody waits for the answer any more.
-        if by != Settler::Restart && by != Settler::Exit && !self.ways_of(session_id).streams {
-            let call = EngineCall::Answer {
+        let settlement = self.traits_of(session_id).settlement;
+        if by != Settler::Restart && by != Settler::Exit && settlement == Settlement::Answer {
+            let ruling = match status {
+                PermissionStatus::Allowed => Ruling::AllowOnce,
+                PermissionStatus::Denied => Ruling::Deny,
+                PermissionStatus::Pending | PermissionStatus::Expired | PermissionStatus::Cancelled => {
+                    Ruling::Cancelled
+                }
+            };
+            let option_id = Some(option_id.to_owned()).filter(|id| !id.is_empty());
+            let call = EngineCall::Decide {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
-                option_id: option_id.to_owned(),
-                allowed: status == PermissionStatus::Allowed,
-                content,
+                decision: EngineDecision { ruling, option_id, content },
+                request_id: request_id.to_owned(),
+                reply: None,
             };
             self.call_engine(session_id, call);
         }

@@ -2,14 +2,19 @@
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineCall;
+use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
 use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn command(&mut self, client: ClientId, params: CommandParams, reply: Reply) {
+    pub(in crate::app) fn command(
+        &mut self,
+        client: ClientId,
+        params: CommandParams,
+        reply: Reply<CommandResult>,
+    ) {
         match self.checked_command(client, &params) {
             Ok(CommandNeed::Stop) => {
                 let stopped = self.stop(&params.session_id);
@@ -26,7 +31,7 @@ impl App {
                     (self.agent_session(&session_id), self.engine_of(&session_id))
                 {
                     // An agent opens it first, where its process does not have it.
-                    engine.call(EngineCall::Remember(session));
+                    engine.call(EngineCall::Agent(AgentCall::Remember(session)));
                 }
                 let call = EngineCall::Command { session_id: session_id.clone(), command, args, reply };
                 self.call_engine(&session_id, call);

@@ -9,7 +9,7 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::leases::digest;
 use crate::app::ports::{
-    EngineCall, FileJob, ImagePick, Preview, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
+    FileJob, ImagePick, Preview, SessionReply, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
@@ -99,7 +99,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: CreateSpecImportMarkdownParams,
-        reply: Reply,
+        reply: Reply<CreateSpecImportMarkdownResult>,
     ) {
         let job = SpecJob::Import { uri: params.uri, reply };
         let buffers = self.buffers_for(client);
@@ -110,7 +110,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: CreateSpecAttachImagesParams,
-        reply: Reply,
+        reply: Reply<CreateSpecAttachImagesResult>,
     ) {
         let held = params.current_uris.unwrap_or_default();
         self.draft.images_coming.retain(|places| places.strong_count() > 0);
@@ -134,7 +134,7 @@ impl App {
     /// The edge is done with files of a spec.
     pub(in crate::app) fn spec_files_done(&mut self, done: SpecFilesDone) {
         match done {
-            SpecFilesDone::Imported { outcome, reply } => reply.answer(&imported(outcome)),
+            SpecFilesDone::Imported { outcome, reply } => reply.answer(imported(outcome)),
             SpecFilesDone::Previewed { outcome, pick } => self.previewed(outcome, *pick),
             SpecFilesDone::Kept { outcome, sending } => {
                 let mut sending = *sending;
@@ -158,7 +158,7 @@ impl App {
             }),
             Err(fault) => CreateSpecAttachImagesResult::Refused(CreateSpecFault::new(fault.reason())),
         };
-        pick.reply.answer(&result);
+        pick.reply.answer(result);
     }
 
     /// Remembers the images that are given out, and names them.
@@ -179,10 +179,10 @@ impl App {
         &mut self,
         client: ClientId,
         params: CreateSpecSubmitParams,
-        reply: Reply,
+        reply: Reply<SendMessageResult>,
     ) {
         match self.may_submit(client, params) {
-            Ok(Taken::Before(answer)) => reply.answer(&answer),
+            Ok(Taken::Before(answer)) => reply.answer(answer),
             Ok(Taken::Now { session_id, prompt, images }) => {
                 let sending = SpecSending { client, session_id, prompt, reply };
                 if images.is_empty() {
@@ -240,15 +240,14 @@ impl App {
         let made = match session_id {
             Some(session_id) => Ok(session_id),
             None => match self.engine_for(self.settings.engine.kind) {
-                Ok(engine) if engine.ways().holds_sessions => {
+                Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                     let wish = SessionWish {
                         workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
                         client: Some(client),
-                        spec: Some(Box::new(prompt)),
                         ..SessionWish::default()
                     };
-                    let session_id = self.ambient.fresh_id();
-                    return engine.call(EngineCall::MakeSession { session_id, wish, reply });
+                    let reply = SessionReply::Spec { prompt: Box::new(prompt), reply };
+                    return self.make_session(self.settings.engine.kind, wish, reply);
                 }
                 Ok(_) => self.create_session_here(client, None, None).map(|made| made.session_id),
                 Err(error) => Err(error),

@@ -2,8 +2,10 @@
 //!
 //! Owns the time between the two. The engine's "taken" is not a settlement: it takes answers that it then throws away.
 
+use serde_json::Value;
+
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, EngineDecision};
+use crate::app::ports::{EngineCall, EngineDecision, Ruling};
 use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -20,17 +22,18 @@ impl App {
         request_id: &str,
         option: &PermissionOption,
         rule: Option<PermissionRule>,
-        reply: Reply,
+        content: Option<Value>,
+        reply: Reply<ApprovePermissionResult>,
     ) {
-        let decision = match (option.kind, rule) {
-            (PermissionOptionKind::Deny, _) => EngineDecision::Deny,
+        let ruling = match (option.kind, rule) {
+            (PermissionOptionKind::Deny, _) => Ruling::Deny,
             (PermissionOptionKind::AllowRule, Some(rule)) => {
-                EngineDecision::AllowRule { pattern: rule.pattern, scope: scope_word(rule.scope).to_owned() }
+                Ruling::AllowRule { pattern: rule.pattern, scope: scope_word(rule.scope).to_owned() }
             }
-            (PermissionOptionKind::AllowRule | PermissionOptionKind::AllowOnce, _) => {
-                EngineDecision::AllowOnce
-            }
+            (PermissionOptionKind::AllowRule | PermissionOptionKind::AllowOnce, _) => Ruling::AllowOnce,
         };
+        let option_id = Some(option.option_id.clone()).filter(|id| !id.is_empty());
+        let decision = EngineDecision { ruling, option_id, content };
         let status = super::approvals::status_of(option);
         self.send_decision(session_id, request_id, decision, status, Some(reply));
     }
@@ -40,7 +43,7 @@ impl App {
         let waiting: Vec<String> =
             self.live_mut(session_id).map(|live| live.asks.keys().cloned().collect()).unwrap_or_default();
         for request_id in waiting {
-            let decision = EngineDecision::DenyAndStop;
+            let decision = Ruling::DenyAndStop.into();
             self.send_decision(session_id, &request_id, decision, PermissionStatus::Denied, None);
         }
     }
@@ -51,7 +54,7 @@ impl App {
         request_id: &str,
         decision: EngineDecision,
         status: PermissionStatus,
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     ) {
         let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) else {
             return;
@@ -78,7 +81,7 @@ impl App {
         session_id: &str,
         request_id: &str,
         outcome: Result<(), WireError>,
-        reply: Option<Reply>,
+        reply: Option<Reply<ApprovePermissionResult>>,
     ) {
         if let Err(error) = &outcome {
             let ask = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id));

@@ -8,7 +8,8 @@ use crate::app::client::ClientId;
 use crate::app::diffs::artifact_name;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    Artifact, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText,
+    Artifact, DiffFor, DiffJob, DiffRoot, DiffSide, DownloadFor, EngineCall, FileJob, Found, PatchText,
+    StreamCall,
 };
 use crate::app::state::App;
 use crate::domain::edits::diff_uri::DiffDocument;
@@ -19,17 +20,13 @@ use crate::domain::view::{Block, Lane, patch_block_id};
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
-/// What a client wants to see compared.
-struct DiffRequest {
-    client: ClientId,
-    session_id: String,
-    root: Option<String>,
-    path: WorkspacePath,
-    reply: Reply,
-}
-
 impl App {
-    pub(in crate::app) fn open_diff(&mut self, client: ClientId, params: OpenDiffParams, reply: Reply) {
+    pub(in crate::app) fn open_diff(
+        &mut self,
+        client: ClientId,
+        params: OpenDiffParams,
+        reply: Reply<OpenDiffResult>,
+    ) {
         let sides = reference(params.before_ref.as_deref(), "git:HEAD")
             .and_then(|before| Ok((before, reference(params.after_ref.as_deref(), "buffer")?)));
         let (before, after) = match sides {
@@ -47,11 +44,16 @@ impl App {
         };
         match WorkspacePath::parse(&file_path) {
             Ok(path) if !path.is_root() => {
-                self.diff(
-                    DiffRequest { client, session_id, root: params.root, path, reply },
-                    before,
-                    Some(after),
-                );
+                let left = self.side(&session_id, before);
+                match left.and_then(|left| Ok((left, self.side(&session_id, after)?))) {
+                    Ok((left, right)) => {
+                        let root = self.root_of(&session_id, params.root);
+                        let purpose = DiffFor::Comparison { right, reply };
+                        let job = DiffJob { client, session_id, root, path, left, purpose };
+                        self.go_on_with(Box::new(job));
+                    }
+                    Err(error) => reply.refuse(error),
+                }
             }
             Ok(_) => reply.refuse(WireError::new(
                 ErrorCode::NotFound,
@@ -71,14 +73,20 @@ impl App {
         &mut self,
         client: ClientId,
         params: &TextDocumentParams,
-        reply: Reply,
+        reply: Reply<TextDocumentResult>,
     ) {
         match DiffDocument::parse(&params.uri) {
             Ok(document) => match self.known(&document.session_id) {
-                Ok(_) => {
-                    let DiffDocument { session_id, root, path, reference } = document;
-                    self.diff(DiffRequest { client, session_id, root, path, reply }, reference, None);
-                }
+                Ok(_) => match self.side(&document.session_id, document.reference) {
+                    Ok(left) => {
+                        let DiffDocument { session_id, root, path, .. } = document;
+                        let root = self.root_of(&session_id, root);
+                        let purpose = DiffFor::Document { reply };
+                        let job = DiffJob { client, session_id, root, path, left, purpose };
+                        self.go_on_with(Box::new(job));
+                    }
+                    Err(error) => reply.refuse(error),
+                },
                 Err(error) => reply.refuse(error),
             },
             Err(_) => reply.refuse(WireError::new(
@@ -88,22 +96,6 @@ impl App {
                     short(&params.uri)
                 ),
             )),
-        }
-    }
-
-    fn diff(&mut self, request: DiffRequest, left: Reference, right: Option<Reference>) {
-        let DiffRequest { client, session_id, root, path, reply } = request;
-        let sides = self.side(&session_id, left).and_then(|left| {
-            let right = right.map(|right| self.side(&session_id, right)).transpose()?;
-            Ok((left, right))
-        });
-        match sides {
-            Ok((left, right)) => {
-                let root = self.root_of(&session_id, root);
-                let job = DiffJob { client, session_id, root, path, left, right, reply };
-                self.go_on_with(Box::new(job));
-            }
-            Err(error) => reply.refuse(error),
         }
     }
 
@@ -119,15 +111,15 @@ impl App {
                 // A folder of its own: both sides of a diff, and the document of a third, may want the same artifact now.
                 let to = home.join(self.ambient.fresh_id()).join(artifact_name(&artifact_path));
                 let session_id = job.session_id.clone();
-                let call = EngineCall::Download {
+                let call = EngineCall::Stream(StreamCall::Download {
                     session_id: session_id.clone(),
                     artifact_path,
                     to,
                     purpose: DownloadFor::Diff(job),
-                };
+                });
                 self.call_engine(&session_id, call);
             }
-            Err(error) => job.reply.refuse(error),
+            Err(error) => job.refuse(error),
         }
     }
 
@@ -147,11 +139,11 @@ impl App {
                 match side {
                     Some(side) => side.found = Found::Downloaded(artifact.path),
                     // Not what was asked for; asking again would never end.
-                    None => return job.reply.refuse(WireError::internal()),
+                    None => return job.refuse(WireError::internal()),
                 }
                 self.go_on_with(job);
             }
-            Err(error) => job.reply.refuse(error),
+            Err(error) => job.refuse(error),
         }
     }
 

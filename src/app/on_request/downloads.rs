@@ -11,7 +11,7 @@ use url::Url;
 use crate::app::client::ClientId;
 use crate::app::diffs::{artifact_folder, artifact_name, hash};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, ProgressToken};
+use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, ProgressToken, StreamCall};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -27,7 +27,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: DownloadArtifactParams,
-        reply: Reply,
+        reply: Reply<DownloadArtifactResult>,
     ) {
         if let Err(error) = fits(&params).and_then(|()| self.known(&params.session_id).map(|_| ())) {
             return reply.refuse(error);
@@ -37,12 +37,12 @@ impl App {
                 // The same artifact always has the same place, so that a second download takes that of the first.
                 let to = home.join(hash(&params.artifact_path)).join(artifact_name(&params.artifact_path));
                 let progress = params.work_done_token.map(|token| ProgressToken { client, token });
-                let call = EngineCall::Download {
+                let call = EngineCall::Stream(StreamCall::Download {
                     session_id: params.session_id.clone(),
                     artifact_path: params.artifact_path,
                     to,
                     purpose: DownloadFor::Client { reply, progress },
-                };
+                });
                 self.call_engine(&params.session_id, call);
             }
             Err(error) => reply.refuse(error),

@@ -2,7 +2,7 @@
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineCall, FileJob};
+use crate::app::ports::{Attachment, EngineCall, FileJob, StreamCall};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -19,7 +19,12 @@ enum FilePlace {
 }
 
 impl App {
-    pub(in crate::app) fn list_files(&mut self, client: ClientId, mut params: ListFilesParams, reply: Reply) {
+    pub(in crate::app) fn list_files(
+        &mut self,
+        client: ClientId,
+        mut params: ListFilesParams,
+        reply: Reply<ListFilesResult>,
+    ) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
                 params.root = root;
@@ -28,7 +33,7 @@ impl App {
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
-                self.call_engine(&session_id, EngineCall::ListFiles { params, reply });
+                self.call_engine(&session_id, EngineCall::Stream(StreamCall::ListFiles { params, reply }));
             }
             Err(error) => reply.refuse(error),
         }
@@ -38,7 +43,7 @@ impl App {
         &mut self,
         client: ClientId,
         mut params: ReadFileSnippetParams,
-        reply: Reply,
+        reply: Reply<ReadFileSnippetResult>,
     ) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
@@ -48,7 +53,7 @@ impl App {
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
-                self.call_engine(&session_id, EngineCall::ReadFile { params, reply });
+                self.call_engine(&session_id, EngineCall::Stream(StreamCall::ReadFile { params, reply }));
             }
             Err(error) => reply.refuse(error),
         }
@@ -66,7 +71,7 @@ impl App {
         });
         match folder {
             Some(folder) => Ok(FilePlace::Here(Some(folder.name.clone()))),
-            None if self.streams(record) => Ok(FilePlace::AtEngine),
+            None if self.is_at_engine(record) => Ok(FilePlace::AtEngine),
             None => Err(WireError::new(
                 ErrorCode::NotFound,
                 "The folder of this session is not open and its engine no longer has it; open the folder, or name a `root`.",
@@ -78,7 +83,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: AttachmentPutParams,
-        reply: Reply,
+        reply: Reply<AttachmentPutResult>,
     ) {
         if let Err(error) = self.known(params.session()) {
             return reply.refuse(error);

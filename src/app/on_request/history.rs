@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use crate::app::journalling::{from_seq_on, split};
 use crate::app::state::App;
 use crate::domain::view::{Block, Lane, LaneView, View, ViewLanes};
+use crate::protocol::method::StandsFor;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -31,6 +32,10 @@ pub(in crate::app) struct EventsPage {
 pub(in crate::app) struct EventBody {
     pub(in crate::app) event: Box<RawValue>,
 }
+
+impl StandsFor<EventsReadResult> for EventsPage {}
+
+impl StandsFor<EventBodyResult> for EventBody {}
 
 impl App {
     pub(in crate::app) fn events_read(&mut self, params: &EventsReadParams) -> Result<EventsPage, WireError> {

@@ -2,6 +2,7 @@
 
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, Secret};
+use crate::app::record::Record;
 use crate::app::state::App;
 use crate::domain::policy::provider::provider_of;
 use crate::protocol::request::*;
@@ -19,9 +20,10 @@ fn names_a_web_address(url: &str) -> bool {
 }
 
 impl App {
-    pub(in crate::app) fn models_list(&mut self, reply: Reply) {
+    pub(in crate::app) fn models_list(&mut self, reply: Reply<ModelsResult>) {
+        let chosen = self.chosen_model.as_ref().map(|model| model.name.clone());
         match &self.engine {
-            Ok(engine) => engine.call(EngineCall::ListModels { reply }),
+            Ok(engine) => engine.call(EngineCall::ListModels { chosen, reply }),
             Err(error) => reply.refuse(error.clone()),
         }
     }
@@ -46,9 +48,9 @@ impl App {
                 "The `url` is not an http or https URL; give the base URL of the model's endpoint.",
             ));
         }
-        let engine = self.engine.as_ref().map_err(Clone::clone)?;
-        engine.call(EngineCall::SetModel(Some(setting.clone())));
-        self.settings.model = Some(setting);
+        self.engine.as_ref().map_err(Clone::clone)?;
+        self.chosen_model = Some(setting);
+        self.tell_model();
         Ok(ModelsResult { models: Vec::new(), current: self.current_model() })
     }
 
@@ -69,6 +71,32 @@ impl App {
         Ok(Empty {})
     }
 
+    /// What was chosen, or else what is set.
+    fn model_in_use(&self) -> Option<&ModelSetting> {
+        self.chosen_model.as_ref().or(self.settings.model.as_ref())
+    }
+
+    /// The model of the next turn of a session: its own, or else what was chosen. The setting is the embedded engine's.
+    pub(in crate::app) fn model_of(&self, record: &Record) -> Option<ModelSetting> {
+        let general = match record.engine {
+            EngineKind::Embedded => self.model_in_use(),
+            EngineKind::Breadboard | EngineKind::Acp | EngineKind::Desktop => self.chosen_model.as_ref(),
+        };
+        let Some(name) = record.model.clone() else { return general.cloned() };
+        let (provider, url) =
+            general.map(|model| (model.provider.clone(), model.url.clone())).unwrap_or_default();
+        Some(ModelSetting { provider, name, url })
+    }
+
+    /// Tells the engine that calls the models itself which is in use between turns.
+    pub(in crate::app) fn tell_model(&self) {
+        if let Ok(engine) = &self.engine
+            && engine.kind() == EngineKind::Embedded
+        {
+            engine.call(EngineCall::SetModel(self.model_in_use().cloned()));
+        }
+    }
+
     /// Whether we call the models; a BreadBoard engine knows its own by one id.
     fn names_models_by_provider(&self) -> bool {
         self.settings.engine.kind != EngineKind::Breadboard
@@ -76,7 +104,7 @@ impl App {
 
     /// `provider/name` of the model in use, or the id that the engine has for it.
     pub(in crate::app) fn current_model(&self) -> Option<String> {
-        self.settings.model.as_ref().map(|model| match &model.provider {
+        self.model_in_use().map(|model| match &model.provider {
             _ if !self.names_models_by_provider() => model.name.clone(),
             Some(provider) => format!("{provider}/{}", model.name),
             None => format!("{}/{}", provider_of(&model.name, model.url.is_some()), model.name),

@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::app::ports::EngineDecision;
+use crate::app::ports::{Ruling, Settlement};
 use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::{
@@ -77,9 +77,9 @@ impl App {
                 if !waits {
                     continue;
                 }
-                if self.ways_of(&session_id).streams {
+                if self.traits_of(&session_id).settlement == Settlement::Event {
                     let status = PermissionStatus::Expired;
-                    self.send_decision(&session_id, &request_id, EngineDecision::Deny, status, None);
+                    self.send_decision(&session_id, &request_id, Ruling::Deny.into(), status, None);
                 } else {
                     let option = self.deny_option(&session_id, &request_id);
                     let (status, by) = (PermissionStatus::Expired, Settler::Expiry);

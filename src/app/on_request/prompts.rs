@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::client::ClientId;
-use crate::app::ports::{Attachment, EngineCall, Prompt};
+use crate::app::ports::{AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnEnd};
 use crate::app::prompter::Prompter;
 use crate::app::record::Settler;
 use crate::app::state::{App, Session};
@@ -16,7 +16,7 @@ use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
-use crate::protocol::settings::{EngineKind, ModelSetting};
+use crate::protocol::settings::EngineKind;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Blocks of history that are looked at, and bytes that go along with a prompt, newest first: what fits in a small
@@ -99,7 +99,7 @@ impl App {
 
     /// Whether the engine may be set to work in this workspace on somebody's word.
     pub(in crate::app) fn may_run(&self, by: Prompter, engine: EngineKind) -> Result<(), WireError> {
-        if !self.ways_for(engine).needs_trust {
+        if !self.traits_for(engine).needs_trust {
             return Ok(());
         }
         // Such an engine writes and runs on its own.
@@ -180,16 +180,18 @@ impl App {
         let now = self.ambient.now_ms();
         let Ok(attachments) = self.attachments_of(session_id, &prompt) else { return };
         let history = self.history(session_id);
-        let begins_itself = self.ways_of(session_id).streams;
+        let turn_end = self.traits_of(session_id).turn_end;
         let Ok(record) = self.record_mut(session_id) else { return };
         record.last_turn += 1;
         let turn = record.last_turn;
-        record.turn = if begins_itself { TurnState::sending(turn) } else { TurnState::running(turn) };
+        record.turn = match turn_end {
+            TurnEnd::Event => TurnState::sending(turn),
+            TurnEnd::Report => TurnState::running(turn),
+        };
         record.updated_at = now;
         if record.title.is_none() {
             record.title = Some(title_of(&prompt.text));
         }
-        let model = record.model.clone();
         if let Some(live) = self.live_mut(session_id) {
             live.end_unknown = false;
         }
@@ -206,27 +208,21 @@ impl App {
         self.flush(session_id);
         self.begin_progress(session_id, &prompt.text);
         self.state_changed = true;
-        let session_model = model.map(|name| ModelSetting {
-            name,
-            ..self.settings.model.clone().unwrap_or(ModelSetting {
-                provider: None,
-                name: String::new(),
-                url: None,
-            })
-        });
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
         // What the turn may see, before it begins to look.
         self.publish_scopes();
+        let Ok(session) = self.known(session_id) else { return };
+        let model = self.model_of(&session.record);
         let Ok(engine) = self.engine_of(session_id) else { return };
-        engine.call(EngineCall::SetModel(session_model.or_else(|| self.settings.model.clone())));
         if let Some(session) = self.agent_session(session_id) {
-            engine.call(EngineCall::Remember(session));
+            engine.call(EngineCall::Agent(AgentCall::Remember(session)));
         }
         engine.call(EngineCall::StartTurn {
             session_id: session_id.to_owned(),
             turn,
             prompt: Prompt { message_id: prompt.message_id, text: prompt.text, attachments },
+            model,
             history,
         });
     }
@@ -320,10 +316,11 @@ impl App {
         if let Ok(record) = self.record_mut(session_id) {
             record.turn.stops(Stop::ByServer);
         }
-        if self.ways_of(session_id).streams {
-            self.deny_and_stop(session_id);
-        } else {
-            self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
+        match self.traits_of(session_id).settlement {
+            Settlement::Event => self.deny_and_stop(session_id),
+            Settlement::Answer => {
+                self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
+            }
         }
         self.call_engine(session_id, EngineCall::Stop { session_id: session_id.to_owned() });
     }
@@ -346,7 +343,7 @@ impl App {
             return;
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
-        if failure.is_some() && self.ways_of(session_id).holds_sessions {
+        if failure.is_some() && self.traits_of(session_id).sessions.is_elsewhere() {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
                 record.queue.pause();

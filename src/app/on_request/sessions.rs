@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, Reach, SessionWish};
+use crate::app::ports::{EngineCall, Reach, SessionReply, SessionWish};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
@@ -52,7 +52,7 @@ impl App {
             (Err(error), _) | (Ok(_), Some(Reach::Failed { error, .. })) => {
                 (ConnectionStatus::Error, Some(error.message.clone()))
             }
-            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.ways().streams => {
+            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.traits().resume.is_followed() => {
                 (ConnectionStatus::Connecting, None)
             }
             (Ok(_), _) => (ConnectionStatus::Connected, None),
@@ -145,7 +145,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: CreateSessionParams,
-        reply: Reply,
+        reply: Reply<SessionResult>,
     ) {
         let by = Prompter::Client(client);
         let task = params.task.filter(|task| !task.trim().is_empty());
@@ -162,7 +162,7 @@ impl App {
             // An agent is a program: it is started for its first session.
             return reply.refuse(error);
         }
-        if engine.ways().holds_sessions {
+        if engine.traits().sessions.is_elsewhere() {
             let wish = SessionWish {
                 config_path: params.config_path.filter(|path| !path.trim().is_empty()),
                 model: params.model,
@@ -171,11 +171,8 @@ impl App {
                 workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
                 agent: params.agent,
                 client: Some(client),
-                tab: None,
-                spec: None,
             };
-            let session_id = self.ambient.fresh_id();
-            return engine.call(EngineCall::MakeSession { session_id, wish, reply });
+            return self.make_session(kind, wish, SessionReply::Client(reply));
         }
         let made = self.create_session_here(client, params.model, task);
         reply.settle(made);
@@ -211,14 +208,14 @@ impl App {
     }
 
     /// `bb/listSessions`: an engine that holds sessions is asked first.
-    pub(in crate::app) fn answer_list(&mut self, reply: Reply) {
+    pub(in crate::app) fn answer_list(&mut self, reply: Reply<ListSessionsResult>) {
         match &self.engine {
-            Ok(engine) if engine.ways().holds_sessions => {
+            Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
             }
             Ok(_) | Err(_) => {
                 self.read_news();
-                reply.answer(&self.list_sessions());
+                reply.answer(self.list_sessions());
             }
         }
     }
@@ -227,14 +224,19 @@ impl App {
         ListSessionsResult { sessions: self.summaries() }
     }
 
-    pub(in crate::app) fn select_session(&mut self, client: ClientId, session_id: &str, reply: Reply) {
+    pub(in crate::app) fn select_session(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        reply: Reply<SelectSessionResult>,
+    ) {
         self.read_news();
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
         }
         // From now on the client hears what comes, also while the answer waits for the engine.
         self.attach(client, session_id);
-        if self.known(session_id).is_ok_and(|session| self.streams(&session.record)) {
+        if self.known(session_id).is_ok_and(|session| self.is_followed(&session.record)) {
             return self.select_held(client, session_id, reply);
         }
         let answer = self.selected(client, session_id);
@@ -258,7 +260,7 @@ impl App {
         Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: view.seq, view, resume })
     }
 
-    pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply) {
+    pub(in crate::app) fn delete_session(&mut self, session_id: String, reply: Reply<DeleteSessionResult>) {
         let session = match self.known(&session_id) {
             Ok(session) => session,
             Err(error) => return reply.refuse(error),

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Attachment, DiffJob, EditBase, SpecFilesDone, SpecJob};
+use super::{Applied, Attachment, CommandRan, DiffJob, EditBase, SpecFilesDone, SpecJob};
 use crate::app::inbox::{Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::edits::overlay::Overlay;
 use crate::protocol::WireError;
-use crate::protocol::request::{ListFilesParams, ReadFileSnippetParams};
+use crate::protocol::request::{
+    AttachmentPutResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
+};
 
 /// A job for the workspace edge; it answers its `reply` itself, or reports `FileJobDone`.
 #[derive(Debug)]
@@ -20,14 +20,14 @@ pub enum FileJob {
         /// Params, as they came.
         params: ListFilesParams,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<ListFilesResult>,
     },
     /// Answers `bb/readFileSnippet`, from the overlay where the file is open there.
     Snippet {
         /// Params, as they came.
         params: ReadFileSnippetParams,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<ReadFileSnippetResult>,
     },
     /// Stores the bytes of `bb/attachment/put`; reports `FileJobDone::Stored`.
     StoreAttachment {
@@ -42,7 +42,7 @@ pub enum FileJob {
         /// The bytes.
         base64: Option<String>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<AttachmentPutResult>,
     },
     /// Writes a whole text on disk, confined, atomically, in the encoding the file had; reports `FileJobDone::Written`.
     Write {
@@ -54,8 +54,8 @@ pub enum FileJob {
         base_hash: Option<String>,
         /// The new text.
         text: String,
-        /// Answers `{ "appliedHash": "sha256:…" }` or a refusal.
-        reply: Reply,
+        /// Where the answer goes.
+        reply: Reply<Applied>,
     },
     /// Reads a whole text that an edit of the editor's is to replace; reports `FileJobDone::Read`.
     Read {
@@ -74,8 +74,8 @@ pub enum FileJob {
         line: Option<u64>,
         /// Most lines.
         limit: Option<u64>,
-        /// Answers `TextPart` or a refusal.
-        reply: Reply,
+        /// Where the answer goes.
+        reply: Reply<TextPart>,
     },
     /// Reads both sides of a diff and answers `bb/openDiff`, or one side and answers `bb/textDocument`.
     Diff(Box<DiffJob>),
@@ -87,14 +87,14 @@ pub enum FileJob {
         folder: PathBuf,
     },
     /// Runs a command in the workspace: own process group, no `BREADBOARD_*` and no token in its environment, time and
-    /// output bounded; answers `{ exitCode, stdout, stderr, durationMs }`.
+    /// output bounded.
     Run {
         /// One line for the shell.
         command: String,
         /// Relative to the first root.
         cwd: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<CommandRan>,
     },
 }
 
@@ -108,7 +108,7 @@ pub enum FileJobDone {
         /// The attachment.
         outcome: Result<Attachment, WireError>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<AttachmentPutResult>,
     },
     /// Files of a spec were read or kept (or not).
     Spec(SpecFilesDone),
@@ -131,7 +131,7 @@ pub struct FileText {
 }
 
 /// Some lines of a text, as an agent gets them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextPart {
     /// The lines, with their ends.
     pub content: String,

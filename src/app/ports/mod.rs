@@ -3,13 +3,19 @@
 //! Every port either returns at once or answers later with an event; none of them blocks on the network, on the editor
 //! or on a slow disk, but for `Journal`, whose writes are the point at which an event becomes true.
 
+mod agent;
+mod decision;
 mod engine;
 mod files;
 mod journal;
 mod link;
 mod report;
 mod scope;
+mod sessions;
 mod spec;
+mod stream;
+mod traits;
+mod want;
 
 use std::borrow::Cow;
 
@@ -18,15 +24,21 @@ use serde_json::Value;
 use super::client::ClientId;
 use crate::domain::policy::redact::Redactor;
 
-pub use super::diffs::{DiffJob, DiffRoot, DiffSide, Found, PatchText};
+pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub use super::edits::EditBase;
+pub use agent::*;
+pub use decision::*;
 pub use engine::*;
 pub use files::*;
 pub use journal::*;
 pub use link::*;
 pub use report::*;
 pub use scope::*;
+pub use sessions::*;
 pub use spec::*;
+pub use stream::*;
+pub use traits::*;
+pub use want::*;
 
 /// The one writer of a client's connection. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

@@ -1,12 +1,13 @@
 //! What engines say to the loop, per session in order.
 
 use super::{
-    Artifact, DownloadFor, EngineCursor, EngineSession, LinkNews, ListedSessions, ProgressToken, Reach,
-    SessionWish,
+    AgentReport, EngineCursor, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamReport,
+    Want,
 };
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
 use crate::protocol::WireError;
+use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 
 /// Events of one report. Reports wait in a bounded queue, so this also bounds how many events do.
 pub const EVENTS_A_REPORT: usize = 64;
@@ -38,15 +39,15 @@ pub enum EngineReport {
         wish: SessionWish,
         /// The session.
         outcome: Result<EngineSession, WireError>,
-        /// Where the answer goes.
-        reply: Reply,
+        /// Who waits.
+        reply: SessionReply,
     },
     /// The sessions that the engine holds.
     SessionsListed {
         /// What it lists.
         outcome: Result<ListedSessions, WireError>,
         /// Where the answer goes.
-        reply: Option<Reply>,
+        reply: Option<Reply<ListSessionsResult>>,
     },
     /// A session was deleted at the engine, or was not there any more, or could not be.
     SessionDeleted {
@@ -55,86 +56,7 @@ pub enum EngineReport {
         /// Whether.
         outcome: Result<(), WireError>,
         /// Where the answer goes.
-        reply: Reply,
-    },
-    /// How the stream of a session stands.
-    Link {
-        /// Session.
-        session_id: String,
-        /// What happened.
-        news: LinkNews,
-    },
-    /// An engine took a decision, or refused it. That it took effect is an event.
-    Answered {
-        /// Session.
-        session_id: String,
-        /// Ours.
-        request_id: String,
-        /// Whether.
-        outcome: Result<(), WireError>,
-        /// Where the answer goes.
-        reply: Option<Reply>,
-    },
-    /// Bytes of a download so far; at most a few a second.
-    Downloading {
-        /// `workDoneToken` of the request.
-        token: ProgressToken,
-        /// Bytes so far.
-        bytes: u64,
-        /// All of them, when the engine said how many.
-        total: Option<u64>,
-    },
-    /// A download ended.
-    Downloaded {
-        /// Session.
-        session_id: String,
-        /// Its path, in the engine's words.
-        artifact_path: String,
-        /// What came.
-        outcome: Result<Artifact, WireError>,
-        /// What it was for.
-        purpose: DownloadFor,
-    },
-    /// A rebuild ended: what came back of the missing stretch.
-    Rebuilt {
-        /// Session.
-        session_id: String,
-        /// Events, in order, as the engine kept them.
-        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
-        /// Where the answer goes.
-        reply: Reply,
-    },
-    /// Agents: the process ended, or could not start. Per session of it the last events came before this; the turns that ran
-    /// end with it, no `TurnEnded` follows for them.
-    AgentExited {
-        /// Name of the agent.
-        agent: String,
-        /// Number of the process, from 1, per name and server process.
-        generation: u64,
-        /// Exit code, where it had one.
-        code: Option<i32>,
-        /// Sessions that were open there, ours.
-        sessions: Vec<String>,
-        /// What happened and what to do next, in one sentence.
-        message: String,
-        /// Whether we ended it on purpose (restart, close, shutdown).
-        expected: bool,
-    },
-    /// Agents: a session is open at a new process.
-    Rebound {
-        /// Session.
-        session_id: String,
-        /// The agent's own id of it now.
-        at_agent: String,
-        /// What that lost, as the end of a sentence; `None` when the agent has all that it had.
-        lost: Option<String>,
-    },
-    /// Agents: the agent does not wait for the answer to this ask any more.
-    AskWithdrawn {
-        /// Session.
-        session_id: String,
-        /// The engine's id of the ask.
-        engine_request_id: String,
+        reply: Reply<DeleteSessionResult>,
     },
     /// Something that the adapter noticed and the user should know, such as a silence: `local.notice`, and into the log.
     Noticed {
@@ -157,6 +79,10 @@ pub enum EngineReport {
         /// not say so.
         cancelled: bool,
     },
+    /// What only engines say whose sessions are streams.
+    Stream(StreamReport),
+    /// What only agents say.
+    Agent(AgentReport),
     /// The engine asks the editor's side to do something; the ask was allowed before.
     Wants {
         /// Session.
@@ -181,44 +107,4 @@ impl EngineReport {
     pub fn events(&self) -> usize {
         if let Self::SaidMany { events, .. } = self { events.len() } else { 1 }
     }
-}
-
-/// Something only the loop can have done, because it belongs to the editor or to the workspace.
-#[derive(Debug)]
-pub enum Want {
-    /// Write the whole new text of a file: through the editor where it can, else on disk. Refused with `conflict` when
-    /// the file (or its open buffer) no longer is what `base_hash` says.
-    ApplyText {
-        /// Name of the root; `None` for the first.
-        root: Option<String>,
-        /// Relative to it.
-        path: String,
-        /// Hash of the text the patch was made from; `None` for a new file.
-        base_hash: Option<String>,
-        /// The whole new text, UTF-8, `\n` or the line ends of the old text as the patch left them.
-        text: String,
-        /// Answers `{ "appliedHash": "sha256:…" }` or a refusal.
-        reply: Reply,
-    },
-    /// Read a file as the editor has it: the open buffer first, else the disk; inside the workspace only.
-    ReadText {
-        /// Absolute, as the agent named it.
-        path: std::path::PathBuf,
-        /// First line, from 1.
-        line: Option<u64>,
-        /// Most lines.
-        limit: Option<u64>,
-        /// Answers `TextPart`, or a refusal; when there is no such file inside the workspace, the details say the `root` and the
-        /// `path` that a new one would have.
-        reply: Reply,
-    },
-    /// Run a command: in the editor's terminal where it can (`bb/terminal/run`), else by our own runner.
-    RunCommand {
-        /// Program and arguments, or one line for the shell.
-        command: String,
-        /// Relative to the root, `.` for the root.
-        cwd: String,
-        /// Answers `{ exitCode, stdout, stderr, durationMs }` or a refusal.
-        reply: Reply,
-    },
 }

@@ -8,6 +8,8 @@ use crate::app::inbox::Reply;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::{Imported, MarkdownFault};
 use crate::protocol::WireError;
+use crate::protocol::create_spec::{CreateSpecAttachImagesResult, CreateSpecImportMarkdownResult};
+use crate::protocol::request::SendMessageResult;
 
 /// A job for the files of a spec; reports its `SpecFilesDone`.
 #[derive(Debug)]
@@ -17,7 +19,7 @@ pub enum SpecJob {
         /// Where it is.
         uri: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<CreateSpecImportMarkdownResult>,
     },
     /// Reads images that were picked, for the form to show.
     Preview {
@@ -43,7 +45,7 @@ pub enum SpecFilesDone {
         /// The text, or why there is none.
         outcome: Result<Imported, MarkdownFault>,
         /// Where the answer goes.
-        reply: Reply,
+        reply: Reply<CreateSpecImportMarkdownResult>,
     },
     /// Of `Preview`.
     Previewed {
@@ -82,7 +84,7 @@ pub struct ImagePick {
     /// How many were left out because the form has them.
     pub duplicates: usize,
     /// Where the answer goes.
-    pub reply: Reply,
+    pub reply: Reply<CreateSpecAttachImagesResult>,
 }
 
 /// A spec on its way to a session.
@@ -95,7 +97,7 @@ pub struct SpecSending {
     /// What is sent.
     pub prompt: SpecPrompt,
     /// Where the answer goes.
-    pub reply: Reply,
+    pub reply: Reply<SendMessageResult>,
 }
 
 /// What is sent.

@@ -11,11 +11,10 @@ mod show;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tokio::sync::oneshot;
 
 use super::client::ClientId;
-use super::ports::{Commit, TabRow};
+use super::inbox::Answer;
+use super::ports::{Commit, TabRow, TurnEnd};
 use super::prompter::Prompter;
 use super::state::App;
 use super::subscription::Audience;
@@ -69,7 +68,7 @@ pub(super) struct Tab {
     /// Whether it has a view at all.
     attached: bool,
     /// Its session is being made; the engine sees by it that somebody waits.
-    making: Option<oneshot::Receiver<Result<Value, WireError>>>,
+    making: Option<Answer<()>>,
     /// Why it has no session.
     error: Option<TabError>,
     /// The queue as its client knows it.
@@ -312,7 +311,7 @@ impl App {
 
     /// What a client of a tab has of its session: nothing so far.
     fn told_of(&self, session_id: &str, record: &TabRecord) -> Told {
-        let mut told = Told::new(!self.ways_of(session_id).streams);
+        let mut told = Told::new(self.traits_of(session_id).turn_end == TurnEnd::Report);
         for asked in &record.prompts {
             told.begin(asked.turn, &asked.message_id);
         }

@@ -5,7 +5,7 @@
 use super::{TABS, Tab};
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, EngineSession, SessionWish};
+use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionReply, SessionWish};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
 use crate::protocol::settings::EngineKind;
@@ -104,7 +104,7 @@ impl App {
             self.may_run(self.prompter_of_tab(tab_id), kind)?;
         }
         let engine = self.engine_for(kind)?;
-        if !engine.ways().holds_sessions {
+        if !engine.traits().sessions.is_elsewhere() {
             let session_id = self.ambient.fresh_id();
             let record = Record::new(session_id.clone(), self.ambient.now_ms(), None, kind);
             self.sessions.insert(session_id.clone(), Session::new(record));
@@ -117,12 +117,10 @@ impl App {
             workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
             agent,
             client: self.tabs.get(tab_id)?.client(),
-            tab: Some(tab_id.to_owned()),
             ..SessionWish::default()
         };
-        let (reply, making) = Reply::new();
-        let session_id = self.ambient.fresh_id();
-        engine.call(EngineCall::MakeSession { session_id, wish, reply });
+        let (waits, making) = Reply::new();
+        self.make_session(kind, wish, SessionReply::Tab { tab_id: tab_id.to_owned(), waits });
         let tab = self.tabs.get_mut(tab_id)?;
         tab.making = Some(making);
         tab.error = None;
@@ -140,11 +138,11 @@ impl App {
         tab_id: &str,
         wish: &SessionWish,
         outcome: Result<EngineSession, WireError>,
-        reply: &Reply,
+        waits: &Reply<()>,
     ) {
         // A tab that was closed and opened again under its id waits for another one: nobody holds the other end of this.
         let waits =
-            !reply.is_abandoned() && self.tabs.get(tab_id).is_ok_and(|tab| tab.record.session_id.is_none());
+            !waits.is_abandoned() && self.tabs.get(tab_id).is_ok_and(|tab| tab.record.session_id.is_none());
         let made = match outcome {
             Ok(made) => made,
             Err(error) if waits => return self.tab_failed(tab_id, &error),
@@ -153,7 +151,7 @@ impl App {
         let session_id = self.know(made, Some(wish));
         if !waits {
             // It was closed meanwhile.
-            let call = EngineCall::CloseSession { session_id: session_id.clone() };
+            let call = EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() });
             return self.call_engine(&session_id, call);
         }
         match self.load(&session_id) {
@@ -219,7 +217,10 @@ impl App {
         let elsewhere = |id: &String| self.leases.elsewhere.contains(id) || followed(id);
         if let Some(session_id) = session_id.filter(|id| !elsewhere(id)) {
             self.stop(&session_id)?;
-            self.call_engine(&session_id, EngineCall::CloseSession { session_id: session_id.clone() });
+            self.call_engine(
+                &session_id,
+                EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() }),
+            );
         }
         Ok(TabIdResult { tab_id: params.tab_id.clone() })
     }

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::commands::Command;
-use super::sessions::How;
+use super::command::Command;
+use super::session::How;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineSession;
 use crate::protocol::WireError;
+use crate::protocol::request::{CommandResult, DeleteSessionResult};
 
 /// One request of ours.
 pub(super) enum Asked {
@@ -24,11 +25,11 @@ pub(super) enum Asked {
     /// `session/close`.
     Close { session_id: String },
     /// `session/delete`.
-    Delete { session_id: String, reply: Reply },
+    Delete { session_id: String, reply: Reply<DeleteSessionResult> },
     /// `session/list`; what earlier pages had.
     List { so_far: Vec<EngineSession>, give: oneshot::Sender<Vec<EngineSession>> },
     /// A command of the user.
-    Command { session_id: String, command: Command, reply: Reply },
+    Command { session_id: String, command: Command, reply: Reply<CommandResult> },
     /// A model that the loop named.
     Model { session_id: String, model: String },
 }
@@ -38,7 +39,8 @@ impl Asked {
     pub(super) fn refuse(self, error: &WireError) {
         match self {
             // What was to be deleted at the agent is told apart from what is deleted here: it can be tried again.
-            Self::Delete { reply, .. } | Self::Command { reply, .. } => reply.refuse(error.clone()),
+            Self::Delete { reply, .. } => reply.refuse(error.clone()),
+            Self::Command { reply, .. } => reply.refuse(error.clone()),
             Self::List { so_far, give } => {
                 // Nobody may wait any more.
                 let _ = give.send(so_far);

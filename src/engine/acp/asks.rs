@@ -3,68 +3,17 @@
 //! Owns who waits for an answer and how each kind is answered. Every one of them is answered once: by the user, or as
 //! cancelled when the turn is stopped, the agent takes it back or nobody can answer.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::client_side::Job;
-use crate::app::ports::EngineReport;
+use super::ask::{Ask, Kind};
+use crate::app::ports::{AgentReport, EngineDecision, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
 use crate::domain::payload::Payload;
 
 /// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
 const ASKS: usize = 256;
-
-/// The methods that ask the user.
-pub(super) const PERMISSION: &str = "session/request_permission";
-pub(super) const ELICITATION: &str = "elicitation/create";
-
-/// What kind of answer is waited for.
-#[derive(Debug)]
-pub(super) enum Kind {
-    Permission,
-    Elicitation,
-    /// This is done once it is allowed.
-    Work(Box<Job>),
-}
-
-impl Kind {
-    /// Of a method that asks by itself.
-    pub(super) fn of(method: &str) -> Self {
-        if method == PERMISSION { Self::Permission } else { Self::Elicitation }
-    }
-}
-
-#[derive(Debug)]
-struct Ask {
-    session_id: String,
-    kind: Kind,
-}
-
-/// Who waits, by the agent's id.
-#[derive(Debug, Default)]
-pub(super) struct Asks {
-    waiting: HashMap<RpcId, Ask>,
-}
-
-impl Asks {
-    /// Whether anything of this session waits for the user.
-    pub(super) fn any_of(&self, session_id: &str) -> bool {
-        self.waiting.values().any(|ask| ask.session_id == session_id)
-    }
-
-    /// Whether the request with this id waits for the user.
-    pub(super) fn waits(&self, id: &RpcId) -> bool {
-        self.waiting.contains_key(id)
-    }
-
-    /// The process is gone, and with it whoever waited.
-    pub(super) fn clear(&mut self) {
-        self.waiting.clear();
-    }
-}
 
 impl Agent {
     /// The agent asks the user of this session.
@@ -95,28 +44,23 @@ impl Agent {
     }
 
     /// The user answered, or nobody did.
-    pub(super) fn answer(
-        &mut self,
-        engine_request_id: &str,
-        option_id: &str,
-        allowed: bool,
-        content: Option<Value>,
-    ) {
+    pub(super) fn decide(&mut self, engine_request_id: &str, decision: EngineDecision) {
         let id = asked_by(engine_request_id);
         // Nobody waits in the process before.
         let id = id.filter(|(generation, _)| *generation == self.generation).map(|(_, id)| id);
         let Some((id, ask)) = id.and_then(|id| self.asks.waiting.remove_entry(&id)) else { return };
         // The agent goes on: its silence begins now.
         self.heard_of(&ask.session_id);
+        let allowed = decision.allows();
+        let Some(option_id) = decision.option_id else { return self.write(cancelled(&id, &ask.kind)) };
         let result = match ask.kind {
-            kind if option_id.is_empty() => return self.write(cancelled(&id, &kind)),
             Kind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
             Kind::Work(_) => {
                 let text = "The user did not allow this, so it was not done.";
                 return self.write(encode::error_answer(&id, AcpError::REFUSED, text));
             }
-            Kind::Permission => encode::permission(PermissionOutcome::Selected(option_id)),
-            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(content)),
+            Kind::Permission => encode::permission(PermissionOutcome::Selected(&option_id)),
+            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(decision.content)),
             Kind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
         };
         self.write(encode::answer(&id, &result));
@@ -145,7 +89,10 @@ impl Agent {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json));
         if let Some(id) = id {
             let engine_request_id = ask_id(self.generation, &id);
-            self.report(EngineReport::AskWithdrawn { session_id: session_id.to_owned(), engine_request_id });
+            self.report(EngineReport::Agent(AgentReport::AskWithdrawn {
+                session_id: session_id.to_owned(),
+                engine_request_id,
+            }));
         }
     }
 

@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::agent::{Agent, Phase, one_line};
+use super::agent::{Agent, Phase};
 use super::asked::Asked;
-use super::info::model_option;
+use super::command::Command;
+use super::models::model_option;
+use super::sentence::one_line;
+use super::turn::Turn;
 use crate::app::inbox::Reply;
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode::{self, ConfigValue};
 use crate::domain::dialect::acp::results::read;
+use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
-use crate::protocol::request::{CommandResult, ModelEntry, ModelsResult};
+use crate::protocol::request::{CommandResult, ModelsResult};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long a change may take.
@@ -26,65 +30,15 @@ const LOGIN: Duration = Duration::from_secs(600);
 /// Commands of one session that wait until it is open. A person sends a few; one more is refused.
 const WAITING: usize = 32;
 
-/// One command, read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
-    /// `set_mode { modeId }`.
-    Mode(String),
-    /// `set_config_option { configId, value }`.
-    Option(String, ConfigValue),
-    /// `set_model { model }`: the option of the category `model`.
-    Model(String),
-    /// `authenticate { methodId }`.
-    Authenticate(String),
-    /// `logout`.
-    Logout,
-}
-
-impl Command {
-    /// Reads a command by its name.
-    ///
-    /// # Errors
-    /// There is no such command, or its arguments do not fit.
-    pub(super) fn read(name: &str, args: &Map<String, Value>) -> Result<Self, WireError> {
-        let text = |field: &str| {
-            let value = args.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-            value.map(str::to_owned).ok_or_else(|| {
-                WireError::new(
-                    ErrorCode::InvalidParams,
-                    format!("The command `{name}` needs the text `{field}` in its `args`."),
-                )
-            })
-        };
-        match name.trim() {
-            "set_mode" => Ok(Self::Mode(text("modeId")?)),
-            "set_config_option" => {
-                let value = match args.get("value") {
-                    Some(Value::Bool(switch)) => ConfigValue::Switch(*switch),
-                    _ => ConfigValue::Choice(text("value")?),
-                };
-                Ok(Self::Option(text("configId")?, value))
-            }
-            "set_model" => Ok(Self::Model(text("model")?)),
-            "authenticate" => Ok(Self::Authenticate(text("methodId")?)),
-            "logout" => Ok(Self::Logout),
-            _ => Err(WireError::new(
-                ErrorCode::Unsupported,
-                "An agent has no such command; there are `set_mode`, `set_config_option`, `set_model`, \
-                 `authenticate` and `logout`.",
-            )),
-        }
-    }
-
-    /// Whether it is for the agent and not for one session.
-    fn is_for_the_agent(&self) -> bool {
-        matches!(self, Self::Authenticate(_) | Self::Logout)
-    }
-}
-
 impl Agent {
     /// A command of the user.
-    pub(super) fn command(&mut self, session_id: &str, name: &str, args: &Map<String, Value>, reply: Reply) {
+    pub(super) fn command(
+        &mut self,
+        session_id: &str,
+        name: &str,
+        args: &Map<String, Value>,
+        reply: Reply<CommandResult>,
+    ) {
         let command = match Command::read(name, args) {
             Ok(command) => command,
             Err(error) => return reply.refuse(error),
@@ -109,7 +63,7 @@ impl Agent {
     }
 
     /// Sends it to the agent, which is ready; its session is open, where it is for one.
-    pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply) {
+    pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply<CommandResult>) {
         let session = self.sessions.get(session_id);
         let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
         let (method, params, time) = match &command {
@@ -147,7 +101,7 @@ impl Agent {
         session_id: &str,
         command: Command,
         outcome: Result<Payload, AcpError>,
-        reply: Reply,
+        reply: Reply<CommandResult>,
     ) {
         let result = match outcome {
             Ok(result) => result,
@@ -157,15 +111,15 @@ impl Agent {
                 return self.end_if_idle();
             }
         };
-        if let Some(session) = self.sessions.get_mut(session_id) {
-            match &command {
-                Command::Mode(mode) => session.facts.mode_set(mode),
-                Command::Option(..) | Command::Model(_) => session.facts.options_set(read(&result)),
-                Command::Authenticate(_) | Command::Logout => {}
+        match &command {
+            Command::Mode(mode) => self.changed(session_id, AgentChange::ModeSet(mode.clone())),
+            Command::Option(..) | Command::Model(_) => {
+                self.changed(session_id, AgentChange::OptionsSet(read(&result)));
             }
+            Command::Authenticate(_) | Command::Logout => {}
         }
         let detail = Some(Value::Object(result.into())).filter(|detail| *detail != json!({}));
-        reply.answer(&CommandResult {
+        reply.answer(CommandResult {
             session_id: session_id.to_owned(),
             status: "accepted".to_owned(),
             detail,
@@ -198,8 +152,8 @@ impl Agent {
 
     /// Before a prompt: the model that the loop named for it, where the agent has it and the user chose no other since.
     pub(super) fn follow_model(&mut self, session_id: &str) {
-        let Some(model) = self.model.clone() else { return };
         let Some(session) = self.sessions.get(session_id) else { return };
+        let Some(model) = session.turn.as_ref().and_then(Turn::model).map(str::to_owned) else { return };
         let chosen = session.model.as_ref() == Some(&model);
         let offered = model_option(&session.facts).is_some_and(|option| option.offers(&model));
         if !chosen && offered {
@@ -240,11 +194,7 @@ impl Agent {
         outcome: Result<Payload, AcpError>,
     ) {
         match outcome {
-            Ok(result) => {
-                if let Some(session) = self.sessions.get_mut(session_id) {
-                    session.facts.options_set(read(&result));
-                }
-            }
+            Ok(result) => self.changed(session_id, AgentChange::OptionsSet(read(&result))),
             Err(error) => {
                 let said = one_line(&error.message);
                 let text = format!("The agent `{}` did not take the model `{model}` ({said}).", self.name());
@@ -271,19 +221,5 @@ impl Agent {
                 ),
             )
         })
-    }
-}
-
-/// The option of a session that chooses the model.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ModelOption {
-    pub(super) id: String,
-    pub(super) current: String,
-    pub(super) models: Vec<ModelEntry>,
-}
-
-impl ModelOption {
-    fn offers(&self, model: &str) -> bool {
-        self.models.iter().any(|entry| entry.id == model)
     }
 }

@@ -6,12 +6,13 @@
 use serde_json::Value;
 
 use super::agent::Agent;
+use super::ask::{ELICITATION, Kind, PERMISSION};
 use super::asked::Asked;
-use super::asks::{ELICITATION, Kind, PERMISSION};
+use super::client_request::Method;
 use super::framing::Line;
-use super::sessions::State;
+use super::session::{Replay, Session, State};
+use super::turn::Turn;
 use super::unplaced::Piece;
-use super::wanted::Method;
 use crate::app::ports::EngineReport;
 use crate::domain::dialect::acp::decode::{
     AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event,
@@ -95,7 +96,7 @@ impl Agent {
         if let Some(wanted) = Method::named(method).filter(|wanted| self.serves(*wanted)) {
             return self.wants(at_agent.as_deref(), id, (method, wanted), params, repaired);
         }
-        let text = format!("breadboard-ls does not serve `{}` here.", super::agent::one_line(method));
+        let text = format!("breadboard-ls does not serve `{}` here.", super::sentence::one_line(method));
         self.write(encode::error_answer(&id, AcpError::METHOD_NOT_FOUND, &text));
         let mut event = method_event(method, params);
         event.repaired = repaired;
@@ -126,7 +127,7 @@ impl Agent {
     }
 
     fn hold(&mut self, at_agent: Option<String>, piece: Piece) {
-        let named_soon = self.sessions.values().any(|session| session.state == State::Opening);
+        let named_soon = self.sessions.values().any(|session| matches!(session.state, State::Opening(_)));
         match piece {
             // No session comes that it could be about, and the agent would wait for ever.
             Piece::Ask { id, method, params, repaired } if !named_soon => {
@@ -150,7 +151,7 @@ impl Agent {
             Piece::Event(event) => {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
                 session.facts.hear(&event.kind, &event.payload);
-                if let Some(replayed) = session.replay.as_mut()
+                if let State::Opening(Replay::Of(replayed)) = &mut session.state
                     && is_history(&event.kind)
                 {
                     *replayed += 1;
@@ -185,9 +186,8 @@ impl Agent {
     /// To every session that works or, where none does, that is open; without any it waits for the first.
     fn tell_all(&mut self, event: EngineEvent) {
         let some = |works: bool| -> Vec<String> {
-            let fits = |session: &super::sessions::Session| {
-                session.state == State::Open
-                    && (!works || session.turn.as_ref().is_some_and(|turn| turn.sent))
+            let fits = |session: &Session| {
+                session.state.is_open() && (!works || session.turn.as_ref().is_some_and(Turn::is_sent))
             };
             self.sessions.iter().filter(|(_, session)| fits(session)).map(|(id, _)| id.clone()).collect()
         };
@@ -207,7 +207,7 @@ impl Agent {
     /// An event of a session, in the turn that runs there.
     pub(super) fn said(&mut self, session_id: &str, mut event: EngineEvent) {
         let turn = self.sessions.get(session_id).and_then(|session| session.turn.as_ref());
-        event.turn = turn.filter(|turn| turn.sent).map(|turn| turn.number);
+        event.turn = turn.filter(|turn| turn.is_sent()).map(|turn| turn.number);
         self.said_as_is(session_id, event);
     }
 

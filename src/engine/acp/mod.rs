@@ -6,19 +6,26 @@
 
 mod agent;
 pub mod agents;
+mod ask;
 mod asked;
 mod asks;
+mod client_request;
 pub mod client_side;
+mod command;
 mod commands;
 pub mod framing;
 mod incoming;
-mod info;
+mod life;
+mod models;
 pub mod presets;
 pub mod process;
 mod routes;
+mod sentence;
+mod session;
 mod sessions;
 mod task;
 mod turn;
+mod turns;
 mod unplaced;
 mod wanted;
 
@@ -38,9 +45,13 @@ use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Place, Told};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, ListedSessions, Reach};
-use crate::protocol::agent::SessionInfoResult;
+use crate::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, RuleHolder,
+    SessionHome, Settlement, StreamResume, TurnEnd,
+};
+use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
+use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Calls that wait for one agent's task. It takes them at once whatever the agent does, so thousands waiting mean that the
@@ -94,26 +105,9 @@ pub struct AcpEngine {
 struct State {
     trusted: bool,
     folder: Option<Cwd>,
-    model: Heard,
     tasks: BTreeMap<String, mpsc::Sender<Told>>,
     /// The agent that was used last.
     latest: Option<String>,
-}
-
-/// The model that the loop names. The setting that it names first is for the embedded engine.
-#[derive(Default)]
-struct Heard {
-    first: Option<Option<String>>,
-    chosen: Option<String>,
-}
-
-impl Heard {
-    fn hear(&mut self, model: Option<String>) {
-        match &self.first {
-            None => self.first = Some(model),
-            Some(first) => self.chosen = model.filter(|model| Some(model) != first.as_ref()),
-        }
-    }
 }
 
 impl AcpEngine {
@@ -157,7 +151,6 @@ impl AcpEngine {
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
-        agent.model = state.model.chosen.clone();
         let place = Place { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());
@@ -182,11 +175,7 @@ impl AcpEngine {
     fn give_of(&self, session_id: &str, call: EngineCall) {
         match self.routes.get(session_id) {
             Some(name) => self.give(Some(&name), call),
-            None => match call {
-                // Nobody used it in this process, so there is nothing to tell.
-                EngineCall::SessionInfo { reply, .. } => reply.answer(&SessionInfoResult::default()),
-                call => self.refuse(call, not_known()),
-            },
+            None => self.refuse(call, not_known()),
         }
     }
 
@@ -230,7 +219,7 @@ impl AcpEngine {
     }
 
     /// Asks the agents that run; none is started to be asked.
-    fn list(&self, reply: Option<Reply>) {
+    fn list(&self, reply: Option<Reply<ListSessionsResult>>) {
         let asked: Vec<_> = self
             .state()
             .tasks
@@ -255,7 +244,7 @@ impl AcpEngine {
         });
     }
 
-    fn restart(&self, agent: Option<String>, reply: Reply) {
+    fn restart(&self, agent: Option<String>, reply: Reply<AgentRestartResult>) {
         let name = agent.or_else(|| {
             let state = self.state();
             let only = state.tasks.keys().next().filter(|_| state.tasks.len() == 1);
@@ -267,10 +256,10 @@ impl AcpEngine {
                 "It is not clear which agent is meant; name one in `agent`.",
             ));
         };
-        self.give(Some(&name), EngineCall::RestartAgent { agent: Some(name.clone()), reply });
+        self.give(Some(&name), EngineCall::Agent(AgentCall::Restart { agent: Some(name.clone()), reply }));
     }
 
-    fn models(&self, reply: Reply) {
+    fn models(&self, reply: Reply<ModelsResult>) {
         let task = {
             let state = self.state();
             state.latest.as_ref().and_then(|name| state.tasks.get(name)).cloned()
@@ -297,8 +286,15 @@ impl Engine for AcpEngine {
         capabilities()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: false, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Agent,
+            resume: StreamResume::NoStream,
+            turn_end: TurnEnd::Report,
+            settlement: Settlement::Answer,
+            rules: RuleHolder::Agent,
+            needs_trust: true,
+        }
     }
 
     fn call(&self, call: EngineCall) {
@@ -317,21 +313,14 @@ impl Engine for AcpEngine {
                 self.state().trusted = trusted;
                 self.settings_changed();
             }
-            EngineCall::SetModel(setting) => {
-                let model = {
-                    let mut state = self.state();
-                    state.model.hear(setting.map(|setting| setting.name));
-                    state.model.chosen.clone()
-                };
-                self.tell_all(|| Told::Model(model.clone()));
-            }
+            // Agents call the models, and each turn names its own.
+            EngineCall::SetModel(_) => {}
             // Agents have their own logins; these only must not stand in their logs.
             EngineCall::SetToken { token, .. } => {
                 if let Some(token) = token {
                     self.setup.hide.add(&token.0);
                 }
             }
-            EngineCall::Attach { .. } => {}
             EngineCall::MakeSession { session_id, wish, reply } => {
                 let name = wish.agent.clone();
                 match self.agents.named(name.as_deref()) {
@@ -340,27 +329,22 @@ impl Engine for AcpEngine {
                 }
                 self.give(name.as_deref(), EngineCall::MakeSession { session_id, wish, reply });
             }
-            EngineCall::Remember(session) => {
+            EngineCall::Agent(AgentCall::Remember(session)) => {
                 self.routes.set(&session.session_id, &session.agent);
                 let name = session.agent.clone();
-                self.give(Some(&name), EngineCall::Remember(session));
+                self.give(Some(&name), EngineCall::Agent(AgentCall::Remember(session)));
             }
+            EngineCall::Agent(AgentCall::Restart { agent, reply }) => self.restart(agent, reply),
             EngineCall::ListSessions { reply } => self.list(reply),
-            EngineCall::RestartAgent { agent, reply } => self.restart(agent, reply),
-            EngineCall::ListModels { reply } => self.models(reply),
-            EngineCall::Decide { .. }
-            | EngineCall::ListFiles { .. }
-            | EngineCall::ReadFile { .. }
-            | EngineCall::Download { .. }
-            | EngineCall::Rebuild { .. } => call.refuse(WireError::new(
+            EngineCall::ListModels { reply, .. } => self.models(reply),
+            EngineCall::Stream(call) => call.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
             )),
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
-            | EngineCall::Answer { ref session_id, .. }
-            | EngineCall::CloseSession { ref session_id }
-            | EngineCall::SessionInfo { ref session_id, .. }
+            | EngineCall::Decide { ref session_id, .. }
+            | EngineCall::Agent(AgentCall::CloseSession { ref session_id })
             | EngineCall::Forget { ref session_id }
             | EngineCall::DeleteSession { ref session_id, .. }
             | EngineCall::Command { ref session_id, .. } => {

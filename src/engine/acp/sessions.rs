@@ -8,17 +8,18 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::agent::{Agent, Phase, one_line};
+use super::agent::{Agent, Phase};
 use super::asked::Asked;
-use super::commands::Command;
-use super::turn::Turn;
+use super::sentence::one_line;
+use super::session::{Claim, How, Memory, Replay, Session, State};
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentSession, EngineReport, EngineSession, SessionWish};
+use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionReply, SessionWish};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
-use crate::domain::dialect::acp::state::AgentState;
+use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
+use crate::protocol::request::DeleteSessionResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long it may take to close or delete one, or to list them.
@@ -30,119 +31,9 @@ const LISTED: usize = 2_000;
 /// Begins the agent's id of a session that it has not made yet, because it wants a login first.
 const UNOPENED: &str = "unopened:";
 
-/// How a session stands at the process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// The process does not have it.
-    Closed,
-    /// It was asked for.
-    Opening,
-    /// The process has it.
-    Open,
-}
-
-/// How a session is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum How {
-    /// `session/new`; with what is lost, where there was one before.
-    Make {
-        /// As the end of a sentence.
-        lost: Option<String>,
-    },
-    /// `session/resume`.
-    Resume,
-    /// `session/load`. The replay is told where the journal has nothing of it.
-    Load {
-        /// Whether.
-        tell: bool,
-    },
-}
-
-/// One session.
-pub(super) struct Session {
-    pub(super) workspace: Option<PathBuf>,
-    /// The agent's id.
-    pub(super) at_agent: Option<String>,
-    pub(super) state: State,
-    /// To be opened once the process is ready.
-    pub(super) wanted: bool,
-    /// Wanted while the process before was ending.
-    pub(super) for_the_next: bool,
-    /// It was open at the process that ended last.
-    pub(super) fell: bool,
-    pub(super) turn: Option<Turn>,
-    /// The agent ended in the middle of an answer.
-    pub(super) half: bool,
-    /// Who made it and waits.
-    pub(super) making: Option<(SessionWish, Reply)>,
-    /// Commands that wait until it is open.
-    pub(super) commands: Vec<(Command, Reply)>,
-    /// Its tab was closed.
-    pub(super) unwanted: bool,
-    /// Whether the updates that come are a replay of what the journal has, and how many came.
-    pub(super) replay: Option<u64>,
-    /// The agent wants a login before it opens it, and its process shall hear of it.
-    pub(super) login: bool,
-    /// The model that was last set as the loop named it.
-    pub(super) model: Option<String>,
-    pub(super) facts: AgentState,
-}
-
-impl Session {
-    pub(super) fn new(workspace: Option<PathBuf>, at_agent: Option<String>) -> Self {
-        Self {
-            workspace,
-            at_agent,
-            state: State::Closed,
-            wanted: false,
-            for_the_next: false,
-            fell: false,
-            turn: None,
-            half: false,
-            making: None,
-            commands: Vec::new(),
-            unwanted: false,
-            replay: None,
-            login: false,
-            model: None,
-            facts: AgentState::default(),
-        }
-    }
-
-    /// Whether the process is needed because of it.
-    pub(super) fn uses_the_process(&self) -> bool {
-        self.turn.is_some()
-            || !self.commands.is_empty()
-            || (!self.unwanted && (self.wanted || self.login || self.was_there()))
-    }
-
-    /// Whether the process has it, or was asked to.
-    pub(super) fn was_there(&self) -> bool {
-        self.state != State::Closed
-    }
-
-    /// The process is gone. Gives who waits for it to be made.
-    pub(super) fn left(&mut self, error: &WireError, again: bool) -> Option<(SessionWish, Reply)> {
-        self.state = State::Closed;
-        self.replay = None;
-        self.login = false;
-        self.model = None;
-        if self.for_the_next {
-            self.for_the_next = false;
-            return None;
-        }
-        self.wanted = again;
-        self.half |= self.turn.take().is_some_and(|turn| turn.sent);
-        for (_, reply) in self.commands.drain(..) {
-            reply.refuse(error.clone());
-        }
-        self.making.take()
-    }
-}
-
 impl Agent {
     /// Makes a session for somebody who waits.
-    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: Reply) {
+    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: SessionReply) {
         wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
@@ -154,7 +45,7 @@ impl Agent {
     /// What the loop remembers of a session.
     pub(super) fn remember(&mut self, known: AgentSession) {
         let session = self.sessions.entry(known.session_id).or_insert_with(|| Session::new(None, None));
-        session.unwanted = false;
+        session.claim = Claim::Used;
         session.workspace = session.workspace.take().or(known.workspace);
         if session.at_agent.is_none() && !known.at_agent.starts_with(UNOPENED) {
             session.at_agent = Some(known.at_agent);
@@ -165,11 +56,9 @@ impl Agent {
     pub(super) fn want(&mut self, session_id: &str) {
         let ending = matches!(self.phase, Phase::Ending(_));
         let Some(session) = self.sessions.get_mut(session_id) else { return };
-        if session.was_there() && !ending {
+        if !session.state.is_used(ending) {
             return;
         }
-        session.wanted = true;
-        session.for_the_next = ending;
         match self.ensure_process() {
             Ok(()) if self.phase == Phase::Ready => self.open(session_id),
             Ok(()) => {}
@@ -182,7 +71,6 @@ impl Agent {
         let can = &self.hello.agent_capabilities;
         let (load, resume) = (can.load_session, can.session_capabilities.resume);
         let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.wanted = false;
         // The journal has nothing of a session that was not used here before: the replay is all that there is.
         let first = session.turn.as_ref().is_some_and(|turn| turn.number == 1);
         let how = match &session.at_agent {
@@ -217,10 +105,12 @@ impl Agent {
                 ("session/new", encode::new_session(&cwd))
             }
         };
-        session.state = State::Opening;
-        session.replay = None;
-        if let (How::Load { .. } | How::Resume, Some(id)) = (&how, session.at_agent.clone()) {
-            session.replay = matches!(how, How::Load { tell: false }).then_some(0);
+        let known = session.at_agent.clone().filter(|_| !matches!(how, How::Make { .. }));
+        session.state = State::Opening(match (&how, &known) {
+            (How::Load { tell: false }, Some(_)) => Replay::Of(0),
+            (How::Load { .. } | How::Resume | How::Make { .. }, _) => Replay::None,
+        });
+        if let Some(id) = known {
             self.by_agent.insert(id, session_id.to_owned());
         }
         self.ask(
@@ -268,16 +158,16 @@ impl Agent {
         }
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let again = session.making.is_none();
-        let half = std::mem::take(&mut session.half);
-        let replayed = session.replay.take();
+        let memory = std::mem::replace(&mut session.memory, Memory::Whole);
+        let was = session.state;
         session.at_agent = Some(at_agent.clone());
-        session.state = State::Open;
-        session.login = false;
-        session.facts.opened(result.clone());
+        session.state.opened();
+        let change = AgentChange::Opened(result.clone());
+        session.facts.apply(change.clone());
         let making = session.making.take();
         let workspace = session.workspace.clone();
         self.by_agent.insert(at_agent.clone(), session_id.to_owned());
-        if let Some(replayed) = replayed {
+        if let State::Opening(Replay::Of(replayed)) = was {
             tracing::info!(session_id, replayed, "an agent told again what the journal has");
         }
         if let Some((wish, reply)) = making {
@@ -296,7 +186,7 @@ impl Agent {
         } else if again {
             let lost = match how {
                 How::Make { lost } => lost,
-                How::Resume | How::Load { .. } => half.then(|| {
+                How::Resume | How::Load { .. } => (memory == Memory::CutShort).then(|| {
                     format!(
                         "the agent `{}` ended in the middle of an answer and does not remember what it had said of it",
                         self.line.name
@@ -304,29 +194,47 @@ impl Agent {
                 }),
             };
             let session_id = session_id.to_owned();
-            self.report(EngineReport::Rebound { session_id, at_agent: at_agent.clone(), lost });
+            self.report(EngineReport::Agent(AgentReport::Rebound {
+                session_id,
+                at_agent: at_agent.clone(),
+                lost,
+            }));
         }
+        self.tell_change(session_id, change);
         self.link_log(session_id);
         self.place_waiting(session_id, None);
         self.place_waiting(session_id, Some(&at_agent));
         let session = self.sessions.get(session_id);
-        if session.is_some_and(|session| session.unwanted && !session.uses_the_process()) {
+        if session.is_some_and(|session| session.claim == Claim::Released && !session.uses_the_process()) {
             // Its tab was closed while it was opened again.
             return self.close(session_id);
         }
         self.now_open(session_id);
     }
 
+    /// An answer says how a session stands: the adapter needs it for the next request, the loop for whoever asks.
+    pub(super) fn changed(&mut self, session_id: &str, change: AgentChange) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        session.facts.apply(change.clone());
+        self.tell_change(session_id, change);
+    }
+
+    fn tell_change(&mut self, session_id: &str, change: AgentChange) {
+        let session_id = session_id.to_owned();
+        self.report(EngineReport::Agent(AgentReport::Changed { session_id, change }));
+    }
+
     /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.
     fn is_open_as(&self, at_agent: &str, session_id: &str) -> bool {
         let other = self.by_agent.get(at_agent).filter(|other| *other != session_id);
         let other = other.and_then(|other| self.sessions.get(other));
-        other.is_some_and(|other| other.was_there() && !other.unwanted)
+        other.is_some_and(|other| other.state.is_there() && other.claim == Claim::Used)
     }
 
     fn opened_badly(&mut self, session_id: &str, how: How, error: &AcpError) {
-        let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.replay = None;
+        if !self.sessions.contains_key(session_id) {
+            return;
+        }
         if error.code == AcpError::AUTH_REQUIRED {
             return self.login_wanted(session_id, &how, error);
         }
@@ -357,11 +265,9 @@ impl Agent {
     /// A session that is made is there all the same, so that `authenticate` can be said to it.
     fn login_wanted(&mut self, session_id: &str, how: &How, error: &AcpError) {
         let refusal = self.login(error);
-        let making = self.sessions.get_mut(session_id).and_then(|session| {
-            session.state = State::Closed;
-            session.login = true;
-            session.making.take_if(|_| !self.hello.auth_methods.is_empty())
-        });
+        let offers = !self.hello.auth_methods.is_empty();
+        let session = self.sessions.get_mut(session_id);
+        let making = session.and_then(|session| session.making.take_if(|_| offers));
         if let (How::Make { .. }, Some((wish, reply))) = (how, making) {
             let made = EngineSession {
                 session_id: session_id.to_owned(),
@@ -373,16 +279,17 @@ impl Agent {
             self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
             self.notice(session_id, "warning", refusal.message.clone());
         }
-        self.not_open(session_id, &refusal);
+        self.stays(session_id, State::LoginWanted, &refusal);
     }
 
     /// It could not be opened: whoever waits for it hears why.
     pub(super) fn not_open(&mut self, session_id: &str, error: &WireError) {
+        self.stays(session_id, State::Closed, error);
+    }
+
+    fn stays(&mut self, session_id: &str, state: State, error: &WireError) {
         let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.state = State::Closed;
-        session.wanted = false;
-        session.for_the_next = false;
-        session.fell = false;
+        session.state = state;
         let commands = std::mem::take(&mut session.commands);
         let turn = session.turn.take();
         let making = session.making.take();
@@ -395,7 +302,7 @@ impl Agent {
                 session_id: session_id.to_owned(),
                 turn: turn.number,
                 failure,
-                cancelled: turn.stopped,
+                cancelled: turn.is_stopping(),
             });
         }
         if let Some((wish, reply)) = making {
@@ -429,8 +336,8 @@ impl Agent {
         let can_close =
             self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.close;
         let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.unwanted = true;
-        if session.state == State::Open
+        session.claim = Claim::Released;
+        if session.state.is_open()
             && can_close
             && let Some(at_agent) = session.at_agent.clone()
         {
@@ -443,7 +350,7 @@ impl Agent {
     }
 
     /// Deletes it at the agent, where that can; a process is not started for it.
-    pub(super) fn delete(&mut self, session_id: &str, reply: Reply) {
+    pub(super) fn delete(&mut self, session_id: &str, reply: Reply<DeleteSessionResult>) {
         self.stop(session_id);
         let can = self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.delete;
         let at_agent = self.sessions.get(session_id).and_then(|session| session.at_agent.clone());
@@ -456,7 +363,12 @@ impl Agent {
         }
     }
 
-    pub(super) fn deleted(&mut self, session_id: &str, outcome: Result<Payload, AcpError>, reply: Reply) {
+    pub(super) fn deleted(
+        &mut self,
+        session_id: &str,
+        outcome: Result<Payload, AcpError>,
+        reply: Reply<DeleteSessionResult>,
+    ) {
         let outcome = match outcome {
             // It is not there any more, which is what was wanted.
             Err(error) if error.code == AcpError::NOT_FOUND => Ok(()),

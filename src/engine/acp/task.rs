@@ -16,9 +16,10 @@ use super::client_side::{Finished, Workshop};
 use super::framing::{Line, LineReader};
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineCall, EngineReport, EngineSession};
+use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
 use crate::domain::dialect::acp::results::PromptCapabilities;
+use crate::protocol::request::ModelsResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Lines that wait for an agent to read. Ours are few: past that it does not read at all, and is ended.
@@ -37,11 +38,10 @@ pub(super) enum Told {
     /// Whether the workspace is trusted, where it works, and which model comes next.
     Settings { trusted: bool, folder: Option<Cwd> },
     /// The model for the next prompt.
-    Model(Option<String>),
     /// List its sessions.
     List(oneshot::Sender<Vec<EngineSession>>),
     /// Name its models.
-    Models(Reply),
+    Models(Reply<ModelsResult>),
 }
 
 /// What is known before an agent is started.
@@ -368,7 +368,6 @@ fn tell(agent: &mut Agent, told: Told) {
             agent.set_trust(trusted);
             agent.set_folder(folder);
         }
-        Told::Model(model) => agent.model = model,
         Told::List(give) => agent.list(give),
         Told::Models(reply) => reply.settle(agent.models()),
         Told::Call(call) => called(agent, call),
@@ -378,20 +377,19 @@ fn tell(agent: &mut Agent, told: Told) {
 fn called(agent: &mut Agent, call: EngineCall) {
     match call {
         EngineCall::MakeSession { session_id, wish, reply } => agent.make(session_id, wish, reply),
-        EngineCall::Remember(session) => agent.remember(session),
-        EngineCall::StartTurn { session_id, turn, prompt, .. } => agent.start_turn(&session_id, turn, prompt),
-        EngineCall::Stop { session_id } => agent.stop(&session_id),
-        EngineCall::Answer { engine_request_id, option_id, allowed, content, .. } => {
-            agent.answer(&engine_request_id, &option_id, allowed, content);
+        EngineCall::Agent(AgentCall::Remember(session)) => agent.remember(session),
+        EngineCall::StartTurn { session_id, turn, prompt, model, .. } => {
+            agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name));
         }
-        EngineCall::CloseSession { session_id } => agent.close(&session_id),
+        EngineCall::Stop { session_id } => agent.stop(&session_id),
+        EngineCall::Decide { engine_request_id, decision, .. } => agent.decide(&engine_request_id, decision),
+        EngineCall::Agent(AgentCall::CloseSession { session_id }) => agent.close(&session_id),
         EngineCall::DeleteSession { session_id, reply, .. } => agent.delete(&session_id, reply),
         EngineCall::Forget { session_id } => agent.forget(&session_id),
         EngineCall::Command { session_id, command, args, reply } => {
             agent.command(&session_id, &command, &args, reply);
         }
-        EngineCall::SessionInfo { session_id, reply } => agent.info(&session_id, reply),
-        EngineCall::RestartAgent { reply, .. } => agent.restart(reply),
+        EngineCall::Agent(AgentCall::Restart { reply, .. }) => agent.restart(reply),
         // `AcpEngine` keeps or refuses the others.
         call => call.refuse(WireError::new(ErrorCode::Unsupported, "Agents cannot do this.")),
     }

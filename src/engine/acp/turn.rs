@@ -1,273 +1,64 @@
-//! The turn of a session: one prompt, its end, its stop, and the silence in between.
+//! One turn of a session.
 //!
-//! Owns what we know of a prompt that is under way. At most one is outstanding in a session. Whether a turn was stopped is
-//! what we did, whatever the agent says of it.
+//! ```text
+//!   Waiting ──── sent ───▶ Running ──── stopped ───▶ Stopping
+//! ```
+//!
+//! It is gone when the agent answered, the process ended, or it was stopped before it was sent.
 
 use tokio::time::Instant;
 
-use super::agent::{Agent, Deed, one_line};
-use super::asked::Asked;
-use super::sessions::{Session, State};
-use crate::app::ports::{EngineReport, Prompt};
-use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
-use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
-use crate::domain::dialect::acp::encode;
-use crate::domain::payload::Payload;
-use crate::protocol::{ErrorCode, WireError};
+use crate::app::ports::Prompt;
 
 /// One turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) number: u64,
-    /// Until it is sent.
-    prompt: Option<Prompt>,
-    /// Whether the agent has it.
-    pub(super) sent: bool,
-    /// Whether we stopped it.
-    pub(super) stopped: bool,
-    /// When the agent last said something of this session.
-    heard: Instant,
-    /// Whether this silence was told.
-    silence_told: bool,
-    /// When a stopped turn has to have ended.
-    stop_by: Option<Instant>,
+    pub(super) stage: Stage,
 }
 
-impl Agent {
-    /// Begins a turn; the session is opened first where the process does not have it.
-    pub(super) fn start_turn(&mut self, session_id: &str, number: u64, prompt: Prompt) {
-        let failed = |why: String| EngineReport::TurnEnded {
-            session_id: session_id.to_owned(),
-            turn: number,
-            failure: Some(why),
-            cancelled: false,
-        };
-        let now = self.now;
-        let session = self.sessions.entry(session_id.to_owned()).or_insert_with(|| Session::new(None, None));
-        if let Some(running) = &session.turn {
-            let why = format!(
-                "The agent still works on turn {} of this session, so nothing was sent; wait for its end.",
-                running.number
-            );
-            return self.report(failed(why));
-        }
-        session.unwanted = false;
-        session.turn = Some(Turn {
-            number,
-            prompt: Some(prompt),
-            sent: false,
-            stopped: false,
-            heard: now,
-            silence_told: false,
-            stop_by: None,
-        });
-        self.latest = Some(session_id.to_owned());
-        if self.is_open(session_id) {
-            return self.begin_prompt(session_id);
-        }
-        self.want(session_id);
-    }
+/// How far it is.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The agent does not have it.
+    Waiting {
+        prompt: Box<Prompt>,
+        /// The model that the loop named for it.
+        model: Option<String>,
+    },
+    /// The agent works on it.
+    Running {
+        /// When its silence is told; `None` once this silence was.
+        silent_at: Option<Instant>,
+    },
+    /// The agent was told to stop.
+    Stopping {
+        /// When it has to have ended; `None` once it was told that it has not.
+        late_at: Option<Instant>,
+    },
+}
 
-    /// Whether the process has the session and goes on.
-    pub(super) fn is_open(&self, session_id: &str) -> bool {
-        self.phase == super::agent::Phase::Ready
-            && self.sessions.get(session_id).is_some_and(|session| session.state == State::Open)
-    }
-
-    /// Sends the prompt of an open session, once its attachments are read.
-    pub(super) fn begin_prompt(&mut self, session_id: &str) {
-        let takes = self.hello.agent_capabilities.prompt_capabilities;
-        let Some(turn) = self.sessions.get(session_id).and_then(|session| session.turn.as_ref()) else {
-            return self.end_if_idle();
-        };
-        let Some(prompt) = &turn.prompt else { return };
-        let (number, attachments) = (turn.number, prompt.attachments.clone());
-        self.follow_model(session_id);
-        if attachments.is_empty() {
-            return self.send_prompt(session_id, number, &[]);
-        }
-        let session_id = session_id.to_owned();
-        self.lay_down(Deed::Read { session_id, turn: number, attachments, takes });
-    }
-
-    /// Sends it, unless the turn is over by now.
-    pub(super) fn send_prompt(&mut self, session_id: &str, number: u64, attachments: &[PromptAttachment]) {
-        let takes = self.hello.agent_capabilities.prompt_capabilities;
-        let now = self.now;
-        if !self.is_open(session_id) {
-            return;
-        }
-        let Some(session) = self.sessions.get_mut(session_id) else { return };
-        let (Some(turn), Some(at_agent)) = (session.turn.as_mut(), session.at_agent.clone()) else { return };
-        if turn.number != number {
-            return;
-        }
-        let Some(prompt) = turn.prompt.take() else { return };
-        turn.sent = true;
-        turn.heard = now;
-        let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
-        let asked = Asked::Prompt { session_id: session_id.to_owned(), turn: number };
-        self.ask(PROMPT, &params, asked, None);
-    }
-
-    /// The agent ended the turn.
-    pub(super) fn prompt_answered(
-        &mut self,
-        session_id: &str,
-        number: u64,
-        outcome: &Result<Payload, AcpError>,
-        repaired: bool,
-    ) {
-        let Some(session) = self.sessions.get_mut(session_id) else { return self.end_if_idle() };
-        if session.turn.as_ref().is_none_or(|turn| turn.number != number) {
-            // We gave it up before; what came late is not lost.
-            let mut event = prompt_event(outcome);
-            event.repaired = repaired;
-            event.turn = Some(number);
-            return self.said_as_is(session_id, event);
-        }
-        let mut event = prompt_event(outcome);
-        event.repaired = repaired;
-        self.said(session_id, event);
-        let turn = self.sessions.get_mut(session_id).and_then(|session| session.turn.take());
-        let stopped = turn.is_some_and(|turn| turn.stopped);
-        let failure = outcome.as_ref().err().map(|error| self.failure(error, stopped));
-        self.report(EngineReport::TurnEnded {
-            session_id: session_id.to_owned(),
-            turn: number,
-            failure,
-            cancelled: stopped,
-        });
-        self.end_if_idle();
-    }
-
-    fn failure(&self, error: &AcpError, stopped: bool) -> String {
-        let said = one_line(&error.message);
-        let name = self.name();
-        match error.code {
-            _ if stopped => {
-                format!("The turn was stopped, and the agent `{name}` ended it with an error ({said}).")
-            }
-            AcpError::AUTH_REQUIRED => self.login(error).message,
-            code => format!(
-                "The agent `{name}` failed in this turn ({said}, code {code}); look into its log or try again."
-            ),
+impl Turn {
+    /// The model that the loop named for it, until it is sent.
+    pub(super) fn model(&self) -> Option<&str> {
+        match &self.stage {
+            Stage::Waiting { model, .. } => model.as_deref(),
+            Stage::Running { .. } | Stage::Stopping { .. } => None,
         }
     }
 
-    /// Stops the turn: nothing waits for the user any more, and the agent is told.
-    pub(super) fn stop(&mut self, session_id: &str) {
-        self.cancel_asks(session_id);
-        self.cancel_work(session_id, false);
-        let (now, patience) = (self.now, self.patience.stop);
-        let Some(session) = self.sessions.get_mut(session_id) else { return };
-        let Some(turn) = session.turn.as_mut() else { return };
-        if !turn.sent {
-            let number = turn.number;
-            session.turn = None;
-            let failure = Some("The turn was stopped before the agent had begun it.".to_owned());
-            let session_id = session_id.to_owned();
-            return self.report(EngineReport::TurnEnded {
-                session_id,
-                turn: number,
-                failure,
-                cancelled: true,
-            });
-        }
-        if turn.stopped {
-            return;
-        }
-        turn.stopped = true;
-        turn.stop_by = Some(now + patience);
-        if let Some(at_agent) = session.at_agent.clone() {
-            self.write(encode::notification("session/cancel", &encode::of_session(&at_agent)));
-        }
+    /// Whether the agent has it.
+    pub(super) fn is_sent(&self) -> bool {
+        !matches!(self.stage, Stage::Waiting { .. })
     }
 
-    /// The agent said something of this session.
-    pub(super) fn heard_of(&mut self, session_id: &str) {
-        let now = self.now;
-        if let Some(turn) = self.sessions.get_mut(session_id).and_then(|session| session.turn.as_mut()) {
-            turn.heard = now;
-            turn.silence_told = false;
-        }
+    /// Whether the agent works on it and was not told to stop.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
     }
 
-    /// When this turn has to be looked at.
-    pub(super) fn turn_deadline(&self, session_id: &str, session: &Session) -> Option<Instant> {
-        let turn = session.turn.as_ref().filter(|turn| turn.sent)?;
-        if turn.stopped {
-            return turn.stop_by;
-        }
-        // Whoever waits for the user or for us is not silent.
-        let waits = self.asks.any_of(session_id) || self.wanted.any_of(session_id);
-        (!turn.silence_told && !waits).then(|| turn.heard + self.line.quiet)
-    }
-
-    /// Tells of turns that do not end and of those in which nothing comes.
-    pub(super) fn look_at_turns(&mut self) {
-        let due: Vec<String> = self
-            .sessions
-            .iter()
-            .filter(|(id, session)| self.turn_deadline(id, session).is_some_and(|at| at <= self.now))
-            .map(|(id, _)| id.clone())
-            .collect();
-        let (name, quiet) = (self.line.name.clone(), self.line.quiet.as_secs());
-        let stop = self.patience.stop.as_secs();
-        for session_id in due {
-            let Some(session) = self.sessions.get_mut(&session_id) else { continue };
-            let Some(turn) = session.turn.as_mut() else { continue };
-            if !turn.stopped {
-                turn.silence_told = true;
-                let text = format!(
-                    "The agent `{name}` has said nothing for {quiet} seconds; wait on, or stop the turn."
-                );
-                self.notice(&session_id, "warning", text);
-                continue;
-            }
-            turn.stop_by = None;
-            if session.unwanted {
-                // Nobody waits for it, and the process shall not wait for it either.
-                let number = turn.number;
-                session.turn = None;
-                let failure = Some(format!("The agent `{name}` did not end the turn after it was stopped."));
-                self.report(EngineReport::TurnEnded { session_id, turn: number, failure, cancelled: true });
-                self.end_if_idle();
-                continue;
-            }
-            let text = format!(
-                "The agent `{name}` was told to stop {stop} seconds ago and has not; restart it to end the turn."
-            );
-            self.notice(&session_id, "warning", text);
-        }
-    }
-
-    /// What an agent needs before it works, as one sentence.
-    pub(super) fn login(&self, error: &AcpError) -> WireError {
-        let ways: Vec<String> = self
-            .hello
-            .auth_methods
-            .iter()
-            .map(|method| {
-                let name = if method.name.trim().is_empty() { &method.id } else { &method.name };
-                let what = method.description.as_deref().map(one_line).filter(|text| !text.is_empty());
-                let what = what.map(|text| format!(": {text}")).unwrap_or_default();
-                if method.kind.as_deref() == Some("terminal") {
-                    format!("“{}” in a terminal{what}", one_line(name))
-                } else {
-                    format!(
-                        "“{}”{what} (command `authenticate` with methodId `{}`)",
-                        one_line(name),
-                        one_line(&method.id)
-                    )
-                }
-            })
-            .collect();
-        let how = match ways.is_empty() {
-            true => format!("it says: {}", one_line(&error.message)),
-            false => format!("choose {}", ways.join(", or ")),
-        };
-        let text = format!("The agent `{}` wants you to log in first; {how}.", self.name());
-        WireError::new(ErrorCode::EngineUnauthorized, text)
+    /// Whether we stopped it.
+    pub(super) fn is_stopping(&self) -> bool {
+        matches!(self.stage, Stage::Stopping { .. })
     }
 }

@@ -4,15 +4,17 @@
 //! it would replace, a command where it would run. Every request is answered once. Does nothing itself: `client_side` does,
 //! in tasks whose results come back here.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::agent::{Agent, Deed, one_line};
-use super::asks::Kind;
+use super::agent::{Agent, Deed};
+use super::ask::Kind;
+use super::client_request::{Method, Then, ToAsk, UnderWay};
 use super::client_side::{Came, CreateTerminal, Job, Order};
+use super::sentence::one_line;
+use super::turn::Turn;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, method_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
@@ -20,86 +22,6 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// Requests of one agent that can be under way; agents wait for a few at once. One more is refused.
 const UNDER_WAY: usize = 256;
-
-/// A method that a client may serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    Read,
-    Write,
-    Create,
-    Output,
-    Wait,
-    Kill,
-    Release,
-}
-
-impl Method {
-    pub(super) fn named(method: &str) -> Option<Self> {
-        match method {
-            "fs/read_text_file" => Some(Self::Read),
-            "fs/write_text_file" => Some(Self::Write),
-            "terminal/create" => Some(Self::Create),
-            "terminal/output" => Some(Self::Output),
-            "terminal/wait_for_exit" => Some(Self::Wait),
-            "terminal/kill" => Some(Self::Kill),
-            "terminal/release" => Some(Self::Release),
-            _ => None,
-        }
-    }
-
-    fn is_of_files(self) -> bool {
-        matches!(self, Self::Read | Self::Write)
-    }
-
-    /// Whether it may begin in a turn only. A terminal outlives its turn, and may be looked at and ended at any time.
-    fn needs_a_turn(self) -> bool {
-        self.is_of_files() || self == Self::Create
-    }
-}
-
-/// What is done once the user allows it.
-#[derive(Debug)]
-enum Then {
-    Write(String),
-    Run(CreateTerminal),
-}
-
-/// A request that the user is asked about once what it would change is known.
-#[derive(Debug)]
-struct ToAsk {
-    method: String,
-    params: Payload,
-    repaired: bool,
-    then: Then,
-}
-
-#[derive(Debug)]
-struct UnderWay {
-    id: RpcId,
-    session_id: String,
-    /// Nobody was asked yet.
-    to_ask: Option<Box<ToAsk>>,
-    /// It goes no further once its turn is stopped.
-    ends_with_a_stop: bool,
-}
-
-/// What is under way, by our number.
-#[derive(Debug, Default)]
-pub(super) struct Wanted {
-    under_way: BTreeMap<u64, UnderWay>,
-    last: u64,
-}
-
-impl Wanted {
-    /// Whether anything of this session waits for us.
-    pub(super) fn any_of(&self, session_id: &str) -> bool {
-        self.under_way.values().any(|one| one.session_id == session_id)
-    }
-
-    fn number_of(&self, id: &RpcId) -> Option<u64> {
-        self.under_way.iter().find(|(_, one)| one.id == *id).map(|(number, _)| *number)
-    }
-}
 
 impl Agent {
     /// Whether this agent was given that.
@@ -180,7 +102,7 @@ impl Agent {
                     "This workspace is not trusted, so nothing was done; the user can trust it.",
                 ));
             }
-            if !session.turn.as_ref().is_some_and(|turn| turn.sent && !turn.stopped) {
+            if !session.turn.as_ref().is_some_and(Turn::is_running) {
                 return Err(no_turn());
             }
         }

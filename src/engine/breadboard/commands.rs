@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Shared;
 use super::trouble::Trouble;
-use crate::app::ports::EngineDecision;
+use crate::app::ports::Ruling;
 use crate::domain::dialect::breadboard::http::{Command, CommandReply};
 use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::CommandResult;
@@ -54,19 +54,19 @@ pub(super) async fn decide(
     shared: &Arc<Shared>,
     session_id: &str,
     engine_request_id: &str,
-    decision: &EngineDecision,
+    ruling: &Ruling,
 ) -> Result<(), WireError> {
     let mut payload = Map::new();
     payload.insert("request_id".to_owned(), engine_request_id.into());
-    let word = match decision {
-        EngineDecision::AllowOnce => "allow-once",
-        EngineDecision::AllowRule { pattern, scope } => {
+    let word = match ruling {
+        Ruling::AllowOnce => "allow-once",
+        Ruling::AllowRule { pattern, scope } => {
             payload.insert("rule".to_owned(), pattern.clone().into());
             payload.insert("scope".to_owned(), scope.clone().into());
             "allow-always"
         }
-        EngineDecision::Deny => "deny-once",
-        EngineDecision::DenyAndStop => "deny-stop",
+        Ruling::Deny | Ruling::Cancelled => "deny-once",
+        Ruling::DenyAndStop => "deny-stop",
     };
     payload.insert("decision".to_owned(), word.into());
     let sent = send(shared, session_id, "permission_decision", payload.clone()).await;

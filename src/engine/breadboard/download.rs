@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::client::EventStream;
 use super::{Shared, files, is_wanted};
-use crate::app::ports::{Artifact, DownloadFor, EngineReport};
+use crate::app::ports::{Artifact, DownloadFor, EngineReport, StreamReport};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Between two reports of progress.
@@ -48,7 +48,14 @@ pub(super) async fn run(
             }
         }
     };
-    shared.report(EngineReport::Downloaded { session_id, artifact_path, outcome, purpose }).await;
+    shared
+        .report(EngineReport::Stream(StreamReport::Downloaded {
+            session_id,
+            artifact_path,
+            outcome,
+            purpose,
+        }))
+        .await;
 }
 
 async fn fetched(
@@ -106,7 +113,13 @@ async fn forward(
             && told.elapsed() >= PROGRESS
         {
             told = Instant::now();
-            shared.report(EngineReport::Downloading { token: token.clone(), bytes, total }).await;
+            shared
+                .report(EngineReport::Stream(StreamReport::Downloading {
+                    token: token.clone(),
+                    bytes,
+                    total,
+                }))
+                .await;
         }
     }
     // As above.

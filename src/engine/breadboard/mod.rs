@@ -27,11 +27,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use self::client::{Client, Patience};
 use self::link::{Links, Pace};
 use self::turn::SessionTurns;
-use crate::app::inbox::Folder;
-use crate::app::ports::{DownloadFor, Engine, EngineCall, EngineReport, EngineWays, Secret};
+use crate::app::inbox::{Folder, Reply};
+use crate::app::ports::{
+    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, RuleHolder, Secret, SessionHome, Settlement,
+    StreamCall, StreamReport, StreamResume, TurnEnd,
+};
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
-use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting};
+use crate::protocol::settings::{EngineKind, EngineSetting};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Calls under way at the same time: each holds a socket at the engine, which answers one after the other anyway. One more
@@ -120,19 +123,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     folders: Vec<Folder>,
-    model: ChosenModel,
     sessions: HashMap<String, SessionTurns>,
-}
-
-/// The model for what comes next. The loop says the setting of the embedded engine first, which is not meant for this one.
-#[derive(Default)]
-enum ChosenModel {
-    #[default]
-    Unheard,
-    /// The setting; the same again means nothing.
-    Setting(Option<ModelSetting>),
-    /// One of the engine's, chosen since.
-    Chosen { setting: Option<ModelSetting>, model: ModelSetting },
 }
 
 impl BreadboardEngine {
@@ -174,8 +165,15 @@ impl Engine for BreadboardEngine {
         self.shared.has.borrow().words()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays { holds_sessions: true, streams: true, needs_trust: true }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits {
+            sessions: SessionHome::Engine,
+            resume: StreamResume::Cursor,
+            turn_end: TurnEnd::Event,
+            settlement: Settlement::Event,
+            rules: RuleHolder::Engine,
+            needs_trust: true,
+        }
     }
 
     fn call(&self, call: EngineCall) {
@@ -184,31 +182,25 @@ impl Engine for BreadboardEngine {
             EngineCall::SetFolders(folders) => shared.state().folders = folders,
             // The loop judges trust before it calls, and the engine knows no such word.
             EngineCall::SetTrust { .. } => {}
-            EngineCall::SetModel(setting) => shared.state().model.hear(setting),
+            // This engine calls the models, and each turn names its own.
+            EngineCall::SetModel(_) => {}
             EngineCall::SetToken { scope: CredentialScope::Engine, token } => {
                 shared.client.set_token(token);
                 shared.links.nudge();
             }
             EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, history } => {
-                turn::start(shared, session_id, turn, prompt, history);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
+                turn::start(shared, session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
-            // This engine confirms by events, so the loop decides with `Decide`.
-            EngineCall::Answer { .. } | EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
-            call @ (EngineCall::RestartAgent { .. } | EngineCall::SessionInfo { .. }) => {
-                call.refuse(WireError::new(
-                    ErrorCode::Unsupported,
-                    "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
-                ));
-            }
             EngineCall::Forget { session_id } => {
                 shared.links.detach(&session_id);
                 shared.state().sessions.remove(&session_id);
             }
             EngineCall::MakeSession { wish, reply, .. } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply));
+                match Arc::clone(&shared.calls).try_acquire_owned() {
+                    Ok(place) => shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply)),
+                    Err(_) => reply.refuse(busy()),
                 }
             }
             EngineCall::ListSessions { reply } => sessions::list(shared, reply),
@@ -217,53 +209,63 @@ impl Engine for BreadboardEngine {
                     shared.spawn(place, sessions::delete(Arc::clone(shared), session_id, asks, reply));
                 }
             }
-            EngineCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
             EngineCall::Decide { session_id, engine_request_id, decision, request_id, reply } => {
                 let own = Arc::clone(shared);
                 // Not counted: one ask has one decision, and a stop must never wait for a place.
                 shared.runtime.spawn(async move {
-                    let outcome = commands::decide(&own, &session_id, &engine_request_id, &decision).await;
-                    own.report(EngineReport::Answered { session_id, request_id, outcome, reply }).await;
+                    let outcome =
+                        commands::decide(&own, &session_id, &engine_request_id, &decision.ruling).await;
+                    own.report(EngineReport::Stream(StreamReport::Answered {
+                        session_id,
+                        request_id,
+                        outcome,
+                        reply,
+                    }))
+                    .await;
                 });
             }
             EngineCall::Command { session_id, command, args, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move {
-                        reply.settle(commands::run(&own, &session_id, &command, args).await);
-                    });
-                }
+                shared.answer(
+                    reply,
+                    |own| async move { commands::run(&own, &session_id, &command, args).await },
+                );
             }
-            EngineCall::ListFiles { params, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(files::list(&own, &params).await) });
-                }
+            EngineCall::ListModels { chosen, reply } => {
+                shared.answer(reply, |own| async move { models::list(&own, chosen).await });
             }
-            EngineCall::ReadFile { params, reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(files::read(&own, &params).await) });
-                }
+            EngineCall::Stream(call) => self.stream_call(call),
+            EngineCall::Agent(call) => call.refuse(WireError::new(
+                ErrorCode::Unsupported,
+                "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
+            )),
+        }
+    }
+}
+
+impl BreadboardEngine {
+    /// A call that only engines have whose sessions are streams.
+    fn stream_call(&self, call: StreamCall) {
+        let shared = &self.shared;
+        match call {
+            StreamCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
+            StreamCall::ListFiles { params, reply } => {
+                shared.answer(reply, |own| async move { files::list(&own, &params).await });
             }
-            EngineCall::Download { session_id, artifact_path, to, purpose } => {
+            StreamCall::ReadFile { params, reply } => {
+                shared.answer(reply, |own| async move { files::read(&own, &params).await });
+            }
+            StreamCall::Download { session_id, artifact_path, to, purpose } => {
                 match Arc::clone(&shared.long_calls).try_acquire_owned() {
                     Ok(place) => {
                         let work = download::run(Arc::clone(shared), session_id, artifact_path, to, purpose);
                         shared.spawn(place, work);
                     }
-                    Err(_) => EngineCall::Download { session_id, artifact_path, to, purpose }.refuse(busy()),
+                    Err(_) => StreamCall::Download { session_id, artifact_path, to, purpose }.refuse(busy()),
                 }
             }
-            EngineCall::Rebuild { session_id, missing, reply } => {
+            StreamCall::Rebuild { session_id, missing, reply } => {
                 if let Some((place, reply)) = shared.place_for(&shared.long_calls, reply) {
                     shared.spawn(place, rebuild::run(Arc::clone(shared), session_id, missing, reply));
-                }
-            }
-            EngineCall::ListModels { reply } => {
-                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
-                    let own = Arc::clone(shared);
-                    shared.spawn(place, async move { reply.settle(models::list(&own).await) });
                 }
             }
         }
@@ -277,17 +279,29 @@ impl Shared {
     }
 
     /// A place among `calls`, or the refusal of `reply`.
-    fn place_for(
+    fn place_for<T>(
         &self,
         calls: &Arc<Semaphore>,
-        reply: crate::app::inbox::Reply,
-    ) -> Option<(OwnedSemaphorePermit, crate::app::inbox::Reply)> {
+        reply: Reply<T>,
+    ) -> Option<(OwnedSemaphorePermit, Reply<T>)> {
         match Arc::clone(calls).try_acquire_owned() {
             Ok(place) => Some((place, reply)),
             Err(_) => {
                 reply.refuse(busy());
                 None
             }
+        }
+    }
+
+    /// Answers with what comes of `work`, in a place among the calls.
+    fn answer<T, W>(self: &Arc<Self>, reply: Reply<T>, work: impl FnOnce(Arc<Self>) -> W)
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, WireError>> + Send + 'static,
+    {
+        if let Some((place, reply)) = self.place_for(&self.calls, reply) {
+            let work = work(Arc::clone(self));
+            self.spawn(place, async move { reply.settle(work.await) });
         }
     }
 
@@ -310,26 +324,6 @@ impl Shared {
     }
 }
 
-impl ChosenModel {
-    fn hear(&mut self, heard: Option<ModelSetting>) {
-        *self = match std::mem::take(self) {
-            Self::Unheard => Self::Setting(heard),
-            Self::Setting(setting) | Self::Chosen { setting, .. } => match heard {
-                Some(model) if Some(&model) != setting.as_ref() => Self::Chosen { setting, model },
-                _ => Self::Setting(setting),
-            },
-        };
-    }
-
-    /// The engine's id of the model that was chosen.
-    fn id(&self) -> Option<String> {
-        match self {
-            Self::Unheard | Self::Setting(_) => None,
-            Self::Chosen { model, .. } => Some(model.name.clone()),
-        }
-    }
-}
-
 fn busy() -> WireError {
     WireError::new(
         ErrorCode::Overloaded,
@@ -341,6 +335,6 @@ fn busy() -> WireError {
 fn is_wanted(purpose: &DownloadFor) -> bool {
     match purpose {
         DownloadFor::Client { reply, .. } => !reply.is_abandoned(),
-        DownloadFor::Diff(job) => !job.reply.is_abandoned(),
+        DownloadFor::Diff(job) => !job.is_abandoned(),
     }
 }

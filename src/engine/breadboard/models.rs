@@ -10,8 +10,8 @@ use crate::protocol::request::{ModelEntry, ModelsResult};
 /// Models in one list; a configuration names a few.
 const MOST_MODELS: usize = 2_000;
 
-/// Lists them. The current one is that of sessions made from now on.
-pub(super) async fn list(shared: &Shared) -> Result<ModelsResult, WireError> {
+/// Lists them. The current one, that of sessions made from now on, was chosen or is the configuration's.
+pub(super) async fn list(shared: &Shared, chosen: Option<String>) -> Result<ModelsResult, WireError> {
     let Models { models, default_model } = shared
         .client
         .read(&["v1", "models"], &[("config_path", &shared.config_path)])
@@ -24,6 +24,6 @@ pub(super) async fn list(shared: &Shared) -> Result<ModelsResult, WireError> {
     };
     Ok(ModelsResult {
         models: models.into_iter().take(MOST_MODELS).map(entry).collect(),
-        current: shared.state().model.id().or(default_model),
+        current: chosen.or(default_model),
     })
 }

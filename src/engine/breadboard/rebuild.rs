@@ -11,10 +11,11 @@ use super::client::From;
 use super::link::LARGEST_EVENT;
 use super::trouble::Trouble;
 use crate::app::inbox::Reply;
-use crate::app::ports::EngineReport;
+use crate::app::ports::{EngineReport, StreamReport};
 use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::event::EngineEvent;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
+use crate::protocol::request::RebuildResult;
 
 /// Bytes of events in one answer; the rest can be asked for again.
 const MOST_BYTES: usize = 64 << 20;
@@ -26,12 +27,17 @@ const SILENCE: Duration = Duration::from_secs(2);
 const IN_ALL: Duration = Duration::from_secs(60);
 
 /// Reads again.
-pub(super) async fn run(shared: Arc<Shared>, session_id: String, missing: (u64, u64), reply: Reply) {
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    session_id: String,
+    missing: (u64, u64),
+    reply: Reply<RebuildResult>,
+) {
     let outcome = match tokio::time::timeout(IN_ALL, read(&shared, &session_id, missing)).await {
         Ok(outcome) => outcome.map_err(|trouble| shared.told(&trouble)),
         Err(_) => Err(shared.told(&Trouble::TimedOut { sent: true })),
     };
-    shared.report(EngineReport::Rebuilt { session_id, outcome, reply }).await;
+    shared.report(EngineReport::Stream(StreamReport::Rebuilt { session_id, outcome, reply })).await;
 }
 
 async fn read(

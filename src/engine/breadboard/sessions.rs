@@ -13,9 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::trouble::Trouble;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineDecision, EngineReport, EngineSession, ListedSessions, SessionWish};
+use crate::app::ports::{EngineReport, EngineSession, ListedSessions, Ruling, SessionReply, SessionWish};
 use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
+use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 use crate::protocol::{ErrorCode, WireError};
 
 /// How long whoever deletes a session waits. The engine deletes when the running step ends.
@@ -37,7 +38,7 @@ const LONGEST_TITLE: usize = 80;
 const ASKING: &str = "prompt";
 
 /// Makes a session.
-pub(super) async fn make(shared: Arc<Shared>, wish: SessionWish, reply: Reply) {
+pub(super) async fn make(shared: Arc<Shared>, wish: SessionWish, reply: SessionReply) {
     let outcome = made(&shared, &wish).await;
     shared.report(EngineReport::SessionMade { wish, outcome, reply }).await;
 }
@@ -50,10 +51,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
             "The configuration of the session is blank; name a file of the engine or leave `configPath` out.",
         ));
     }
-    let (folder, chosen) = {
-        let state = shared.state();
-        (state.folders.iter().find_map(|folder| folder.path.clone()), state.model.id())
-    };
+    let folder = shared.state().folders.iter().find_map(|folder| folder.path.clone());
     let workspace = wish.workspace.clone().or(folder);
     if workspace.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(WireError::new(
@@ -61,7 +59,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
             "The workspace of the session is not an absolute path; open a folder and try again.",
         ));
     }
-    let model = wish.model.clone().or(chosen).filter(|model| !model.trim().is_empty());
+    let model = wish.model.clone();
     let mode = wish.permission_mode.clone().filter(|mode| !mode.trim().is_empty());
     let mut metadata = Map::new();
     metadata.insert("client".to_owned(), "breadboard-ls".into());
@@ -104,7 +102,7 @@ async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, Wire
 }
 
 /// Lists the sessions.
-pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply>) {
+pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply<ListSessionsResult>>) {
     let place = Arc::clone(&shared.calls).try_acquire_owned();
     let own = Arc::clone(shared);
     shared.runtime.spawn(async move {
@@ -147,7 +145,12 @@ fn session(summary: SessionSummary) -> EngineSession {
 }
 
 /// Deletes a session.
-pub(super) async fn delete(shared: Arc<Shared>, session_id: String, asks: Vec<String>, reply: Reply) {
+pub(super) async fn delete(
+    shared: Arc<Shared>,
+    session_id: String,
+    asks: Vec<String>,
+    reply: Reply<DeleteSessionResult>,
+) {
     // The engine may be at it for long after the user has heard that it is.
     let (done, answer) = oneshot::channel();
     let work = {
@@ -171,7 +174,7 @@ async fn tell_deletion(
     reports: &mpsc::Sender<EngineReport>,
     session_id: String,
     mut answer: oneshot::Receiver<Result<(), WireError>>,
-    reply: Reply,
+    reply: Reply<DeleteSessionResult>,
 ) {
     let ended =
         |outcome: Result<Result<(), WireError>, _>| outcome.unwrap_or_else(|_| Err(WireError::internal()));
@@ -231,7 +234,7 @@ async fn deny(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>, denied:
     for ask in asks {
         if denied.insert(ask.clone()) {
             // Refused where it does not wait any more, and then it is in nobody's way.
-            let _ = commands::decide(shared, session_id, &ask, &EngineDecision::DenyAndStop).await;
+            let _ = commands::decide(shared, session_id, &ask, &Ruling::DenyAndStop).await;
         }
     }
 }

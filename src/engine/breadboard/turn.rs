@@ -16,6 +16,7 @@ use super::{Shared, commands, upload};
 use crate::app::ports::{EngineReport, Prompt};
 use crate::domain::dialect::breadboard::http::{CancelTurn, Input, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
+use crate::protocol::settings::ModelSetting;
 
 /// Sessions that are known at the same time. One more makes another, whose turn is not on its way, be forgotten: its
 /// earlier prompts come with its next turn, and its model is told again.
@@ -57,6 +58,15 @@ enum Phase {
     Failed,
 }
 
+/// What a turn sends.
+struct Sent {
+    turn: u64,
+    prompt: Prompt,
+    /// The engine's id of the model.
+    model: Option<String>,
+    history: Vec<(String, String)>,
+}
+
 /// Why a turn did not begin, as one sentence.
 struct NotBegun(String);
 
@@ -66,6 +76,7 @@ pub(super) fn start(
     session_id: String,
     turn: u64,
     prompt: Prompt,
+    model: Option<ModelSetting>,
     history: Vec<(String, String)>,
 ) {
     let (phase, seen) = watch::channel(Phase::Preparing);
@@ -80,7 +91,8 @@ pub(super) fn start(
     let shared = Arc::clone(shared);
     let runtime = shared.runtime.clone();
     runtime.spawn(async move {
-        let begun = begin(&shared, &session_id, turn, &prompt, &history, &phase, stopped).await;
+        let sent = Sent { turn, prompt, model: model.map(|model| model.name), history };
+        let begun = begin(&shared, &session_id, sent, &phase, stopped).await;
         let failure = match begun {
             Ok(turn_id) => {
                 phase.send_replace(Phase::Taken(turn_id));
@@ -113,12 +125,11 @@ impl SessionTurns {
 async fn begin(
     shared: &Arc<Shared>,
     session_id: &str,
-    turn: u64,
-    prompt: &Prompt,
-    history: &[(String, String)],
+    sent: Sent,
     phase: &watch::Sender<Phase>,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<Option<String>, NotBegun> {
+    let Sent { turn, prompt, model, history } = sent;
     let content = {
         let state = shared.state();
         let known = state.sessions.get(session_id);
@@ -129,7 +140,7 @@ async fn begin(
             .map_err(|refused| NotBegun(refused.reason().to_owned()))?
     };
     let preparation = async {
-        follow_model(shared, session_id).await?;
+        follow_model(shared, session_id, model).await?;
         upload::all(shared, session_id, &prompt.attachments).await.map_err(NotBegun)
     };
     let attachments = tokio::select! {
@@ -194,17 +205,12 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
     }))
 }
 
-/// Tells the session the model that was chosen, when it was told another one.
-async fn follow_model(shared: &Arc<Shared>, session_id: &str) -> Result<(), NotBegun> {
-    let model = {
-        let mut state = shared.state();
-        let Some(chosen) = state.model.id() else { return Ok(()) };
-        let session = state.sessions.entry(session_id.to_owned()).or_default();
-        if session.model.as_ref() == Some(&chosen) {
-            return Ok(());
-        }
-        chosen
-    };
+/// Tells the session the model of its turn, when it was told another one.
+async fn follow_model(shared: &Shared, session_id: &str, model: Option<String>) -> Result<(), NotBegun> {
+    let Some(model) = model else { return Ok(()) };
+    if shared.state().sessions.get(session_id).and_then(|session| session.model.as_ref()) == Some(&model) {
+        return Ok(());
+    }
     let mut payload = Map::new();
     payload.insert("model".to_owned(), model.clone().into());
     commands::send(shared, session_id, "set_model", payload).await.map_err(|trouble| {

@@ -30,11 +30,11 @@ impl Asks {
     }
 
     /// The answer came. A second one, and one for an ask that nobody made, changes nothing.
-    pub(super) fn resolve(&self, request_id: &str, allowed: bool) {
-        let answer = self.lock().get_mut(request_id).and_then(|ask| ask.answer.take());
-        if let Some(answer) = answer {
+    pub(super) fn resolve(&self, request_id: &str, answer: Answer) {
+        let waiting = self.lock().get_mut(request_id).and_then(|ask| ask.answer.take());
+        if let Some(waiting) = waiting {
             // Nobody waits any more when the turn was stopped.
-            let _ = answer.send(if allowed { Answer::Allowed } else { Answer::Denied });
+            let _ = waiting.send(answer);
         }
     }
 

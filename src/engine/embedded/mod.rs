@@ -15,12 +15,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineWays, Prompt, TurnScopes};
+use crate::app::ports::{Engine, EngineCall, EngineReport, EngineTraits, Prompt, TurnScopes};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
-use crate::host::ports::{Root, TurnPort};
+use crate::host::ports::{Answer, Root, TurnPort};
 use crate::host::request::{ModelInUse, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
@@ -138,8 +138,8 @@ impl Engine for EmbeddedEngine {
         capabilities()
     }
 
-    fn ways(&self) -> EngineWays {
-        EngineWays::default()
+    fn traits(&self) -> EngineTraits {
+        EngineTraits::default()
     }
 
     fn call(&self, call: EngineCall) {
@@ -150,7 +150,10 @@ impl Engine for EmbeddedEngine {
             }
             // Each turn has its own: that of the client which prompted it.
             EngineCall::SetTrust { .. } => {}
-            EngineCall::SetModel(setting) => shared.set_model(setting),
+            EngineCall::SetModel(setting) => {
+                let model = shared.target_of(setting);
+                shared.state().model = model;
+            }
             EngineCall::SetToken { scope: CredentialScope::Model, token } => {
                 let mut state = shared.state();
                 let target = state.model.as_ref().and_then(|model| model.as_ref().ok()).cloned();
@@ -163,37 +166,31 @@ impl Engine for EmbeddedEngine {
                 }
             }
             EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, history } => {
-                shared.start(session_id, turn, prompt, history);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
+                shared.start(session_id, turn, prompt, model, history);
             }
             EngineCall::Stop { session_id } => {
                 if let Some(running) = shared.state().running(&session_id) {
                     running.stop.send_replace(true);
                 }
             }
-            EngineCall::Answer { session_id, engine_request_id, allowed, .. } => {
+            EngineCall::Decide { session_id, engine_request_id, decision, .. } => {
                 if let Some(running) = shared.state().running(&session_id) {
-                    running.asks.resolve(&engine_request_id, allowed);
+                    let answer = if decision.allows() { Answer::Allowed } else { Answer::Denied };
+                    running.asks.resolve(&engine_request_id, answer);
                 }
             }
             EngineCall::Forget { session_id } => {
                 // The turn that may run hears its stop channel close.
                 shared.state().sessions.remove(&session_id);
             }
-            EngineCall::ListModels { reply } => shared.list_models(reply),
-            EngineCall::Remember(_) | EngineCall::CloseSession { .. } => {}
+            EngineCall::ListModels { reply, .. } => shared.list_models(reply),
             call @ (EngineCall::MakeSession { .. }
             | EngineCall::ListSessions { .. }
             | EngineCall::DeleteSession { .. }
-            | EngineCall::Attach { .. }
-            | EngineCall::Decide { .. }
             | EngineCall::Command { .. }
-            | EngineCall::ListFiles { .. }
-            | EngineCall::ReadFile { .. }
-            | EngineCall::Download { .. }
-            | EngineCall::RestartAgent { .. }
-            | EngineCall::SessionInfo { .. }
-            | EngineCall::Rebuild { .. }) => call.refuse(WireError::new(
+            | EngineCall::Stream(_)
+            | EngineCall::Agent(_)) => call.refuse(WireError::new(
                 ErrorCode::Unsupported,
                 "The embedded engine cannot do this; choose the `breadboard` engine for it.",
             )),
@@ -217,15 +214,14 @@ impl Shared {
         self.client.get_or_init(|| ModelClient::new(self.limits)).clone()
     }
 
-    fn set_model(&self, setting: Option<ModelSetting>) {
-        let resolved = setting.map(|ModelSetting { provider, name, url }| {
-            Target::resolve(&ModelChoice { provider, name, url })
-        });
-        let mut state = self.state();
-        if let Some(Ok(target)) = &resolved {
-            state.tokens.model_configured(target);
+    /// Where a model is. The first that there is gets the token of the environment.
+    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<Target, ModelError>> {
+        let ModelSetting { provider, name, url } = setting?;
+        let target = Target::resolve(&ModelChoice { provider, name, url });
+        if let Ok(target) = &target {
+            self.state().tokens.model_configured(target);
         }
-        state.model = resolved;
+        Some(target)
     }
 
     /// A model with its token of this moment; building the client reads certificates, so this blocks.
@@ -240,11 +236,11 @@ impl Shared {
         session_id: String,
         turn: u64,
         prompt: Prompt,
+        model: Option<ModelSetting>,
         history: Vec<(String, String)>,
     ) {
         let place = Arc::clone(&self.turns).try_acquire_owned();
-        // Now, not when the turn comes to it: the next session may set another model in between.
-        let model = self.state().model.clone();
+        let model = self.target_of(model);
         let begun = {
             let mut state = self.state();
             let session = state.sessions.entry(session_id.clone()).or_default();
@@ -324,7 +320,7 @@ impl Shared {
         TurnRequest { text, history, attachments, model }
     }
 
-    fn list_models(self: &Arc<Self>, reply: Reply) {
+    fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {
         let Ok(place) = Arc::clone(&self.lists).try_acquire_owned() else {
             reply.refuse(WireError::new(
                 ErrorCode::Overloaded,

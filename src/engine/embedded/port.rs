@@ -4,15 +4,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Shared;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineReport, TurnScope, Want};
+use crate::app::ports::{CommandRan, EngineReport, TurnScope, Want};
 use crate::domain::dialect::desktop::message::ServerMessage;
-use crate::host::ports::{Answer, PortError, PortFuture, TurnPort, WorkspaceView};
+use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView};
 use crate::protocol::WireError;
 
 /// The port of one turn.
@@ -35,7 +34,7 @@ impl SessionPort {
         Self { shared, session_id, turn, stopped, asks }
     }
 
-    async fn want(&self, make: impl FnOnce(Reply) -> Want) -> Result<Value, PortError> {
+    async fn want<T>(&self, make: impl FnOnce(Reply<T>) -> Want) -> Result<T, PortError> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: self.session_id.clone(), want: make(reply) };
         let refused =
@@ -79,14 +78,17 @@ impl TurnPort for SessionPort {
         text: String,
     ) -> PortFuture<'_, Result<String, PortError>> {
         Box::pin(async move {
-            let done = self.want(|reply| Want::ApplyText { root, path, base_hash, text, reply }).await?;
-            let hash = done.get("appliedHash").and_then(Value::as_str).unwrap_or_default();
-            Ok(hash.to_owned())
+            let applied = self.want(|reply| Want::ApplyText { root, path, base_hash, text, reply }).await?;
+            Ok(applied.applied_hash)
         })
     }
 
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Value, PortError>> {
-        Box::pin(self.want(|reply| Want::RunCommand { command, cwd, reply }))
+    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {
+        Box::pin(async move {
+            let ran = self.want(|reply| Want::RunCommand { command, cwd, reply }).await?;
+            let CommandRan { exit_code, stdout, stderr, .. } = ran;
+            Ok(Ran { exit_code, stdout, stderr })
+        })
     }
 
     fn fresh_id(&self) -> String {

@@ -1,5 +1,6 @@
 //! The engine on its channel, as the loop sees it.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Secret, TurnScope, Want};
+use crate::app::ports::{Applied, CommandRan, Ruling, Secret, TurnScope, Want};
 use crate::domain::event::EngineEvent;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
@@ -16,6 +17,8 @@ struct Bench {
     engine: EmbeddedEngine,
     reports: mpsc::Receiver<EngineReport>,
     folder: tempfile::TempDir,
+    /// Of the turns that are started.
+    model: RefCell<Option<ModelSetting>>,
     _scopes: watch::Sender<Arc<TurnScopes>>,
 }
 
@@ -40,16 +43,21 @@ fn bench(trusted: bool) -> Bench {
         name: "work".to_owned(),
         path: Some(path),
     }]));
-    Bench { engine, reports, folder, _scopes: scopes_sender }
+    Bench { engine, reports, folder, model: RefCell::default(), _scopes: scopes_sender }
 }
 
 impl Bench {
     fn start(&self, turn: u64, text: &str) {
+        self.start_on(turn, text, self.model.borrow().clone());
+    }
+
+    fn start_on(&self, turn: u64, text: &str, model: Option<ModelSetting>) {
         let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new() };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
             turn,
             prompt,
+            model,
             history: Vec::new(),
         });
     }
@@ -60,16 +68,17 @@ impl Bench {
             name: "m".to_owned(),
             url: Some(url.to_owned()),
         };
+        *self.model.borrow_mut() = Some(setting.clone());
         self.engine.call(EngineCall::SetModel(Some(setting)));
     }
 
-    fn answer(&self, request: &EngineEvent, allowed: bool) {
-        self.engine.call(EngineCall::Answer {
+    fn answer(&self, request: &EngineEvent, ruling: Ruling) {
+        self.engine.call(EngineCall::Decide {
             session_id: "s".to_owned(),
             engine_request_id: request.payload["request_id"].as_str().unwrap().to_owned(),
-            option_id: "any".to_owned(),
-            allowed,
-            content: None,
+            decision: ruling.into(),
+            request_id: "r".to_owned(),
+            reply: None,
         });
     }
 
@@ -134,7 +143,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
     bench.start(1, "replace red with blue in notes.txt");
     let ask = bench.event("tool.request_approval").await;
     assert_eq!(ask.payload["tool_name"], json!("write_file"));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     let reply = match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
             assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
@@ -144,7 +153,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
         }
         other => panic!("{other:?}"),
     };
-    reply.answer(&json!({ "appliedHash": "sha256:x" }));
+    reply.answer(Applied { applied_hash: "sha256:x".to_owned() });
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["metadata"]["files_modified"], json!(1));
@@ -155,7 +164,7 @@ async fn a_refusal_of_the_loop_reaches_the_user_as_its_sentence() {
     let mut bench = bench(true);
     bench.start(1, "replace red with blue in notes.txt");
     let ask = bench.event("tool.request_approval").await;
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::ApplyText { reply, .. }, .. } => {
             reply.refuse(WireError::new(ErrorCode::Conflict, "The file changed."));
@@ -177,7 +186,7 @@ async fn a_stop_while_an_ask_waits_ends_the_turn_and_a_late_answer_changes_nothi
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["metadata"]["cancelled"], json!(true));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     bench.start(2, "list files");
     assert_eq!(bench.rest().await.1, 2);
 }
@@ -200,7 +209,7 @@ async fn a_second_turn_in_a_busy_session_ends_at_once_and_leaves_the_first_alone
     let (events, turn, failure) = bench.rest().await;
     assert_eq!((events.len(), turn), (0, 2));
     assert!(failure.unwrap().contains("already runs"));
-    bench.answer(&ask, false);
+    bench.answer(&ask, Ruling::Deny);
     assert_eq!(bench.rest().await.1, 1);
 }
 
@@ -232,6 +241,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
             },
+            model: None,
             history: Vec::new(),
         });
         let failure = loop {
@@ -283,11 +293,17 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     bench.start(1, "build it");
     let ask = bench.event("command.request_approval").await;
     assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
-    bench.answer(&ask, true);
+    bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
         EngineReport::Wants { want: Want::RunCommand { command, cwd, reply }, .. } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
-            reply.answer(&json!({ "exitCode": 0, "stdout": "built", "stderr": "", "durationMs": 1 }));
+            reply.answer(CommandRan {
+                exit_code: 0,
+                stdout: "built".to_owned(),
+                stderr: String::new(),
+                duration_ms: 1,
+                timed_out: false,
+            });
         }
         other => panic!("{other:?}"),
     }
@@ -321,8 +337,8 @@ async fn models_are_listed_and_a_failure_is_engine_unreachable() {
     let bench = bench(false);
     let list = || {
         let (reply, answer) = Reply::new();
-        bench.engine.call(EngineCall::ListModels { reply });
-        async move { answer.await.unwrap() }
+        bench.engine.call(EngineCall::ListModels { chosen: None, reply });
+        async move { answer.await.unwrap().map(|models| json!(models)) }
     };
     assert_eq!(list().await, Ok(json!({ "models": [] })));
     bench.set_model(&server.url());
@@ -368,6 +384,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         session_id: "s".to_owned(),
         turn: 1,
         prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
+        model: bench.model.borrow().clone(),
         history: Vec::new(),
     });
     bench.rest().await;
@@ -382,19 +399,14 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
 }
 
 #[tokio::test]
-async fn a_turn_uses_the_model_that_was_set_when_it_began() {
+async fn a_turn_uses_its_own_model_whatever_is_in_use_between_turns() {
     let mut bench = bench(false);
-    let call = |name: &str| {
-        let setting = ModelSetting {
-            provider: Some("openai".to_owned()),
-            name: name.to_owned(),
-            url: Some("http://127.0.0.1:9/v1".to_owned()),
-        };
-        EngineCall::SetModel(Some(setting))
+    let named = |name: &str| {
+        let (provider, url) = (Some("openai".to_owned()), Some("http://127.0.0.1:9/v1".to_owned()));
+        Some(ModelSetting { provider, name: name.to_owned(), url })
     };
-    bench.engine.call(call("first"));
-    bench.start(1, "hello");
-    // Another session begins before the turn's task ran once.
+    bench.start_on(1, "hello", named("first"));
+    // Another is chosen before the turn's task ran once.
     bench.engine.call(EngineCall::SetModel(None));
     let (events, _, _) = bench.rest().await;
     // Without a model the host answers by itself; with one that cannot be reached it says so.

@@ -88,14 +88,9 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
         .run_command(command, cwd)
         .await
         .map_err(|error| Refusal { code: error.code, message: error.message })?;
-    let text = |key: &str| ran.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let exit = ran.get("exitCode").and_then(Value::as_i64);
-    let summary = match exit {
-        Some(code) => format!("The command ended with exit code {code}."),
-        None => "It is not known how the command ended: its result has no exit code.".to_owned(),
-    };
+    let summary = format!("The command ended with exit code {}.", ran.exit_code);
     // Half of the room each, so that a long stdout does not hide what went wrong.
-    let (stdout, stderr) = (tail(&text("stdout")), tail(&text("stderr")));
+    let (stdout, stderr) = (tail(&ran.stdout), tail(&ran.stderr));
     Ok(Told { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
 }
 

@@ -74,7 +74,27 @@ pub struct AgentCost {
     pub currency: String,
 }
 
+/// What an agent's answer to a request of ours says of a session. Answers are no events, so this is how they are told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentChange {
+    /// The session is open: the result of `session/new`, `session/load` or `session/resume`.
+    Opened(SessionResult),
+    /// It took an option: the answer to `session/set_config_option`.
+    OptionsSet(ConfigOptions),
+    /// It took a mode, which its answer does not name.
+    ModeSet(String),
+}
+
 impl AgentState {
+    /// Takes in what an answer says.
+    pub fn apply(&mut self, change: AgentChange) {
+        match change {
+            AgentChange::Opened(result) => self.opened(result),
+            AgentChange::OptionsSet(result) => self.options_set(result),
+            AgentChange::ModeSet(mode_id) => self.mode_set(&mode_id),
+        }
+    }
+
     /// The result of `session/new`, `session/load` or `session/resume`. What it does not name stays as it was, since some
     /// agents name less when a session is opened again.
     pub fn opened(&mut self, result: SessionResult) {

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use crate::app::Reply;
@@ -81,22 +80,17 @@ impl ClientFiles {
     pub async fn write(&self, session_id: &str, base: WriteBase, text: String) -> Result<String, WireError> {
         let WriteBase { root, path, now } = base;
         let base_hash = now.map(|(_, hash)| hash);
-        let applied: Applied = self
+        let applied = self
             .want(session_id, |reply| Want::ApplyText { root: Some(root), path, base_hash, text, reply })
             .await?;
         Ok(applied.applied_hash)
     }
 
-    async fn want<T: DeserializeOwned>(
-        &self,
-        session_id: &str,
-        make: impl FnOnce(Reply) -> Want,
-    ) -> Result<T, WireError> {
+    async fn want<T>(&self, session_id: &str, make: impl FnOnce(Reply<T>) -> Want) -> Result<T, WireError> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: session_id.to_owned(), want: make(reply) };
         self.reports.send(report).await.map_err(|_| WireError::internal())?;
-        let answer = answer.await.map_err(|_| WireError::internal())??;
-        serde_json::from_value(answer).map_err(|_| WireError::internal())
+        answer.await.map_err(|_| WireError::internal())?
     }
 }
 
@@ -104,10 +98,4 @@ impl ClientFiles {
 struct Place {
     root: String,
     path: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Applied {
-    applied_hash: String,
 }

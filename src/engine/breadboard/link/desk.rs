@@ -8,7 +8,7 @@ use std::future::Future;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::app::ports::{EVENTS_A_REPORT, EngineCursor, EngineReport, LinkNews, ResumedLink};
+use crate::app::ports::{EVENTS_A_REPORT, EngineCursor, EngineReport, LinkNews, ResumedLink, StreamReport};
 use crate::domain::event::EngineEvent;
 
 /// Nobody hears reports any more: the loop is gone.
@@ -109,7 +109,8 @@ impl Desk {
     }
 
     async fn link(&mut self, news: LinkNews) -> Result<(), Closed> {
-        self.report(EngineReport::Link { session_id: self.session_id.clone(), news }).await
+        self.report(EngineReport::Stream(StreamReport::Link { session_id: self.session_id.clone(), news }))
+            .await
     }
 
     /// Tells the last news of this link; whoever asked again meanwhile hears it once more.

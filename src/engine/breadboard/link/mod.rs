@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::app::ports::{EngineCursor, EngineReport, LinkNews};
+use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
 use desk::{Desk, Order};
 pub use pace::{Chance, Pace};
 pub(super) use source::LARGEST_EVENT;
@@ -71,7 +71,7 @@ impl<S: Source> Links<S> {
         Self { source, reports, runtime, now_ms, pace, running }
     }
 
-    /// `EngineCall::Attach`: links the session, or has its link say again how it stands. Never blocks.
+    /// `StreamCall::Attach`: links the session, or has its link say again how it stands. Never blocks.
     pub fn attach(&self, session_id: &str, cursor: Option<EngineCursor>) {
         let mut running = self.running();
         running.links.retain(|_, one| !one.task.is_finished());
@@ -136,7 +136,7 @@ impl<S: Source> Links<S> {
              session again."
         );
         let news = LinkNews::Connecting { retry: 0, error: Some(error) };
-        let report = EngineReport::Link { session_id: session_id.to_owned(), news };
+        let report = EngineReport::Stream(StreamReport::Link { session_id: session_id.to_owned(), news });
         let reports = self.reports.clone();
         self.runtime.spawn(async move {
             // Without a loop there is nobody to tell.

@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::super::client::From;
 use super::super::trouble::{Trouble, Window};
 use super::*;
-use crate::app::ports::ResumedLink;
+use crate::app::ports::{ResumedLink, StreamReport};
 use crate::domain::event::EngineEvent;
 
 /// What a stream does next. Behind the last step it hangs open.
@@ -284,7 +284,7 @@ fn words(report: EngineReport) -> Vec<String> {
             return events.into_iter().map(|(event, cursor)| said(&session_id, &event, cursor)).collect();
         }
         EngineReport::Said { session_id, event, cursor } => said(&session_id, &event, cursor),
-        EngineReport::Link { news, .. } => match news {
+        EngineReport::Stream(StreamReport::Link { news, .. }) => match news {
             LinkNews::Connecting { retry, error: None } => format!("connecting {retry}"),
             LinkNews::Connecting { retry, error: Some(error) } => format!("connecting {retry}: {error}"),
             LinkNews::Resumed(ResumedLink::Complete) => "complete".to_owned(),

@@ -1,6 +1,7 @@
 //! What the loop tells a running link, and how many may run.
 
 use super::*;
+use crate::app::ports::StreamReport;
 
 #[tokio::test(start_paused = true)]
 async fn a_second_attach_only_says_again_how_it_stands() {
@@ -64,7 +65,9 @@ async fn more_links_than_the_bound_are_refused_in_a_sentence() {
         links.attach(&format!("s{number}"), None);
     }
     assert_eq!(links.count(), MOST_LINKS);
-    let Some(EngineReport::Link { session_id, news }) = reports.recv().await else { panic!("no news") };
+    let Some(EngineReport::Stream(StreamReport::Link { session_id, news })) = reports.recv().await else {
+        panic!("no news")
+    };
     assert_eq!(session_id, "s64");
     let LinkNews::Connecting { retry: 0, error: Some(error) } = news else { panic!("{news:?}") };
     assert!(error.starts_with("64 sessions are attached already"), "{error}");

@@ -1,0 +1,102 @@
+//! `bb/session/info`: what the agent of a session is and offers.
+//!
+//! Owns the fold of what agents tell of themselves: their events, which are in the journal, and their answers, which are kept in
+//! the session's record with them. So the answer is whole after a restart and in another window. Never asks an agent.
+
+use super::ports::AgentProcess;
+use super::record::{AgentSnapshot, Record};
+use super::state::App;
+use crate::domain::dialect::Dialect;
+use crate::domain::dialect::acp::state::{AgentChange, AgentState, is_standing};
+use crate::domain::event::SessionEvent;
+use crate::domain::policy::redact::Redactor;
+use crate::protocol::WireError;
+use crate::protocol::agent::{AgentInfo, SessionInfoResult};
+
+impl App {
+    /// `bb/session/info`; of a session that no agent holds there is nothing to tell.
+    pub(super) fn session_info(&mut self, session_id: &str) -> Result<SessionInfoResult, WireError> {
+        self.read_news();
+        let record = &self.known(session_id)?.record;
+        let Some((held, name)) = record.held.as_ref().and_then(|held| Some((held, held.agent.clone()?)))
+        else {
+            return Ok(SessionInfoResult::default());
+        };
+        let AgentSnapshot { state, process: kept } = held.snapshot.as_deref().cloned().unwrap_or_default();
+        // Another window has the process; one of a window that is gone is gone with it.
+        let elsewhere = self.leases.elsewhere.contains(session_id) && !self.leases.ours.contains(session_id);
+        let here = || self.agent_processes.get(&name).cloned().unwrap_or_default();
+        let process = if elsewhere { kept.clone() } else { here() };
+        let known = process.hello.or(kept.hello);
+        let capabilities = known.as_ref().map(|hello| hello.capabilities.clone());
+        let hello = known.unwrap_or_default();
+        let agent = AgentInfo {
+            name,
+            title: hello.title,
+            version: hello.version,
+            generation: process.generation,
+            status: process.status,
+            auth_methods: hello.auth_methods,
+        };
+        Ok(SessionInfoResult::of(agent, capabilities, state))
+    }
+
+    /// The process of an agent began, greeted or ended.
+    pub(super) fn agent_process(&mut self, agent: String, process: AgentProcess) {
+        self.agent_processes.insert(agent, process);
+    }
+
+    /// An answer of an agent says how a session stands there.
+    pub(super) fn agent_changed(&mut self, session_id: &str, change: AgentChange) {
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
+            return;
+        }
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let Some(held) = session.record.held.as_mut() else { return };
+        let snapshot = held.snapshot.get_or_insert_default();
+        snapshot.state.apply(change);
+        snapshot.state = without_secrets(&self.redactor, std::mem::take(&mut snapshot.state));
+        self.keep_process(session_id);
+    }
+
+    /// The process that a session is or was open at stands in its record, for whoever reads it.
+    pub(super) fn keep_process(&mut self, session_id: &str) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let Some(held) = session.record.held.as_mut() else { return };
+        let process = held.agent.as_ref().and_then(|name| self.agent_processes.get(name));
+        if let Some(process) = process {
+            let kept = &mut held.snapshot.get_or_insert_default().process;
+            // What it said of itself holds until it says something else.
+            let hello = process.hello.clone().or_else(|| kept.hello.take());
+            *kept = AgentProcess { hello, ..process.clone() };
+        }
+        if let Some(live) = session.live.as_deref_mut() {
+            live.record_changed = true;
+        }
+    }
+}
+
+/// Folds an event into the record of its session, in the same commit. Whether the record has to be written for it: counts are
+/// written with whatever is written next.
+pub(super) fn fold(record: &mut Record, dialect: Dialect, event: &SessionEvent) -> bool {
+    if dialect != Dialect::Acp {
+        return false;
+    }
+    let Some(held) = record.held.as_mut() else { return false };
+    if !is_standing(&event.kind) {
+        return false;
+    }
+    let snapshot = held.snapshot.get_or_insert_default();
+    let usage = snapshot.state.usage.clone();
+    snapshot.state.hear(&event.kind, &event.payload) && snapshot.state.usage == usage
+}
+
+/// Answers come as the agent wrote them; events were cleaned when they were recorded.
+fn without_secrets(redactor: &Redactor, state: AgentState) -> AgentState {
+    let text = serde_json::to_vec(&state).unwrap_or_default();
+    match redactor.scrub(&text) {
+        std::borrow::Cow::Borrowed(_) => state,
+        // What cannot be read any more held one in a place where none belongs.
+        std::borrow::Cow::Owned(clean) => serde_json::from_slice(&clean).unwrap_or_default(),
+    }
+}

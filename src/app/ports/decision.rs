@@ -1,0 +1,51 @@
+//! A decision on a permission request, as an engine is told it.
+
+use serde_json::Value;
+
+/// A decision on an ask: the option that was chosen, and what that means in words that every engine has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineDecision {
+    /// What it means.
+    pub ruling: Ruling,
+    /// The engine's id of the option; `None` where none was chosen, or none says no.
+    pub option_id: Option<String>,
+    /// What the user filled in, where the ask has an `input`.
+    pub content: Option<Value>,
+}
+
+impl EngineDecision {
+    /// Whether the engine may do what it asked for.
+    pub fn allows(&self) -> bool {
+        match self.ruling {
+            Ruling::AllowOnce | Ruling::AllowRule { .. } => true,
+            Ruling::Deny | Ruling::DenyAndStop | Ruling::Cancelled => false,
+        }
+    }
+}
+
+impl From<Ruling> for EngineDecision {
+    /// A ruling that needs no option.
+    fn from(ruling: Ruling) -> Self {
+        Self { ruling, option_id: None, content: None }
+    }
+}
+
+/// What a decision means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// This one time. Also for a rule that the server keeps, or that the agent keeps by the option's id.
+    AllowOnce,
+    /// And whatever the rule covers from now on, which the engine keeps.
+    AllowRule {
+        /// What the rule covers.
+        pattern: String,
+        /// Where it holds, in the engine's word.
+        scope: String,
+    },
+    /// No.
+    Deny,
+    /// No, and stop the turn: the only way to stop one that waits for this answer.
+    DenyAndStop,
+    /// Nobody decided: it was stopped, or its time was over.
+    Cancelled,
+}

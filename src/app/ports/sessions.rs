@@ -1,0 +1,90 @@
+//! Sessions as engines make and list them.
+
+use std::path::PathBuf;
+
+use super::SpecPrompt;
+use crate::app::client::ClientId;
+use crate::app::inbox::Reply;
+use crate::protocol::WireError;
+use crate::protocol::request::{SendMessageResult, SessionResult};
+
+/// What a client wants of a new session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionWish {
+    /// Configuration of the engine; its default without.
+    pub config_path: Option<String>,
+    /// Model.
+    pub model: Option<String>,
+    /// Whether the engine asks before it writes or runs.
+    pub permission_mode: Option<String>,
+    /// First prompt; the loop sends it once the session is there.
+    pub task: Option<String>,
+    /// Where the session works.
+    pub workspace: Option<PathBuf>,
+    /// Name of the agent; `None` for the engine of the settings.
+    pub agent: Option<String>,
+    /// The client that wants it; for the loop alone.
+    pub client: Option<ClientId>,
+}
+
+/// Who waits for a session that is made.
+#[derive(Debug)]
+pub enum SessionReply {
+    /// A client that asked for it.
+    Client(Reply<SessionResult>),
+    /// A client whose spec goes to it first.
+    Spec {
+        /// The spec.
+        prompt: Box<SpecPrompt>,
+        /// Where the answer to the prompt goes.
+        reply: Reply<SendMessageResult>,
+    },
+    /// A tab, which hears of it by what the loop makes of the outcome.
+    Tab {
+        /// Its id.
+        tab_id: String,
+        /// Abandoned once the tab is closed.
+        waits: Reply<()>,
+    },
+}
+
+impl SessionReply {
+    /// Answers that there is no session.
+    pub fn refuse(self, error: WireError) {
+        match self {
+            Self::Client(reply) => reply.refuse(error),
+            Self::Spec { reply, .. } => reply.refuse(error),
+            Self::Tab { waits, .. } => waits.refuse(error),
+        }
+    }
+}
+
+/// A session as an engine tells of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineSession {
+    /// Its id, which is also ours; of an agent's session the one that `MakeSession` gave.
+    pub session_id: String,
+    /// The engine's word: `starting`, `running`, `completed`, `failed`, `stopped`.
+    pub status: String,
+    /// One line, where there is one.
+    pub title: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: Option<i64>,
+    /// Milliseconds since the Unix epoch.
+    pub updated_at: Option<i64>,
+    /// Model in use.
+    pub model: Option<String>,
+    /// Where it works, where that is known.
+    pub workspace: Option<PathBuf>,
+    /// Agents: the name of the agent and its own id of the session.
+    pub at_agent: Option<(String, String)>,
+}
+
+/// What an engine lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListedSessions {
+    /// Sessions, newest first.
+    pub sessions: Vec<EngineSession>,
+    /// Whether these are all that it holds: only then one that is not among them is gone.
+    pub whole: bool,
+}

@@ -1,0 +1,150 @@
+//! What is said only between the loop and engines whose sessions are streams: following them, and what such an engine keeps.
+
+use std::path::PathBuf;
+
+use super::{DiffJob, EngineCursor, LinkNews, ProgressToken};
+use crate::app::inbox::Reply;
+use crate::domain::event::EngineEvent;
+use crate::protocol::WireError;
+use crate::protocol::request::{
+    ApprovePermissionResult, DownloadArtifactResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams,
+    ReadFileSnippetResult, RebuildResult,
+};
+
+/// What only engines are told whose sessions are streams.
+#[derive(Debug)]
+pub enum StreamCall {
+    /// Opens the stream of a session behind `cursor`, or lets the one that is open go on; `Link` reports follow, the first
+    /// within `FIRST_NEWS` whatever the engine does.
+    Attach {
+        /// Session.
+        session_id: String,
+        /// What the journal has.
+        cursor: Option<EngineCursor>,
+    },
+    /// Answers `bb/listFiles` from the engine's workspace.
+    ListFiles {
+        /// Params, as they came.
+        params: ListFilesParams,
+        /// Where the answer goes.
+        reply: Reply<ListFilesResult>,
+    },
+    /// Answers `bb/readFileSnippet` from the engine's workspace.
+    ReadFile {
+        /// Params, as they came.
+        params: ReadFileSnippetParams,
+        /// Where the answer goes.
+        reply: Reply<ReadFileSnippetResult>,
+    },
+    /// Streams an artifact to a file; `Downloaded` follows, `Downloading` on the way.
+    Download {
+        /// Session.
+        session_id: String,
+        /// Its path, in the engine's words.
+        artifact_path: String,
+        /// Where the bytes go; its directory is made. Written beside it first, then renamed.
+        to: PathBuf,
+        /// What it is for. When nobody waits any more the download ends.
+        purpose: DownloadFor,
+    },
+    /// Reads again what the engine still has of a stretch of events: `Said` for each, then `Rebuilt`.
+    Rebuild {
+        /// Session.
+        session_id: String,
+        /// First and last number of the engine's that are missing.
+        missing: (u64, u64),
+        /// Where the answer goes.
+        reply: Reply<RebuildResult>,
+    },
+}
+
+impl StreamCall {
+    /// Answers a call that this engine does not have.
+    pub fn refuse(self, error: WireError) {
+        match self {
+            Self::ListFiles { reply, .. } => reply.refuse(error),
+            Self::ReadFile { reply, .. } => reply.refuse(error),
+            Self::Rebuild { reply, .. } => reply.refuse(error),
+            Self::Download { purpose: DownloadFor::Client { reply, .. }, .. } => reply.refuse(error),
+            Self::Download { purpose: DownloadFor::Diff(job), .. } => job.refuse(error),
+            Self::Attach { .. } => {}
+        }
+    }
+}
+
+/// What only engines say whose sessions are streams.
+#[derive(Debug)]
+pub enum StreamReport {
+    /// How the stream of a session stands.
+    Link {
+        /// Session.
+        session_id: String,
+        /// What happened.
+        news: LinkNews,
+    },
+    /// An engine took a decision, or refused it. That it took effect is an event.
+    Answered {
+        /// Session.
+        session_id: String,
+        /// Ours.
+        request_id: String,
+        /// Whether.
+        outcome: Result<(), WireError>,
+        /// Where the answer goes.
+        reply: Option<Reply<ApprovePermissionResult>>,
+    },
+    /// Bytes of a download so far; at most a few a second.
+    Downloading {
+        /// `workDoneToken` of the request.
+        token: ProgressToken,
+        /// Bytes so far.
+        bytes: u64,
+        /// All of them, when the engine said how many.
+        total: Option<u64>,
+    },
+    /// A download ended.
+    Downloaded {
+        /// Session.
+        session_id: String,
+        /// Its path, in the engine's words.
+        artifact_path: String,
+        /// What came.
+        outcome: Result<Artifact, WireError>,
+        /// What it was for.
+        purpose: DownloadFor,
+    },
+    /// A rebuild ended: what came back of the missing stretch.
+    Rebuilt {
+        /// Session.
+        session_id: String,
+        /// Events, in order, as the engine kept them.
+        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
+        /// Where the answer goes.
+        reply: Reply<RebuildResult>,
+    },
+}
+
+/// What a download is for.
+#[derive(Debug)]
+pub enum DownloadFor {
+    /// `bb/downloadArtifact`.
+    Client {
+        /// Where the answer goes.
+        reply: Reply<DownloadArtifactResult>,
+        /// `workDoneToken` of the request.
+        progress: Option<ProgressToken>,
+    },
+    /// One side of `bb/openDiff` or a `bb-diff:` document.
+    Diff(Box<DiffJob>),
+}
+
+/// A finished download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Where its bytes are.
+    pub path: PathBuf,
+    /// How many.
+    pub bytes: u64,
+    /// Hex SHA-256 of them.
+    pub sha256: String,
+}

@@ -1,0 +1,89 @@
+//! What an engine wants done that only the loop can have done, and what it is told of it.
+
+use std::path::PathBuf;
+
+use super::TextPart;
+use crate::app::inbox::Reply;
+use crate::protocol::WireError;
+
+/// Something only the loop can have done, because it belongs to the editor or to the workspace.
+#[derive(Debug)]
+pub enum Want {
+    /// Write the whole new text of a file: through the editor where it can, else on disk. Refused with `conflict` when
+    /// the file (or its open buffer) no longer is what `base_hash` says.
+    ApplyText {
+        /// Name of the root; `None` for the first.
+        root: Option<String>,
+        /// Relative to it.
+        path: String,
+        /// Hash of the text the patch was made from; `None` for a new file.
+        base_hash: Option<String>,
+        /// The whole new text, UTF-8, `\n` or the line ends of the old text as the patch left them.
+        text: String,
+        /// Where the answer goes.
+        reply: Reply<Applied>,
+    },
+    /// Read a file as the editor has it: the open buffer first, else the disk; inside the workspace only.
+    ReadText {
+        /// Absolute, as the agent named it.
+        path: PathBuf,
+        /// First line, from 1.
+        line: Option<u64>,
+        /// Most lines.
+        limit: Option<u64>,
+        /// Where the answer goes. When there is no such file inside the workspace, the details say the `root` and the
+        /// `path` that a new one would have.
+        reply: Reply<TextPart>,
+    },
+    /// Run a command: in the editor's terminal where it can (`bb/terminal/run`), else by our own runner.
+    RunCommand {
+        /// Program and arguments, or one line for the shell.
+        command: String,
+        /// Relative to the root, `.` for the root.
+        cwd: String,
+        /// Where the answer goes.
+        reply: Reply<CommandRan>,
+    },
+}
+
+impl Want {
+    /// Answers that it was not done.
+    pub fn refuse(self, error: WireError) {
+        match self {
+            Self::ApplyText { reply, .. } => reply.refuse(error),
+            Self::ReadText { reply, .. } => reply.refuse(error),
+            Self::RunCommand { reply, .. } => reply.refuse(error),
+        }
+    }
+
+    /// Whether nobody waits for it any more.
+    pub fn is_abandoned(&self) -> bool {
+        match self {
+            Self::ApplyText { reply, .. } => reply.is_abandoned(),
+            Self::ReadText { reply, .. } => reply.is_abandoned(),
+            Self::RunCommand { reply, .. } => reply.is_abandoned(),
+        }
+    }
+}
+
+/// A text that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// Hash of what is there now.
+    pub applied_hash: String,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRan {
+    /// Its exit code; 128 and the signal's number when one ended it, as a shell says it.
+    pub exit_code: i32,
+    /// What it wrote to its standard output; the middle of a long one is left out.
+    pub stdout: String,
+    /// What it wrote to its standard error, likewise.
+    pub stderr: String,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// Whether it was ended because its time was over.
+    pub timed_out: bool,
+}

@@ -1,0 +1,348 @@
+//! The life of an agent's process: when it is started, greeted, ended and started anew, and what becomes of the sessions.
+//!
+//! ```text
+//!         somebody needs it            hello              nobody uses it, a restart, a refusal
+//!   Down ────────────────▶ Starting ─────────▶ Ready ───────────────────────────▶ Ending
+//!    ▲                        │                  │                                   │
+//!    └────────────────────────┴───── it ends ────┴───────────────────────────────────┘
+//! ```
+//!
+//! Owns these steps. Starts and ends nothing itself: it lays down what is to be done. How a session stands: `session`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::agent::{Agent, Deed, Phase, Why};
+use super::asked::Asked;
+use super::client_request::Method;
+use super::process::ExitNote;
+use super::sentence::{last_words, one_line};
+use super::session::{Claim, Session};
+use crate::app::inbox::Reply;
+use crate::app::ports::{AgentHello, AgentProcess, AgentReport, EngineReport};
+use crate::domain::dialect::acp::decode::{AcpError, RpcId};
+use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
+use crate::domain::dialect::acp::results::{InitializeResult, read};
+use crate::domain::payload::Payload;
+use crate::protocol::agent::AgentStatus;
+use crate::protocol::tab::AgentRestartResult;
+use crate::protocol::version::SERVER_VERSION;
+use crate::protocol::{ErrorCode, WireError};
+
+impl Agent {
+    /// Sees to it that there is a process, or will be one.
+    pub(super) fn ensure_process(&mut self) -> Result<(), WireError> {
+        match self.phase {
+            Phase::Starting | Phase::Ready => Ok(()),
+            // A new one follows the old one for whoever waits then.
+            Phase::Ending(_) | Phase::Down if !self.trusted => Err(self.not_trusted()),
+            Phase::Ending(_) => Ok(()),
+            Phase::Down => {
+                self.start();
+                Ok(())
+            }
+        }
+    }
+
+    fn not_trusted(&self) -> WireError {
+        WireError::new(
+            ErrorCode::UntrustedWorkspace,
+            format!(
+                "The agent `{}` is not started, because this workspace is not trusted; trust it first.",
+                self.name()
+            ),
+        )
+    }
+
+    fn start(&mut self) {
+        self.generation += 1;
+        self.phase = Phase::Starting;
+        self.tell_process();
+        self.lay_down(Deed::Start);
+    }
+
+    /// Whether the process is not wanted any more.
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self.phase, Phase::Ending(_))
+    }
+
+    /// The process was started, or could not be.
+    pub(super) fn started(&mut self, outcome: Result<(), WireError>) {
+        match outcome {
+            Ok(()) if self.is_ending() => {}
+            Ok(()) => {
+                let params = encode::initialize(self.offered(), SERVER_VERSION);
+                self.ask("initialize", &params, Asked::Initialize, Some(self.patience.start));
+            }
+            Err(error) => self.gone(None, error, false),
+        }
+    }
+
+    /// What this agent may ask of us.
+    fn offered(&self) -> ClientCapabilities {
+        ClientCapabilities {
+            read_text_file: self.serves(Method::Read),
+            write_text_file: self.serves(Method::Write),
+            terminal: self.serves(Method::Create),
+            elicitation_form: true,
+            elicitation_url: true,
+            notices: true,
+            compaction: true,
+            boolean_options: true,
+        }
+    }
+
+    /// Sends a request. Without a time it may take for ever.
+    pub(super) fn ask(&mut self, method: &str, params: &Value, asked: Asked, time: Option<Duration>) {
+        let until = time.map(|time| self.now + time);
+        let id = self.asked.add(asked, until);
+        self.write(encode::request(&RpcId::number(id), method, params));
+    }
+
+    pub(super) fn initialized(&mut self, outcome: Result<Payload, AcpError>) {
+        if self.phase != Phase::Starting {
+            return;
+        }
+        let hello: InitializeResult = match outcome {
+            Ok(result) => read(&result),
+            Err(error) => {
+                let why = format!(
+                    "The agent `{}` refused to begin ({}); look into its log or try another agent.",
+                    self.name(),
+                    one_line(&error.message)
+                );
+                return self.refuse_process(why);
+            }
+        };
+        if hello.protocol_version != Some(PROTOCOL_VERSION) {
+            let version = hello
+                .protocol_version
+                .map_or("no version".to_owned(), |version| format!("version {version}"));
+            let why = format!(
+                "The agent `{}` speaks {version} of the Agent Client Protocol and breadboard-ls speaks version \
+                 {PROTOCOL_VERSION}; install a release of it that speaks that.",
+                self.name()
+            );
+            return self.refuse_process(why);
+        }
+        self.hello = hello;
+        self.phase = Phase::Ready;
+        self.tell_process();
+        for reply in std::mem::take(&mut self.restarts) {
+            reply.answer(AgentRestartResult { generation: self.generation });
+        }
+        let wanted: Vec<String> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.state.waits())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for session_id in wanted {
+            self.open(&session_id);
+        }
+        self.end_if_idle();
+    }
+
+    /// The loop hears how the process stands.
+    fn tell_process(&mut self) {
+        let status = match self.phase {
+            Phase::Starting => AgentStatus::Starting,
+            Phase::Ready => AgentStatus::Running,
+            Phase::Down if self.fell => AgentStatus::Exited,
+            Phase::Down | Phase::Ending(_) => AgentStatus::Stopped,
+        };
+        let hello = (self.phase == Phase::Ready).then(|| {
+            let who = self.hello.agent_info.clone();
+            AgentHello {
+                title: who.as_ref().map(|who| who.title.clone().unwrap_or_else(|| who.name.clone())),
+                version: who.and_then(|who| who.version),
+                auth_methods: self.hello.auth_methods.clone(),
+                capabilities: self.hello.agent_capabilities.clone(),
+            }
+        });
+        let (agent, generation) = (self.line.name.clone(), self.generation);
+        let process = AgentProcess { generation, status, hello };
+        self.report(EngineReport::Agent(AgentReport::Process { agent, process }));
+    }
+
+    fn refuse_process(&mut self, why: String) {
+        let error = WireError::new(ErrorCode::EngineRejected, why);
+        self.end_process(Why::Refused(error));
+    }
+
+    /// Ends the process; `exited` follows.
+    pub(super) fn end_process(&mut self, why: Why) {
+        if matches!(self.phase, Phase::Starting | Phase::Ready) {
+            self.phase = Phase::Ending(why);
+            self.tell_process();
+            self.lay_down(Deed::End);
+        }
+    }
+
+    /// Ends a process that nobody uses.
+    pub(super) fn end_if_idle(&mut self) {
+        let works = |id: &str| self.sessions.get(id).is_some_and(|session| session.turn.is_some());
+        let used = self.sessions.values().any(Session::uses_the_process) || self.asked.any_wanted(works);
+        if self.phase == Phase::Ready && !used && self.restarts.is_empty() {
+            self.end_process(Why::Idle);
+        }
+    }
+
+    /// Starts the agent anew.
+    pub(super) fn restart(&mut self, reply: Reply<AgentRestartResult>) {
+        if !self.trusted {
+            return reply.refuse(self.not_trusted());
+        }
+        self.restarts.push(reply);
+        match self.phase {
+            Phase::Down => {
+                for session in self.sessions.values_mut() {
+                    session.state.comes_back();
+                }
+                self.start();
+            }
+            Phase::Starting | Phase::Ready => self.end_process(Why::Restart),
+            Phase::Ending(_) => {}
+        }
+    }
+
+    /// The process does not read what we write, or closed its output: it is of no more use.
+    pub(super) fn broke(&mut self, what: &str) {
+        let why = format!("The agent `{}` {what}; send the prompt again to start it anew.", self.name());
+        self.end_process(Why::Refused(WireError::new(ErrorCode::AgentExited, why)));
+    }
+
+    /// The process ended, and everything that it said was heard.
+    pub(super) fn exited(&mut self, note: &ExitNote) {
+        let on_purpose = match &self.phase {
+            Phase::Ending(why) => Some(why.clone()),
+            Phase::Down | Phase::Starting | Phase::Ready => None,
+        };
+        let error = |text: String| WireError::new(ErrorCode::AgentExited, text);
+        let name = self.name();
+        let (error, expected) = match on_purpose {
+            Some(Why::Refused(error)) => (error, false),
+            Some(Why::Idle) => {
+                (error(format!("The agent `{name}` was ended, since no session uses it.")), true)
+            }
+            Some(Why::Restart) => (error(format!("The agent `{name}` was ended to be started anew.")), true),
+            None => {
+                let how = match (note.code, note.signal) {
+                    (_, Some(signal)) => format!("was ended by signal {signal}"),
+                    (Some(code), None) => format!("ended with exit code {code}"),
+                    (None, None) => "ended".to_owned(),
+                };
+                let words = last_words(&note.stderr_tail);
+                let words = words.map(|words| format!(" (its last words: {words})")).unwrap_or_default();
+                (error(format!("The agent `{name}` {how}{words}; send a prompt to start it anew.")), false)
+            }
+        };
+        self.gone(note.code, error, expected);
+    }
+
+    /// There is no process any more: everything that waits for it hears of it.
+    fn gone(&mut self, code: Option<i32>, error: WireError, expected: bool) {
+        let ending = std::mem::replace(&mut self.phase, Phase::Down);
+        let restarting =
+            matches!(ending, Phase::Ending(Why::Restart)) || (expected && !self.restarts.is_empty());
+        self.hello = InitializeResult::default();
+        self.fell = !expected;
+        self.tell_process();
+        self.lose_work();
+        self.by_agent.clear();
+        self.asks.clear();
+        self.unplaced.clear();
+        for asked in self.asked.take_all() {
+            asked.refuse(&error);
+        }
+        let mut sessions = Vec::new();
+        let mut unmade = Vec::new();
+        let mut waited = Vec::new();
+        for (session_id, session) in &mut self.sessions {
+            let used = session.claim == Claim::Used && session.state.needs_the_process();
+            if (used || session.turn.is_some()) && !session.state.is_for_the_next() {
+                sessions.push(session_id.clone());
+            }
+            waited.extend(session.left(&error, restarting));
+            if session.at_agent.is_none() && !session.uses_the_process() {
+                unmade.push(session_id.clone());
+            }
+        }
+        for session_id in unmade {
+            self.drop_session(&session_id);
+        }
+        self.report(EngineReport::Agent(AgentReport::Exited {
+            agent: self.line.name.clone(),
+            generation: self.generation,
+            code,
+            sessions,
+            message: error.message.clone(),
+            expected,
+        }));
+        for (wish, reply) in waited {
+            // To the loop, not to the reply alone: a tab hears of it by what the loop makes of it.
+            self.report(EngineReport::SessionMade { wish, outcome: Err(error.clone()), reply });
+        }
+        if !restarting {
+            for reply in std::mem::take(&mut self.restarts) {
+                reply.refuse(error.clone());
+            }
+        }
+        let waiting = self.sessions.values().any(|session| session.state.waits());
+        if restarting || waiting {
+            self.start_for_those_who_wait();
+        }
+    }
+
+    fn start_for_those_who_wait(&mut self) {
+        if let Err(error) = self.ensure_process() {
+            for reply in std::mem::take(&mut self.restarts) {
+                reply.refuse(error.clone());
+            }
+            let waiting: Vec<String> = self
+                .sessions
+                .iter()
+                .filter(|(_, session)| session.state.waits())
+                .map(|(id, _)| id.clone())
+                .collect();
+            for session_id in waiting {
+                self.not_open(&session_id, &error);
+            }
+        }
+    }
+
+    /// When something has to be looked at next, without any event.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let turns = self.sessions.iter().filter_map(|(id, session)| self.turn_deadline(id, session));
+        turns.chain(self.asked.deadline()).min()
+    }
+
+    /// Time has passed.
+    pub(super) fn passed(&mut self) {
+        for (id, asked) in self.asked.take_late(self.now) {
+            tracing::warn!(agent = self.name(), id, "an agent did not answer in time");
+            self.too_late(asked);
+        }
+        self.look_at_turns();
+    }
+
+    fn too_late(&mut self, asked: Asked) {
+        if matches!(asked, Asked::Initialize) {
+            let why = format!(
+                "The agent `{}` did not say hello within {} seconds; check its command line.",
+                self.name(),
+                self.patience.start.as_secs()
+            );
+            return self.refuse_process(why);
+        }
+        let error = AcpError {
+            code: AcpError::INTERNAL,
+            message: "it did not answer in time".to_owned(),
+            data: None,
+            whole: Payload::default(),
+        };
+        self.settle(asked, Err(error));
+    }
+}
