@@ -14,7 +14,6 @@ use syn::{Attribute, Item, ItemUse, Meta, UseTree};
 /// more fails as well.
 const STANDING: &[(&str, &str)] = &[
     ("app::state", "handlers of one loop, written as `impl App` in the file of what they handle"),
-    ("engine::breadboard::link::task", "a link and its connection move each other; to become `Taken` values"),
     ("host::models::failure", "errors name their target, and targets refuse with errors"),
     ("protocol::method", "the table of methods documents the envelope, which looks methods up in it"),
     ("simulate::breadboard::engine", "a test engine whose server, routes and runs share one state"),

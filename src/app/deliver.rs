@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use tokio::time::{Duration, Instant};
 
 use super::agent_info;
-use super::ports::{BatchRow, Commit, Journal, LedgerRow};
+use super::live::Writing;
+use super::ports::{BatchRow, Commit, EngineCursor, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
 use crate::domain::dialect::fact;
@@ -18,9 +19,22 @@ use crate::domain::fact::Fact;
 use crate::domain::policy::redact::Redactor;
 use crate::domain::view::{Block, Lane};
 
+/// One event on its way into a session.
+pub(super) struct Recording {
+    pub event: NormalizedEvent,
+    /// The engine's cursor of it, where it has one.
+    pub cursor: Option<EngineCursor>,
+}
+
 impl App {
-    /// Gives an event its `seq`, reduces it and puts it into the session's batch.
+    /// Records an event of ours.
     pub(super) fn record_event(&mut self, session_id: &str, event: NormalizedEvent) {
+        self.record(session_id, Recording { event, cursor: None });
+    }
+
+    /// Gives an event its `seq`, reduces it and puts it into the session's batch.
+    pub(super) fn record(&mut self, session_id: &str, recording: Recording) {
+        let Recording { event, cursor } = recording;
         let dialect = self.dialect_of(session_id);
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
@@ -28,10 +42,7 @@ impl App {
             session.record.updated_at = session.record.updated_at.max(ts);
         }
         live.head += 1;
-        // Of one event that the engine said, the others that it leads to are ours.
-        if event.origin == Origin::Engine
-            && let Some(cursor) = live.coming.take()
-        {
+        if let Some(cursor) = cursor {
             live.unwritten_cursors.push_back((live.head, cursor.clone()));
             live.cursor = Some(cursor);
         }
@@ -65,12 +76,8 @@ impl App {
         live.changes.extend(changes);
         live.checkpoint.since += text.len();
         // What is merely due leaves when everything that came together is taken in: `settle`.
-        if live.batcher.push(text, event.seq) {
-            if live.taking {
-                live.full = true;
-            } else {
-                self.flush(session_id);
-            }
+        if live.batcher.push(text, event.seq) && live.writing == Writing::AtOnce {
+            self.flush(session_id);
         }
     }
 
@@ -105,7 +112,6 @@ impl App {
             let row = BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events };
             batches.push_back((row, cursor));
         }
-        live.full = false;
         let record_changed = std::mem::take(&mut live.record_changed);
         let mut ledger = std::mem::take(&mut live.ledger);
         let mut prompts = std::mem::take(&mut live.prompts);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::client::ClientId;
 use super::inbox::Reply;
-use super::live::{LinkState, Live};
+use super::live::{LastWords, LinkState};
 use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
 use super::record::Settler;
 use super::state::App;
@@ -105,7 +105,7 @@ impl App {
             self.turn_begun(session_id);
         }
         if let Some(live) = self.live_mut(session_id) {
-            live.end_unknown = true;
+            live.last_words = LastWords::Missing;
         }
         let mut payload = Map::new();
         payload.insert("from".to_owned(), Value::from(from));
@@ -137,8 +137,9 @@ impl App {
     /// What the engine said last is missing: the end of the turn may be in there, and would never come.
     fn settle_unknown_end(&mut self, session_id: &str) {
         // Who asks waits for an answer, and so the turn goes on.
-        let unknown = |live: &mut Live| std::mem::take(&mut live.end_unknown) && live.asks.is_empty();
-        if !self.live_mut(session_id).is_some_and(unknown) {
+        let Some(live) = self.live_mut(session_id) else { return };
+        let last_words = std::mem::replace(&mut live.last_words, LastWords::Heard);
+        if last_words == LastWords::Heard || !live.asks.is_empty() {
             return;
         }
         if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {

@@ -55,20 +55,16 @@ pub struct Live {
     pub expiries: Vec<(u64, String)>,
     /// Streamed pieces whose text may end in the beginning of a secret.
     pub held: Vec<(EngineEvent, Option<EngineCursor>)>,
-    /// Where the engine's stream stands, with the last event taken in.
+    /// The engine's cursor of the last event that was recorded.
     pub cursor: Option<EngineCursor>,
-    /// Its place once the event is recorded that is being taken in.
-    pub coming: Option<EngineCursor>,
-    /// Its places with the events that wait for the journal, each behind our number of its event. As many as those events.
+    /// `(seq, engine cursor)` of each event that is not committed yet, oldest first. As many as those events.
     pub unwritten_cursors: VecDeque<(u64, EngineCursor)>,
-    /// An event is being taken in: what it leads to is written with it.
-    pub taking: bool,
-    /// A batch got full meanwhile.
-    pub full: bool,
+    /// When a full batch is written.
+    pub writing: Writing,
     /// How the stream of a session that the engine holds stands.
     pub link: LinkState,
-    /// What the engine said last is missing: no event of a turn came behind it yet.
-    pub end_unknown: bool,
+    /// Whether what the engine said last has come.
+    pub last_words: LastWords,
 }
 
 /// The last time that the view was written to the journal.
@@ -94,7 +90,31 @@ pub struct Progress {
     pub message: String,
 }
 
+/// When a full batch is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// As soon as it is full.
+    AtOnce,
+    /// An event is being taken in: with all that it leads to, since a kill must not part them.
+    Together,
+}
+
+/// Whether what an engine said last has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastWords {
+    /// It has, as far as it is known.
+    Heard,
+    /// It is missing, and no event of a turn came behind it yet: the end of the turn may be in there.
+    Missing,
+}
+
 /// How the stream of a session stands at an engine that holds sessions.
+///
+/// ```text
+///   Detached ── somebody wants it ──▶ Opening ── first news ──▶ Broken ◀──▶ Up
+///      ▲                                  │                        │         │
+///      └─ too many are open ──────────────┴──── nothing more comes ┴─────────┴──▶ Over
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkState {
     /// Nobody asked for it in this process.

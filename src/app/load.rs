@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::client::{Client, ClientId};
 use super::inbox::StartUp;
 use super::leases::digest;
-use super::live::{Checkpoint, LinkState, Live};
+use super::live::{Checkpoint, LastWords, LinkState, Live, Writing};
 use super::on_request::journal_failed;
 use super::ports::{EngineCall, LedgerRow, OpenJournal, Secret};
 use super::record::{Ask, Record, Settler};
@@ -302,12 +302,10 @@ impl App {
             allowed_root: None,
             held: Vec::new(),
             cursor,
-            coming: None,
             unwritten_cursors: VecDeque::new(),
-            taking: false,
-            full: false,
+            writing: Writing::AtOnce,
             link: LinkState::Detached,
-            end_unknown: false,
+            last_words: LastWords::Heard,
             expiries: Vec::new(),
         };
         while live.head < head {

@@ -1,5 +1,7 @@
 //! What happens on an engine's report: one path from `EngineEvent` to the journal, for every engine.
 
+use super::deliver::Recording;
+use super::live::{LastWords, Writing};
 use super::ports::{EngineCursor, EngineReport, LedgerRow, RuleHolder, Settlement, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
@@ -84,20 +86,20 @@ impl App {
     pub(super) fn take_whole(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
         if let Some(live) = self.live_mut(session_id) {
             // What is said beside a run, such as that a stop was asked for, has no turn.
-            live.end_unknown &= cursor.is_none() || event.turn.is_none();
-            live.coming = cursor;
-            live.taking = true;
+            if cursor.is_some() && event.turn.is_some() {
+                live.last_words = LastWords::Heard;
+            }
+            live.writing = Writing::Together;
         }
-        self.take_in(session_id, event);
+        self.take_in(session_id, event, cursor);
         let Some(live) = self.live_mut(session_id) else { return };
-        live.coming = None;
-        live.taking = false;
-        if live.full {
+        live.writing = Writing::AtOnce;
+        if live.batcher.is_full() {
             self.flush(session_id);
         }
     }
 
-    fn take_in(&mut self, session_id: &str, event: EngineEvent) {
+    fn take_in(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
         let dialect = self.dialect_of(session_id);
         let normalized = normalize(dialect, event);
         let mut event = normalized.event;
@@ -112,7 +114,7 @@ impl App {
             self.report_progress(session_id, name);
         }
         let Some(ask) = normalized.ask else {
-            self.record_event(session_id, event);
+            self.record(session_id, Recording { event, cursor });
             match news {
                 LoopNews::Answered(answer) if traits.settlement == Settlement::Event => {
                     self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
@@ -133,7 +135,7 @@ impl App {
             match self.same_id(session_id, &ask.engine_request_id) {
                 Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
                     // Told again after a resume: it is on the card already.
-                    self.record_event(session_id, event);
+                    self.record(session_id, Recording { event, cursor });
                     return;
                 }
                 // Engines begin their ids again with every run: nobody waits for the older one any more.
@@ -146,7 +148,7 @@ impl App {
         if traits.resume.is_followed()
             && self.live_mut(session_id).is_some_and(|live| live.asks.len() >= ASKS)
         {
-            self.record_event(session_id, event);
+            self.record(session_id, Recording { event, cursor });
             return;
         }
         let asked_at = self.ambient.now_ms();
@@ -178,7 +180,7 @@ impl App {
             engine_seq,
             sent: false,
         };
-        self.ask(session_id, ask, event);
+        self.ask(session_id, ask, Recording { event, cursor });
     }
 
     /// The ask with this id of the engine's that waits: our id and the engine's number of it.
@@ -193,7 +195,7 @@ impl App {
     }
 
     /// An ask: into the ledger with its event, then settled at once when a saved rule covers it.
-    fn ask(&mut self, session_id: &str, ask: Ask, event: NormalizedEvent) {
+    fn ask(&mut self, session_id: &str, ask: Ask, recording: Recording) {
         let (request_id, asked_at) = (ask.permission.request_id.clone(), ask.asked_at);
         let asked = ask.rule.as_ref();
         let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
@@ -218,7 +220,7 @@ impl App {
         }
         self.watch_expiry(session_id, &request_id, asked_at);
         self.state_changed = true;
-        self.record_event(session_id, event);
+        self.record(session_id, recording);
         // The user waits for this one: no window for it.
         self.flush(session_id);
         if let Some(option) = by_rule {

@@ -1,6 +1,7 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod agent_client;
+mod agent_info;
 mod ask;
 #[cfg(unix)]
 mod ask_agent;

@@ -15,7 +15,8 @@ use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::protocol::request::CredentialScope;
 use breadboard_ls::protocol::settings::{
-    ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, Overrides, RetentionSetting,
+    ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
+    RetentionSetting,
 };
 use breadboard_ls::protocol::{ErrorCode, Request, WireError};
 use serde_json::{Value, json};
@@ -283,6 +284,8 @@ pub struct Setup {
     pub folder: &'static str,
     /// Address of an engine that holds sessions.
     pub url: &'static str,
+    /// Name of the model of the settings.
+    pub model: Option<&'static str>,
 }
 
 impl Default for Setup {
@@ -297,6 +300,7 @@ impl Default for Setup {
             expire_after_seconds: None,
             folder: "file:///w",
             url: "http://127.0.0.1:9099",
+            model: None,
         }
     }
 }
@@ -337,6 +341,11 @@ impl Desk {
         let start = StartUp {
             options: InitializationOptions {
                 workspace_trusted: Some(setup.trusted),
+                model: setup.model.map(|name| ModelSetting {
+                    provider: None,
+                    name: name.to_owned(),
+                    url: None,
+                }),
                 approvals: Some(ApprovalsSetting { expire_after_seconds: setup.expire_after_seconds }),
                 retention: Some(RetentionSetting { max_bytes: setup.journal_bytes }),
                 engine: setup.holds.then(|| EngineSetting {

@@ -18,6 +18,7 @@ mod journal;
 mod late;
 mod ledger;
 mod missing;
+mod models;
 mod prompts;
 mod recovery;
 mod redaction;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::client::ClientId;
+use crate::app::live::LastWords;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnEnd};
 use crate::app::prompter::Prompter;
 use crate::app::record::Settler;
@@ -193,7 +194,7 @@ impl App {
             record.title = Some(title_of(&prompt.text));
         }
         if let Some(live) = self.live_mut(session_id) {
-            live.end_unknown = false;
+            live.last_words = LastWords::Heard;
         }
         self.clients.prompters.turn_begins(session_id, by);
         self.clients.scopes_changed = true;

@@ -74,7 +74,7 @@ impl Batcher {
         if self.open.as_ref().is_some_and(|open| open.events.len() + 1 + event_json.len() > self.max_bytes) {
             self.full.extend(self.open.take());
         }
-        let full = {
+        {
             let open = match &mut self.open {
                 Some(open) => {
                     if open.count == 1 {
@@ -94,9 +94,14 @@ impl Batcher {
             };
             open.to_seq = seq;
             open.count += 1;
-            open.count >= self.max_events || open.events.len() >= self.max_bytes
-        };
-        full || !self.full.is_empty()
+        }
+        self.is_full()
+    }
+
+    /// Whether a batch is full, as `push` said of it.
+    pub fn is_full(&self) -> bool {
+        let full = |open: &Batch| open.count >= self.max_events || open.events.len() >= self.max_bytes;
+        !self.full.is_empty() || self.open.as_ref().is_some_and(full)
     }
 
     /// The next batch; `None` when nothing is left. Call until `None`. `now_us` is a monotonic clock in microseconds. Each

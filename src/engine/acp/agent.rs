@@ -14,6 +14,7 @@ use super::asked::AskedTable;
 use super::client_request::Wanted;
 use super::client_side::Order;
 use super::process::Cwd;
+use super::process_state::{ProcessState, Why};
 use super::routes::Routes;
 use super::session::Session;
 use super::unplaced::Unplaced;
@@ -21,7 +22,7 @@ use super::{Patience, Setup};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineReport};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
-use crate::domain::dialect::acp::results::{InitializeResult, PromptCapabilities};
+use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
@@ -44,37 +45,10 @@ pub(super) enum Deed {
     EndTerminals(String),
 }
 
-/// How the process stands.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Phase {
-    /// There is none.
-    Down,
-    /// It was started, and has not said hello.
-    Starting,
-    /// It said hello.
-    Ready,
-    /// It is being ended.
-    Ending(Why),
-}
-
-/// Why we end a process.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Why {
-    /// Nobody uses it.
-    Idle,
-    /// The user wants a new one.
-    Restart,
-    /// It cannot be talked to.
-    Refused(WireError),
-}
-
 /// One agent, by name.
 pub(super) struct Agent {
     pub(super) line: AgentLine,
-    /// Number of the process, from 1; 0 before the first.
-    pub(super) generation: u64,
-    pub(super) phase: Phase,
-    pub(super) hello: InitializeResult,
+    pub(super) process: ProcessState,
     pub(super) sessions: BTreeMap<String, Session>,
     /// Ours by the agent's.
     pub(super) by_agent: HashMap<String, String>,
@@ -88,8 +62,6 @@ pub(super) struct Agent {
     pub(super) routes: Routes,
     pub(super) log: Option<PathBuf>,
     pub(super) patience: Patience,
-    /// Whether the last process ended without being told to.
-    pub(super) fell: bool,
     pub(super) trusted: bool,
     folder: Option<Cwd>,
     /// Who waits for a new process.
@@ -102,9 +74,7 @@ impl Agent {
     pub(super) fn new(line: AgentLine, setup: &Setup, routes: Routes, now: Instant) -> Self {
         Self {
             line,
-            generation: 0,
-            phase: Phase::Down,
-            hello: InitializeResult::default(),
+            process: ProcessState::default(),
             sessions: BTreeMap::new(),
             by_agent: HashMap::new(),
             asked: AskedTable::default(),
@@ -116,7 +86,6 @@ impl Agent {
             routes,
             log: setup.logs.clone(),
             patience: setup.patience,
-            fell: false,
             trusted: false,
             folder: None,
             restarts: Vec::new(),

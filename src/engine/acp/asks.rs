@@ -37,7 +37,7 @@ impl Agent {
             event.repaired = repaired;
             return self.said(session_id, event);
         }
-        let mut event = ask_event(method, params, self.generation, &id);
+        let mut event = ask_event(method, params, self.process.generation(), &id);
         event.repaired = repaired;
         self.said(session_id, event);
         self.asks.waiting.insert(id, Ask { session_id: session_id.to_owned(), kind });
@@ -47,7 +47,7 @@ impl Agent {
     pub(super) fn decide(&mut self, engine_request_id: &str, decision: EngineDecision) {
         let id = asked_by(engine_request_id);
         // Nobody waits in the process before.
-        let id = id.filter(|(generation, _)| *generation == self.generation).map(|(_, id)| id);
+        let id = id.filter(|(generation, _)| *generation == self.process.generation()).map(|(_, id)| id);
         let Some((id, ask)) = id.and_then(|id| self.asks.waiting.remove_entry(&id)) else { return };
         // The agent goes on: its silence begins now.
         self.heard_of(&ask.session_id);
@@ -88,7 +88,7 @@ impl Agent {
     pub(super) fn tell_withdrawn(&mut self, session_id: &str, params: &Payload) {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json));
         if let Some(id) = id {
-            let engine_request_id = ask_id(self.generation, &id);
+            let engine_request_id = ask_id(self.process.generation(), &id);
             self.report(EngineReport::Agent(AgentReport::AskWithdrawn {
                 session_id: session_id.to_owned(),
                 engine_request_id,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::agent::{Agent, Phase};
+use super::agent::Agent;
 use super::asked::Asked;
 use super::command::Command;
 use super::models::model_option;
@@ -43,7 +43,7 @@ impl Agent {
             Ok(command) => command,
             Err(error) => return reply.refuse(error),
         };
-        if self.is_open(session_id) || (self.phase == Phase::Ready && command.is_for_the_agent()) {
+        if self.is_open(session_id) || (self.process.is_ready() && command.is_for_the_agent()) {
             return self.send_command(session_id, command, reply);
         }
         let Some(session) = self.sessions.get_mut(session_id) else {

@@ -1,32 +1,25 @@
 //! The life of an agent's process: when it is started, greeted, ended and started anew, and what becomes of the sessions.
 //!
-//! ```text
-//!         somebody needs it            hello              nobody uses it, a restart, a refusal
-//!   Down ────────────────▶ Starting ─────────▶ Ready ───────────────────────────▶ Ending
-//!    ▲                        │                  │                                   │
-//!    └────────────────────────┴───── it ends ────┴───────────────────────────────────┘
-//! ```
-//!
-//! Owns these steps. Starts and ends nothing itself: it lays down what is to be done. How a session stands: `session`.
+//! Starts and ends nothing itself: it lays down what is to be done. How the process stands: `process_state`; a session: `session`.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::agent::{Agent, Deed, Phase, Why};
+use super::agent::{Agent, Deed};
 use super::asked::Asked;
 use super::client_request::Method;
 use super::process::ExitNote;
+use super::process_state::{LastEnd, Phase, Why};
 use super::sentence::{last_words, one_line};
 use super::session::{Claim, Session};
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentHello, AgentProcess, AgentReport, EngineReport};
+use crate::app::ports::{AgentReport, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
 use crate::domain::dialect::acp::results::{InitializeResult, read};
 use crate::domain::payload::Payload;
-use crate::protocol::agent::AgentStatus;
 use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::version::SERVER_VERSION;
 use crate::protocol::{ErrorCode, WireError};
@@ -34,12 +27,12 @@ use crate::protocol::{ErrorCode, WireError};
 impl Agent {
     /// Sees to it that there is a process, or will be one.
     pub(super) fn ensure_process(&mut self) -> Result<(), WireError> {
-        match self.phase {
+        match self.process.phase() {
             Phase::Starting | Phase::Ready => Ok(()),
             // A new one follows the old one for whoever waits then.
-            Phase::Ending(_) | Phase::Down if !self.trusted => Err(self.not_trusted()),
+            Phase::Ending(_) | Phase::Down(_) if !self.trusted => Err(self.not_trusted()),
             Phase::Ending(_) => Ok(()),
-            Phase::Down => {
+            Phase::Down(_) => {
                 self.start();
                 Ok(())
             }
@@ -57,21 +50,15 @@ impl Agent {
     }
 
     fn start(&mut self) {
-        self.generation += 1;
-        self.phase = Phase::Starting;
+        self.process.starts();
         self.tell_process();
         self.lay_down(Deed::Start);
-    }
-
-    /// Whether the process is not wanted any more.
-    pub(super) fn is_ending(&self) -> bool {
-        matches!(self.phase, Phase::Ending(_))
     }
 
     /// The process was started, or could not be.
     pub(super) fn started(&mut self, outcome: Result<(), WireError>) {
         match outcome {
-            Ok(()) if self.is_ending() => {}
+            Ok(()) if self.process.is_ending() => {}
             Ok(()) => {
                 let params = encode::initialize(self.offered(), SERVER_VERSION);
                 self.ask("initialize", &params, Asked::Initialize, Some(self.patience.start));
@@ -102,7 +89,7 @@ impl Agent {
     }
 
     pub(super) fn initialized(&mut self, outcome: Result<Payload, AcpError>) {
-        if self.phase != Phase::Starting {
+        if !self.process.is_starting() {
             return;
         }
         let hello: InitializeResult = match outcome {
@@ -127,11 +114,10 @@ impl Agent {
             );
             return self.refuse_process(why);
         }
-        self.hello = hello;
-        self.phase = Phase::Ready;
+        self.process.greeted(hello);
         self.tell_process();
         for reply in std::mem::take(&mut self.restarts) {
-            reply.answer(AgentRestartResult { generation: self.generation });
+            reply.answer(AgentRestartResult { generation: self.process.generation() });
         }
         let wanted: Vec<String> = self
             .sessions
@@ -147,23 +133,7 @@ impl Agent {
 
     /// The loop hears how the process stands.
     fn tell_process(&mut self) {
-        let status = match self.phase {
-            Phase::Starting => AgentStatus::Starting,
-            Phase::Ready => AgentStatus::Running,
-            Phase::Down if self.fell => AgentStatus::Exited,
-            Phase::Down | Phase::Ending(_) => AgentStatus::Stopped,
-        };
-        let hello = (self.phase == Phase::Ready).then(|| {
-            let who = self.hello.agent_info.clone();
-            AgentHello {
-                title: who.as_ref().map(|who| who.title.clone().unwrap_or_else(|| who.name.clone())),
-                version: who.and_then(|who| who.version),
-                auth_methods: self.hello.auth_methods.clone(),
-                capabilities: self.hello.agent_capabilities.clone(),
-            }
-        });
-        let (agent, generation) = (self.line.name.clone(), self.generation);
-        let process = AgentProcess { generation, status, hello };
+        let (agent, process) = (self.line.name.clone(), self.process.told());
         self.report(EngineReport::Agent(AgentReport::Process { agent, process }));
     }
 
@@ -174,8 +144,7 @@ impl Agent {
 
     /// Ends the process; `exited` follows.
     pub(super) fn end_process(&mut self, why: Why) {
-        if matches!(self.phase, Phase::Starting | Phase::Ready) {
-            self.phase = Phase::Ending(why);
+        if self.process.ends(why) {
             self.tell_process();
             self.lay_down(Deed::End);
         }
@@ -185,7 +154,7 @@ impl Agent {
     pub(super) fn end_if_idle(&mut self) {
         let works = |id: &str| self.sessions.get(id).is_some_and(|session| session.turn.is_some());
         let used = self.sessions.values().any(Session::uses_the_process) || self.asked.any_wanted(works);
-        if self.phase == Phase::Ready && !used && self.restarts.is_empty() {
+        if self.process.is_ready() && !used && self.restarts.is_empty() {
             self.end_process(Why::Idle);
         }
     }
@@ -196,8 +165,8 @@ impl Agent {
             return reply.refuse(self.not_trusted());
         }
         self.restarts.push(reply);
-        match self.phase {
-            Phase::Down => {
+        match self.process.phase() {
+            Phase::Down(_) => {
                 for session in self.sessions.values_mut() {
                     session.state.comes_back();
                 }
@@ -216,9 +185,9 @@ impl Agent {
 
     /// The process ended, and everything that it said was heard.
     pub(super) fn exited(&mut self, note: &ExitNote) {
-        let on_purpose = match &self.phase {
+        let on_purpose = match self.process.phase() {
             Phase::Ending(why) => Some(why.clone()),
-            Phase::Down | Phase::Starting | Phase::Ready => None,
+            Phase::Down(_) | Phase::Starting | Phase::Ready => None,
         };
         let error = |text: String| WireError::new(ErrorCode::AgentExited, text);
         let name = self.name();
@@ -244,11 +213,10 @@ impl Agent {
 
     /// There is no process any more: everything that waits for it hears of it.
     fn gone(&mut self, code: Option<i32>, error: WireError, expected: bool) {
-        let ending = std::mem::replace(&mut self.phase, Phase::Down);
+        let end = if expected { LastEnd::Wanted } else { LastEnd::Unexpected };
+        let ending = self.process.ended(end);
         let restarting =
             matches!(ending, Phase::Ending(Why::Restart)) || (expected && !self.restarts.is_empty());
-        self.hello = InitializeResult::default();
-        self.fell = !expected;
         self.tell_process();
         self.lose_work();
         self.by_agent.clear();
@@ -275,7 +243,7 @@ impl Agent {
         }
         self.report(EngineReport::Agent(AgentReport::Exited {
             agent: self.line.name.clone(),
-            generation: self.generation,
+            generation: self.process.generation(),
             code,
             sessions,
             message: error.message.clone(),

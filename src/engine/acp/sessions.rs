@@ -1,32 +1,19 @@
-//! Sessions of one agent: made, opened again at a new process, listed, closed and deleted there.
+//! Sessions of one agent: made, and opened again at a new process.
 //!
-//! Owns how a session stands at the agent, and what is said to be lost when it is opened again. The turns of a session:
-//! `turn`; what the agent tells of it: `incoming`.
+//! Owns these steps, and what is said to be lost when a session is opened again. How one stands: `session`; how it is closed:
+//! `closing`; what the agent tells of it: `incoming`.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use tokio::sync::oneshot;
-
-use super::agent::{Agent, Phase};
+use super::agent::Agent;
 use super::asked::Asked;
 use super::sentence::one_line;
 use super::session::{Claim, How, Memory, Replay, Session, State};
-use crate::app::inbox::Reply;
 use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionReply, SessionWish};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
-use crate::domain::dialect::acp::results::{ListResult, SessionResult, read};
+use crate::domain::dialect::acp::results::{SessionResult, read};
 use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
-use crate::protocol::request::DeleteSessionResult;
 use crate::protocol::{ErrorCode, WireError};
-
-/// How long it may take to close or delete one, or to list them.
-const SHORT: Duration = Duration::from_secs(10);
-
-/// Sessions in one list of an agent; those of years fit.
-const LISTED: usize = 2_000;
 
 /// Begins the agent's id of a session that it has not made yet, because it wants a login first.
 const UNOPENED: &str = "unopened:";
@@ -54,13 +41,13 @@ impl Agent {
 
     /// Sees to it that the session will be open.
     pub(super) fn want(&mut self, session_id: &str) {
-        let ending = matches!(self.phase, Phase::Ending(_));
+        let ending = self.process.is_ending();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         if !session.state.is_used(ending) {
             return;
         }
         match self.ensure_process() {
-            Ok(()) if self.phase == Phase::Ready => self.open(session_id),
+            Ok(()) if self.process.is_ready() => self.open(session_id),
             Ok(()) => {}
             Err(error) => self.not_open(session_id, &error),
         }
@@ -68,7 +55,7 @@ impl Agent {
 
     /// Opens it at the process, which is ready.
     pub(super) fn open(&mut self, session_id: &str) {
-        let can = &self.hello.agent_capabilities;
+        let can = self.process.can();
         let (load, resume) = (can.load_session, can.session_capabilities.resume);
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         // The journal has nothing of a session that was not used here before: the replay is all that there is.
@@ -125,6 +112,9 @@ impl Agent {
     pub(super) fn opened(&mut self, session_id: &str, how: How, outcome: Result<Payload, AcpError>) {
         match outcome {
             Ok(result) => self.opened_well(session_id, how, &read(&result)),
+            // The next process will be asked.
+            Err(_)
+                if self.sessions.get(session_id).is_some_and(|session| session.state.is_for_the_next()) => {}
             Err(error) => self.opened_badly(session_id, how, &error),
         }
     }
@@ -239,7 +229,7 @@ impl Agent {
             return self.login_wanted(session_id, &how, error);
         }
         let said = one_line(&error.message);
-        let load = self.hello.agent_capabilities.load_session;
+        let load = self.process.can().load_session;
         match how {
             How::Make { .. } => {
                 let error = WireError::new(
@@ -265,7 +255,7 @@ impl Agent {
     /// A session that is made is there all the same, so that `authenticate` can be said to it.
     fn login_wanted(&mut self, session_id: &str, how: &How, error: &AcpError) {
         let refusal = self.login(error);
-        let offers = !self.hello.auth_methods.is_empty();
+        let offers = !self.process.hello().auth_methods.is_empty();
         let session = self.sessions.get_mut(session_id);
         let making = session.and_then(|session| session.making.take_if(|_| offers));
         if let (How::Make { .. }, Some((wish, reply))) = (how, making) {
@@ -327,152 +317,5 @@ impl Agent {
         let Ok(uri) = url::Url::from_file_path(&file) else { return };
         let label = format!("Log of the agent {}", self.line.name);
         self.said(session_id, log_event(uri.as_str(), &label));
-    }
-
-    /// The session is not used any more: it is closed at the agent, and a process that nobody uses ends.
-    pub(super) fn close(&mut self, session_id: &str) {
-        self.stop(session_id);
-        self.cancel_work(session_id, true);
-        let can_close =
-            self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.close;
-        let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.claim = Claim::Released;
-        if session.state.is_open()
-            && can_close
-            && let Some(at_agent) = session.at_agent.clone()
-        {
-            // What is asked next comes after it.
-            session.state = State::Closed;
-            let asked = Asked::Close { session_id: session_id.to_owned() };
-            self.ask("session/close", &encode::of_session(&at_agent), asked, Some(SHORT));
-        }
-        self.end_if_idle();
-    }
-
-    /// Deletes it at the agent, where that can; a process is not started for it.
-    pub(super) fn delete(&mut self, session_id: &str, reply: Reply<DeleteSessionResult>) {
-        self.stop(session_id);
-        let can = self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.delete;
-        let at_agent = self.sessions.get(session_id).and_then(|session| session.at_agent.clone());
-        match at_agent.filter(|_| can) {
-            Some(at_agent) => {
-                let asked = Asked::Delete { session_id: session_id.to_owned(), reply };
-                self.ask("session/delete", &encode::of_session(&at_agent), asked, Some(SHORT));
-            }
-            None => self.deleted(session_id, Ok(Payload::default()), reply),
-        }
-    }
-
-    pub(super) fn deleted(
-        &mut self,
-        session_id: &str,
-        outcome: Result<Payload, AcpError>,
-        reply: Reply<DeleteSessionResult>,
-    ) {
-        let outcome = match outcome {
-            // It is not there any more, which is what was wanted.
-            Err(error) if error.code == AcpError::NOT_FOUND => Ok(()),
-            Err(error) => Err(WireError::new(
-                ErrorCode::EngineRejected,
-                format!(
-                    "The agent `{}` did not delete the session ({}); try again.",
-                    self.line.name,
-                    one_line(&error.message)
-                ),
-            )),
-            Ok(_) => Ok(()),
-        };
-        if let (Ok(()), Some(session)) = (&outcome, self.sessions.get_mut(session_id)) {
-            session.state = State::Closed;
-            self.cancel_work(session_id, true);
-        }
-        self.report(EngineReport::SessionDeleted { session_id: session_id.to_owned(), outcome, reply });
-    }
-
-    /// The loop knows it no more.
-    pub(super) fn forget(&mut self, session_id: &str) {
-        self.close(session_id);
-        self.drop_session(session_id);
-        self.end_if_idle();
-    }
-
-    /// Takes it out of everything. What the agent still tells of it goes nowhere.
-    pub(super) fn drop_session(&mut self, session_id: &str) {
-        self.sessions.remove(session_id);
-        self.routes.remove(session_id);
-        if self.latest.as_deref() == Some(session_id) {
-            self.latest = None;
-        }
-    }
-
-    fn close_unknown(&mut self, at_agent: Option<&str>) {
-        if let Some(at_agent) = at_agent {
-            self.by_agent.insert(at_agent.to_owned(), String::new());
-            if self.hello.agent_capabilities.session_capabilities.close {
-                let asked = Asked::Close { session_id: String::new() };
-                self.ask("session/close", &encode::of_session(at_agent), asked, Some(SHORT));
-            }
-        }
-        self.end_if_idle();
-    }
-
-    /// Lists what the agent has of this folder, where it runs and can; nothing is started for it.
-    pub(super) fn list(&mut self, give: oneshot::Sender<Vec<EngineSession>>) {
-        if self.phase == Phase::Ready && self.hello.agent_capabilities.session_capabilities.list {
-            return self.list_page(None, Vec::new(), give);
-        }
-        // Nobody may wait any more.
-        let _ = give.send(Vec::new());
-    }
-
-    fn list_page(
-        &mut self,
-        cursor: Option<&str>,
-        so_far: Vec<EngineSession>,
-        give: oneshot::Sender<Vec<EngineSession>>,
-    ) {
-        let cwd = self.folder().map(|folder| folder.to_string_lossy().into_owned());
-        let params = encode::list_sessions(cwd.as_deref(), cursor);
-        self.ask("session/list", &params, Asked::List { so_far, give }, Some(SHORT));
-    }
-
-    pub(super) fn listed(
-        &mut self,
-        mut so_far: Vec<EngineSession>,
-        outcome: Result<Payload, AcpError>,
-        give: oneshot::Sender<Vec<EngineSession>>,
-    ) {
-        let page: ListResult = match outcome {
-            Ok(result) => read(&result),
-            Err(error) => {
-                tracing::warn!(
-                    agent = self.name(),
-                    error = error.message,
-                    "an agent did not list its sessions"
-                );
-                ListResult::default()
-            }
-        };
-        let fresh = !page.sessions.is_empty();
-        for listed in page.sessions {
-            let ours = self.by_agent.get(&listed.session_id).filter(|ours| !ours.is_empty()).cloned();
-            so_far.push(EngineSession {
-                session_id: ours.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
-                status: "completed".to_owned(),
-                title: listed.title,
-                updated_at: listed.updated_at.as_deref().and_then(crate::engine::time::millis),
-                workspace: listed.cwd.map(PathBuf::from),
-                at_agent: Some((self.line.name.clone(), listed.session_id)),
-                ..EngineSession::default()
-            });
-        }
-        match page.next_cursor.filter(|_| fresh && so_far.len() < LISTED) {
-            Some(cursor) => self.list_page(Some(&cursor), so_far, give),
-            None => {
-                // Nobody may wait any more.
-                let _ = give.send(so_far);
-                self.end_if_idle();
-            }
-        }
     }
 }

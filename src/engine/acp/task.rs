@@ -108,10 +108,10 @@ pub(super) async fn run(
             Some(finished) = jobs.recv() => {
                 agent.now = Instant::now();
                 match &finished {
-                    Done::Spawned(generation, Ok(_)) if *generation == agent.generation => {
+                    Done::Spawned(generation, Ok(_)) if *generation == agent.process.generation() => {
                         workshop = Some(Workshop::new(reports.clone(), place.guard.clone()));
                     }
-                    Done::Exited(generation, _) if *generation == agent.generation => workshop = None,
+                    Done::Exited(generation, _) if *generation == agent.process.generation() => workshop = None,
                     Done::Spawned(..) | Done::Exited(..) | Done::Read { .. } => {}
                 }
                 take(&mut agent, &mut running, finished, &done);
@@ -236,7 +236,7 @@ fn carry_out(
                     hide: place.hide.clone(),
                     guard: place.guard.clone(),
                 };
-                let (done, generation) = (done.clone(), agent.generation);
+                let (done, generation) = (done.clone(), agent.process.generation());
                 tokio::spawn(async move {
                     let outcome = AgentProcess::spawn(&command).await.map(Box::new);
                     // A task that is gone wants no process; it is ended by being dropped.
@@ -288,7 +288,7 @@ fn carry_out(
 
 fn take(agent: &mut Agent, running: &mut Option<Running>, finished: Done, done: &mpsc::Sender<Done>) {
     match finished {
-        Done::Spawned(generation, _) if generation != agent.generation => {}
+        Done::Spawned(generation, _) if generation != agent.process.generation() => {}
         Done::Spawned(_, Err(error)) => agent.started(Err(error)),
         Done::Spawned(generation, Ok(spawned)) => {
             let (process, stdin, stdout) = *spawned;
@@ -296,7 +296,7 @@ fn take(agent: &mut Agent, running: &mut Option<Running>, finished: Done, done: 
             let (end, ends) = oneshot::channel();
             tokio::spawn(write(stdin, lines));
             tokio::spawn(watch(process, ends, done.clone(), generation));
-            let unwanted = agent.is_ending();
+            let unwanted = agent.process.is_ending();
             *running = Some(Running {
                 lines: LineReader::new(stdout),
                 writer,
@@ -309,7 +309,7 @@ fn take(agent: &mut Agent, running: &mut Option<Running>, finished: Done, done: 
             agent.started(Ok(()));
         }
         Done::Exited(generation, note) => {
-            if let Some(running) = running.as_mut().filter(|_| generation == agent.generation) {
+            if let Some(running) = running.as_mut().filter(|_| generation == agent.process.generation()) {
                 running.exit = Some(note);
                 running.drained = Some(agent.now + DRAIN);
             }

@@ -51,13 +51,13 @@ impl Agent {
 
     /// Whether the process has the session and goes on.
     pub(super) fn is_open(&self, session_id: &str) -> bool {
-        self.phase == super::agent::Phase::Ready
+        self.process.is_ready()
             && self.sessions.get(session_id).is_some_and(|session| session.state == State::Open)
     }
 
     /// Sends the prompt of an open session, once its attachments are read.
     pub(super) fn begin_prompt(&mut self, session_id: &str) {
-        let takes = self.hello.agent_capabilities.prompt_capabilities;
+        let takes = self.process.can().prompt_capabilities;
         let Some(turn) = self.sessions.get(session_id).and_then(|session| session.turn.as_ref()) else {
             return self.end_if_idle();
         };
@@ -73,7 +73,7 @@ impl Agent {
 
     /// Sends it, unless the turn is over by now.
     pub(super) fn send_prompt(&mut self, session_id: &str, number: u64, attachments: &[PromptAttachment]) {
-        let takes = self.hello.agent_capabilities.prompt_capabilities;
+        let takes = self.process.can().prompt_capabilities;
         let silent_at = self.now + self.line.quiet;
         if !self.is_open(session_id) {
             return;
@@ -226,7 +226,8 @@ impl Agent {
     /// What an agent needs before it works, as one sentence.
     pub(super) fn login(&self, error: &AcpError) -> WireError {
         let ways: Vec<String> = self
-            .hello
+            .process
+            .hello()
             .auth_methods
             .iter()
             .map(|method| {

@@ -7,84 +7,18 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+use super::connection::{Connection, Cut};
 use super::desk::Closed;
+use super::link_state::{EVICTED, Link, Standing};
 use super::pace::Pace;
-use super::source::{Chunks, LARGEST_EVENT, Source};
-use super::take::{EVICTED, Item};
-use super::task::{Link, Opened};
+use super::source::{Chunks, Source};
 use crate::app::ports::EngineCursor;
-use crate::domain::wire::sse::SseDecoder;
 
 const NO_HISTORY: &str = "the engine no longer knows our place and has no history to compare it with";
 const COUNTS_ANEW: &str =
     "the engine counts the events of this session anew, so that what it said in between cannot be known";
 
-/// How a connection ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// It broke, or the engine closed it: one sentence.
-    Broken(String),
-    /// Something is missing that the engine may still have: ask again from our place.
-    Again,
-    /// It may be dead, or the session over: look.
-    Renew,
-    /// The session has ended and everything has come.
-    Drained,
-}
-
-/// One connection.
-pub(super) struct Connection {
-    pub(super) decoder: SseDecoder,
-    /// Room for what a chunk completes.
-    pub(super) items: Vec<Item>,
-    /// The session has ended: the stream hangs open once everything has come.
-    over: bool,
-    /// The next number is the first of the engine's history.
-    pub(super) history: bool,
-    place_unknown: bool,
-    pub(super) declared: bool,
-    pub(super) live: bool,
-    begins_after: Option<u64>,
-    /// The verdict was given.
-    pub(super) settled: bool,
-    /// The session was asked for in this silence.
-    pub(super) probed: bool,
-    /// It was asked for, or said something new, since this connection was opened.
-    pub(super) lives: bool,
-    /// After a loss behind the verdict: what still stands was asked for, once a connection.
-    pub(super) asked_facts: bool,
-    /// The highest number that came.
-    pub(super) highest: u64,
-    opened: Instant,
-    /// When the last chunk had been passed on.
-    pub(super) last: Option<Instant>,
-    /// Both clocks at one moment; the wall's in milliseconds.
-    mark: (Instant, i64),
-}
-
 impl Connection {
-    pub fn new<T>(opened: &Opened<T>, over: bool, wall: i64) -> Self {
-        let now = Instant::now();
-        Self {
-            decoder: SseDecoder::new(LARGEST_EVENT),
-            items: Vec::new(),
-            over,
-            history: opened.history,
-            place_unknown: opened.place_unknown,
-            declared: opened.declared,
-            live: opened.live,
-            begins_after: opened.begins_after,
-            settled: false,
-            probed: false,
-            lives: false,
-            asked_facts: false,
-            highest: 0,
-            opened: now,
-            last: None,
-            mark: (now, wall),
-        }
-    }
-
     /// Reads until the connection ends.
     pub async fn follow<S: Source>(
         mut self,
@@ -275,7 +209,7 @@ impl Connection {
         if !self.settled {
             if link.open_gap.replace(from) != Some(from) {
                 link.gap(from, None, NO_HISTORY).await?;
-            } else if link.owed {
+            } else if link.standing != Standing::Up {
                 link.books.lost(from, None, NO_HISTORY);
             }
             // Whatever comes now comes behind that gap.

@@ -1,12 +1,14 @@
 //! One link a session: keeps its stream alive and truthful.
 //!
-//! Owns the links that run, one task each, and their bound. `task` is the life of a link, `follow` the reading of one
-//! connection, `take` what it brings, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
+//! Owns the links that run, one task each, and their bound. `link_state` is what one knows, `task` its life,
+//! `connection` what one connection knows, `follow` its reading, `take` what it brings, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
 //! an answer: those are requests.
 
+mod connection;
 mod desk;
 mod facts;
 mod follow;
+mod link_state;
 mod pace;
 mod source;
 mod take;
@@ -22,10 +24,10 @@ use tokio::time::Instant;
 
 use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
 use desk::{Desk, Order};
+use link_state::Link;
 pub use pace::{Chance, Pace};
 pub(super) use source::LARGEST_EVENT;
 pub use source::{Chunks, Source};
-use task::Link;
 
 /// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
 /// One more is refused in a sentence.

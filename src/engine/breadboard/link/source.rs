@@ -90,6 +90,21 @@ impl Chunks for EventStream {
     }
 }
 
+/// A stream that was opened.
+pub(super) struct Opened<T> {
+    pub stream: T,
+    /// It begins with the engine's history, not behind our place.
+    pub history: bool,
+    /// The engine did not know our place.
+    pub place_unknown: bool,
+    /// The engine said itself that what is missing at the beginning is gone.
+    pub declared: bool,
+    /// It begins with whatever comes: the engine has nothing of before.
+    pub live: bool,
+    /// Where the engine said what is missing: its log begins behind this number, and whatever of before has not come is lost.
+    pub begins_after: Option<u64>,
+}
+
 /// What a link reads of a summary.
 #[derive(Debug, Default)]
 pub(super) struct Summary {

@@ -5,10 +5,10 @@
 
 use tokio::time::Instant;
 
+use super::connection::{Connection, Cut, Item};
 use super::desk::Closed;
-use super::follow::{Connection, Cut};
+use super::link_state::{EVICTED, LEFT_OUT, Link, Standing};
 use super::source::Source;
-use super::task::Link;
 use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
 use crate::domain::delivery::{Resumption, Step};
@@ -21,16 +21,7 @@ use crate::domain::wire::sse::SseItem;
 /// take would hold up everything behind it, of every session.
 const LARGEST_NUMBER: u64 = i64::MAX as u64;
 
-pub(super) const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
-pub(super) const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
 const TOO_LARGE: &str = "the event is larger than the 32 MiB that are taken of one";
-
-/// One item of a chunk.
-#[allow(clippy::large_enum_variant, reason = "nearly every item is an event")]
-pub(super) enum Item {
-    Event { event: EngineEvent, seq: Option<u64> },
-    TooLarge { id: Option<String> },
-}
 
 /// An event that does not simply follow on the last one.
 struct Unusual {
@@ -166,7 +157,7 @@ impl Connection {
                     link.continuity.give_up(head);
                 }
                 // A stream that is opened again unnoticed does not say so each time.
-                if link.owed {
+                if link.standing != Standing::Up {
                     self.pass(link, event, None);
                 }
                 Ok(None)

@@ -3,112 +3,24 @@
 //! Owns the place in the stream, the tries and their delays, and what is done when the engine no longer knows the place.
 //! `follow` reads the connection.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
 use super::super::client::From;
 use super::super::trouble::{Trouble, Window};
-use super::WallClock;
-use super::desk::{Closed, Desk};
-use super::facts::{Heard, waiting};
-use super::follow::{Connection, Cut};
-use super::pace::{Chance, Pace};
-use super::source::{Source, Summary};
-use super::take::LEFT_OUT;
-use crate::app::ports::{EngineCursor, LinkNews};
+use super::connection::{Connection, Cut};
+use super::desk::Closed;
+use super::link_state::{LEFT_OUT, Link, Standing};
+use super::source::{Opened, Source};
+use crate::app::ports::LinkNews;
+use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
-use crate::domain::delivery::{Continuity, Resumption};
 
 /// Requests for one stream: our place, the whole history, and the two places that the engine may name.
 const OPENINGS: usize = 4;
 
-/// One link. Fields are shared with `follow`, which reads the connection.
-pub(super) struct Link<S> {
-    pub source: Arc<S>,
-    pub desk: Desk,
-    pub session_id: String,
-    pub pace: Pace,
-    pub now_ms: WallClock,
-    chance: Chance,
-    /// The last event with a number that was passed on, or could not be.
-    pub cursor: Option<EngineCursor>,
-    pub continuity: Continuity,
-    pub heard: Heard,
-    pub books: Resumption,
-    /// A verdict is due even when nothing came: somebody was told that the stream does not stand.
-    pub owed: bool,
-    /// What waits at the engine has to be told, since events are missing.
-    pub owes_facts: bool,
-    /// First number of a gap without an end that was told, so that it is told once.
-    pub open_gap: Option<u64>,
-    /// The engine's newest number, where it says so.
-    pub head: Option<u64>,
-    /// How often in a row an idle stream was opened again without anything coming.
-    pub idle_times: u32,
-    /// Tries since the last event that was passed on.
-    pub fruitless: u32,
-    /// Where the engine wants to be asked, once.
-    pub hint: Option<String>,
-    /// Whether the stream stood when something was last told of it.
-    standing: bool,
-    /// As last told.
-    retry: u32,
-    /// Why the last connection broke, until that is told.
-    broken: Option<String>,
-}
-
-/// A stream that was opened.
-pub(super) struct Opened<T> {
-    pub stream: T,
-    /// It begins with the engine's history, not behind our place.
-    pub history: bool,
-    /// The engine did not know our place.
-    pub place_unknown: bool,
-    /// The engine said itself that what is missing at the beginning is gone.
-    pub declared: bool,
-    /// It begins with whatever comes: the engine has nothing of before.
-    pub live: bool,
-    /// Where the engine said what is missing: its log begins behind this number, and whatever of before has not come is lost.
-    pub begins_after: Option<u64>,
-}
-
 impl<S: Source> Link<S> {
-    pub fn new(
-        source: Arc<S>,
-        desk: Desk,
-        session_id: String,
-        cursor: Option<EngineCursor>,
-        pace: Pace,
-        chance: Chance,
-        now_ms: WallClock,
-    ) -> Self {
-        let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
-        Self {
-            source,
-            desk,
-            session_id,
-            pace,
-            now_ms,
-            chance,
-            cursor,
-            continuity,
-            heard: Heard::default(),
-            books: Resumption::default(),
-            owed: true,
-            owes_facts: false,
-            open_gap: None,
-            head: None,
-            idle_times: 0,
-            fruitless: 0,
-            hint: None,
-            standing: false,
-            retry: 0,
-            broken: None,
-        }
-    }
-
     /// Lives until the session is over or nobody listens.
     pub async fn run(mut self) {
         // Closed: the loop is gone, and so is the reason to live.
@@ -201,13 +113,6 @@ impl<S: Source> Link<S> {
         Ok(newest)
     }
 
-    /// How the session stands at the engine.
-    pub async fn probe(&mut self) -> Result<Result<Summary, Trouble>, Closed> {
-        let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
-        let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
-        Ok(answer.map(Summary::read))
-    }
-
     /// Opens the stream behind our place. Where the engine no longer knows it: its whole history; and where it refuses to
     /// give that because it is not whole any more: from where it begins.
     async fn open(&mut self) -> Result<Result<Opened<S::Stream>, Trouble>, Closed> {
@@ -271,13 +176,15 @@ impl<S: Source> Link<S> {
     /// A try failed, or the stream broke: says so, and waits before the next try.
     /// `wait` is how long the engine asked for; no try is made sooner, but by the user's hand.
     async fn failed(&mut self, why: String, wait: Option<Duration>) -> Result<Option<()>, Closed> {
-        self.retry = if self.standing { 0 } else { self.retry.saturating_add(1) };
-        self.standing = false;
-        if !self.owed {
-            self.owed = true;
+        if self.standing == Standing::Up {
             self.books = Resumption::default();
         }
-        self.desk.news(LinkNews::Connecting { retry: self.retry, error: Some(why) }).await?;
+        self.standing = self.standing.failed();
+        let retry = match self.standing {
+            Standing::Down { retry } => retry,
+            Standing::Up => 0,
+        };
+        self.desk.news(LinkNews::Connecting { retry, error: Some(why) }).await?;
         let delay = self.pace.retry(self.fruitless, &mut self.chance).max(wait.unwrap_or_default());
         self.fruitless = self.fruitless.saturating_add(1);
         self.desk.pause(Instant::now() + delay).await?;
@@ -289,43 +196,5 @@ impl<S: Source> Link<S> {
                       keeps sessions in memory only; what came before is kept here, make a new session to go on.";
         self.desk.end(LinkNews::Gone { reason: reason.to_owned() }).await?;
         Ok(Some(()))
-    }
-
-    /// Numbers are missing for good.
-    pub async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
-        self.books.lost(from, to, reason);
-        self.owes_facts = true;
-        self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
-    }
-
-    /// The backlog has come: gives the verdict where one is due.
-    pub async fn settle(&mut self) -> Result<(), Closed> {
-        if self.owes_facts {
-            self.tell_facts().await?;
-        }
-        if self.owed || self.books.brought_something() {
-            let resumed = self.books.verdict();
-            self.desk.news(LinkNews::Resumed(resumed)).await?;
-        }
-        self.owed = false;
-        self.books = Resumption::default();
-        self.standing = true;
-        self.retry = 0;
-        Ok(())
-    }
-
-    /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
-    pub async fn tell_facts(&mut self) -> Result<(), Closed> {
-        let Ok(summary) = self.probe().await? else { return Ok(()) };
-        self.owes_facts = false;
-        self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;
-        for event in self.heard.unheard(&summary.metadata) {
-            self.heard.hear(&event);
-            self.desk.said(event, None);
-            if self.desk.is_full() {
-                self.desk.pass_on().await?;
-            }
-        }
-        self.desk.pass_on().await
     }
 }

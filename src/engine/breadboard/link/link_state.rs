@@ -1,0 +1,155 @@
+//! What one link knows of its session: its place in the stream, how the stream stands, what was lost, what is owed.
+//!
+//! ```text
+//!              backlog has come: verdict               a try failed, the stream broke
+//!   Down ────────────────────────────────▶ Up ────────────────────────────────────────▶ Down
+//!    └─ another try failed: Down, one more ┘
+//! ```
+//!
+//! Owns what is told of it. Never opens or reads a connection: `task` and `follow` do.
+
+use std::sync::Arc;
+
+use tokio::time::timeout;
+
+use super::super::trouble::Trouble;
+use super::WallClock;
+use super::desk::{Closed, Desk};
+use super::facts::{Heard, waiting};
+use super::pace::{Chance, Pace};
+use super::source::{Source, Summary};
+use crate::app::ports::{EngineCursor, LinkNews};
+use crate::domain::delivery::{Continuity, Resumption};
+
+pub(super) const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
+pub(super) const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
+
+/// How the stream stands, as it was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It does not: a verdict is due even when nothing comes.
+    Down {
+        /// Tries since it last stood, as last told.
+        retry: u32,
+    },
+    /// Its verdict was given.
+    Up,
+}
+
+impl Standing {
+    /// A try failed.
+    pub(super) fn failed(self) -> Self {
+        match self {
+            Self::Up => Self::Down { retry: 0 },
+            Self::Down { retry } => Self::Down { retry: retry.saturating_add(1) },
+        }
+    }
+}
+
+/// One link.
+pub(super) struct Link<S> {
+    pub source: Arc<S>,
+    pub desk: Desk,
+    pub session_id: String,
+    pub pace: Pace,
+    pub now_ms: WallClock,
+    pub chance: Chance,
+    /// The last event with a number that was passed on, or could not be.
+    pub cursor: Option<EngineCursor>,
+    pub continuity: Continuity,
+    pub heard: Heard,
+    pub books: Resumption,
+    /// How the stream stands, as it was told.
+    pub standing: Standing,
+    /// What waits at the engine has to be told, since events are missing.
+    pub owes_facts: bool,
+    /// First number of a gap without an end that was told, so that it is told once.
+    pub open_gap: Option<u64>,
+    /// The engine's newest number, where it says so.
+    pub head: Option<u64>,
+    /// How often in a row an idle stream was opened again without anything coming.
+    pub idle_times: u32,
+    /// Tries since the last event that was passed on.
+    pub fruitless: u32,
+    /// Where the engine wants to be asked, once.
+    pub hint: Option<String>,
+    /// Why the last connection broke, until that is told.
+    pub broken: Option<String>,
+}
+
+impl<S: Source> Link<S> {
+    pub fn new(
+        source: Arc<S>,
+        desk: Desk,
+        session_id: String,
+        cursor: Option<EngineCursor>,
+        pace: Pace,
+        chance: Chance,
+        now_ms: WallClock,
+    ) -> Self {
+        let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
+        Self {
+            source,
+            desk,
+            session_id,
+            pace,
+            now_ms,
+            chance,
+            cursor,
+            continuity,
+            heard: Heard::default(),
+            books: Resumption::default(),
+            standing: Standing::Down { retry: 0 },
+            owes_facts: false,
+            open_gap: None,
+            head: None,
+            idle_times: 0,
+            fruitless: 0,
+            hint: None,
+            broken: None,
+        }
+    }
+
+    /// How the session stands at the engine.
+    pub async fn probe(&mut self) -> Result<Result<Summary, Trouble>, Closed> {
+        let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
+        let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
+        Ok(answer.map(Summary::read))
+    }
+
+    /// Numbers are missing for good.
+    pub async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
+        self.books.lost(from, to, reason);
+        self.owes_facts = true;
+        self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
+    }
+
+    /// The backlog has come: gives the verdict where one is due.
+    pub async fn settle(&mut self) -> Result<(), Closed> {
+        if self.owes_facts {
+            self.tell_facts().await?;
+        }
+        if self.standing != Standing::Up || self.books.brought_something() {
+            let resumed = self.books.verdict();
+            self.desk.news(LinkNews::Resumed(resumed)).await?;
+        }
+        self.books = Resumption::default();
+        self.standing = Standing::Up;
+        Ok(())
+    }
+
+    /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
+    pub async fn tell_facts(&mut self) -> Result<(), Closed> {
+        let Ok(summary) = self.probe().await? else { return Ok(()) };
+        self.owes_facts = false;
+        self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;
+        for event in self.heard.unheard(&summary.metadata) {
+            self.heard.hear(&event);
+            self.desk.said(event, None);
+            if self.desk.is_full() {
+                self.desk.pass_on().await?;
+            }
+        }
+        self.desk.pass_on().await
+    }
+}
