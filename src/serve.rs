@@ -15,13 +15,12 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
-use crate::app::ports::{Ambient, Engine, Journal, Outbox, Secret};
+use crate::app::ports::{Ambient, Engine, Journal, Outbox, Secret, TurnScopes};
 use crate::app::{App, Ports};
 use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
     ServeOptions, TOKEN_VARIABLES,
 };
-use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
@@ -83,6 +82,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
     let direct = stdout.try_clone().ok();
     let (inbox, editor_events) = Inbox::new();
+    let client = inbox.name_client();
     let lifecycle = {
         let inbox = inbox.clone();
         Lifecycle::new(move || {
@@ -95,7 +95,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         let (inbox, lifecycle) = (inbox.clone(), Arc::clone(&lifecycle));
         FrameOutbox::start(
             stdout,
-            move || inbox.send(Event::OutboxDrained).is_ok(),
+            move || inbox.send(Event::OutboxDrained { client }).is_ok(),
             move || lifecycle.end(EndCause::StdoutDead),
         )
     };
@@ -118,7 +118,7 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         outbox.hide(&Secret(token));
     }
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-    let (overlay, overlay_seen) = watch::channel(Arc::new(Overlay::new()));
+    let (scopes, scopes_seen) = watch::channel(Arc::new(TurnScopes::default()));
     let runtime = loop_runtime.handle().clone();
     let files = {
         let inbox = inbox.clone();
@@ -132,10 +132,9 @@ pub fn serve(options: ServeOptions) -> ExitCode {
     let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
     let (hide, agents_hide) = (redactor.clone(), redactor.clone());
     let app = App::new(Ports {
-        outbox: outbox.clone(),
         open_journal: Box::new(open_journal),
         open_engine: Box::new(move |settings| {
-            open_engine(settings, engine_reports, overlay_seen, runtime, hide)
+            open_engine(settings, engine_reports, scopes_seen, runtime, hide)
         }),
         open_agents: Some(Box::new(move |settings| {
             let setup = agents_setup(settings, agents_hide);
@@ -143,12 +142,19 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         })),
         files: Box::new(files),
         ambient: Box::new(System),
-        overlay,
+        scopes,
         redactor,
     });
+    // The first event of all: the inbox is empty.
+    if inbox.send(Event::ClientConnected { client, outbox: outbox.clone() }).is_err() {
+        return ExitCode::FAILURE;
+    }
     loop_runtime
         .spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
-    serve_editor(std::io::stdin(), Edge { outbox, inbox, overrides: options.overrides, lifecycle, gate })
+    serve_editor(
+        std::io::stdin(),
+        Edge { outbox, inbox, client, overrides: options.overrides, lifecycle, gate },
+    )
 }
 
 /// The journal. Whatever this process starts holds the lock of its window too, so that no other window works on its sessions
@@ -194,14 +200,14 @@ fn say_only_where_it_failed() {
 fn open_engine(
     settings: &Settings,
     reports: mpsc::Sender<crate::app::ports::EngineReport>,
-    overlay: watch::Receiver<Arc<Overlay>>,
+    scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
     hide: Redactor,
 ) -> Result<Box<dyn Engine>, WireError> {
     match settings.engine.kind {
         EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
             reports,
-            overlay,
+            scopes,
             runtime,
             tokens(),
             || System.fresh_id(),

@@ -13,8 +13,18 @@ struct Room {
 }
 
 /// The ports of `app` and what it hears, and the names that it exports of the two.
-const PORTS: &[&str] =
-    &["ports", "inbox", "DocumentEvent", "EditorEvent", "Event", "Inbox", "InboxFull", "Reply", "StartUp"];
+const PORTS: &[&str] = &[
+    "ports",
+    "inbox",
+    "ClientId",
+    "DocumentEvent",
+    "EditorEvent",
+    "Event",
+    "Inbox",
+    "InboxFull",
+    "Reply",
+    "StartUp",
+];
 const ANY: &[&str] = &[];
 
 const PURE: &[&str] = &[

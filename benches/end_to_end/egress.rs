@@ -170,7 +170,7 @@ fn through_outbox(mut batches: Batches) {
             serde_json::to_writer(&mut text, event).expect("JSON");
         }
         let row = BatchRow { from_seq: events[0].seq, to_seq: events[events.len() - 1].seq, events: text };
-        while !outbox.push(wire_out::events(SESSION, EPOCH, &row)) {
+        while !outbox.push(wire_out::events(SESSION, EPOCH, &row).into()) {
             let mut drained = room.0.lock().expect("a lock");
             while !*drained {
                 drained = room.1.wait(drained).expect("a lock");

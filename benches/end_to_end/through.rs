@@ -160,7 +160,7 @@ impl Way {
                 journal.commit(&commit).expect("the journal takes it");
             }
             let row = commit.batch.expect("a batch");
-            while !self.outbox.push(wire_out::events(SESSION, EPOCH, &row)) {
+            while !self.outbox.push(wire_out::events(SESSION, EPOCH, &row).into()) {
                 let mut drained = self.room.0.lock().expect("a lock");
                 while !*drained {
                     drained = self.room.1.wait(drained).expect("a lock");

@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use super::client::ClientId;
 use super::inbox::Reply;
 use super::ports::{AgentCall, AgentReport, EngineCall};
+use super::prompter::Prompter;
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
@@ -106,8 +108,13 @@ impl App {
     }
 
     /// `bb/agent/restart`: the adapter answers.
-    pub(super) fn restart_agent(&mut self, agent: Option<String>, reply: Reply<AgentRestartResult>) {
-        if let Err(error) = self.may_run(EngineKind::Acp) {
+    pub(super) fn restart_agent(
+        &mut self,
+        client: ClientId,
+        agent: Option<String>,
+        reply: Reply<AgentRestartResult>,
+    ) {
+        if let Err(error) = self.may_run(Prompter::Client(client), EngineKind::Acp) {
             return reply.refuse(error);
         }
         match self.engine_for(EngineKind::Acp) {

@@ -18,8 +18,12 @@ impl App {
     pub(super) fn root_name_in(&self, subject: &Value) -> Option<String> {
         let path = subject.get("args").and_then(|args| args.get("file_path")).and_then(Value::as_str)?;
         let (first, _) = path.split_once('/')?;
-        let several = self.folders.len() > 1;
-        self.folders.iter().find(|folder| several && folder.name == first).map(|folder| folder.name.clone())
+        let several = self.workspace.folders.len() > 1;
+        self.workspace
+            .folders
+            .iter()
+            .find(|folder| several && folder.name == first)
+            .map(|folder| folder.name.clone())
     }
 
     /// The folder in which something would happen for a session now.
@@ -43,7 +47,7 @@ impl App {
             let root = folder.path.as_deref().and_then(|path| self.files.identity(path));
             root.is_some_and(|root| Path::new(&own.path).starts_with(&root.path))
         };
-        if self.folders.iter().any(holds) { AskRoot::Folder(own) } else { AskRoot::Closed }
+        if self.workspace.folders.iter().any(holds) { AskRoot::Folder(own) } else { AskRoot::Closed }
     }
 
     /// Refuses what would happen in another folder than the one that it was asked for.

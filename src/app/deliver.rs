@@ -74,7 +74,7 @@ impl App {
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
         live.changes.extend(changes);
-        live.since_checkpoint += text.len();
+        live.checkpoint.since += text.len();
         // What is merely due leaves when everything that came together is taken in: `settle`.
         if live.batcher.push(text, event.seq) && live.writing == Writing::AtOnce {
             self.flush(session_id);
@@ -99,7 +99,7 @@ impl App {
         if self.leases.elsewhere.contains(session_id) && !self.leases.ours.contains(session_id) {
             return self.flush_tabs(session_id);
         }
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
         // Each batch with the engine's place behind it: written apart, neither may name what the other holds.
@@ -235,5 +235,5 @@ pub(super) fn absorb(
         let row = journal.as_mut()?.block(session_id, lane, id).ok()??;
         Some((row.ord, serde_json::from_slice(&row.block?).ok()?))
     };
-    live.dirty.absorb(changes, live.checkpoint, &mut stored);
+    live.dirty.absorb(changes, live.checkpoint.seq, &mut stored);
 }

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::client::ClientId;
 use super::inbox::Reply;
 use crate::domain::edits::reference::Reference;
 use crate::domain::edits::text::content_hash;
@@ -57,6 +58,8 @@ pub enum DiffRoot {
 /// One diff, or one side of it as a document.
 #[derive(Debug)]
 pub struct DiffJob {
+    /// Whose buffers are meant.
+    pub client: ClientId,
     /// Session.
     pub session_id: String,
     /// Which root.

@@ -1,10 +1,11 @@
-//! Requests of ours to the editor: sent, remembered, and matched with their answers.
+//! Requests of ours to a client: sent, remembered, and matched with their answers.
 //!
-//! Owns the list of what is outstanding. Never waits: an answer is an event like any other, and one that is late or
-//! unknown is ignored.
+//! Owns what is outstanding at each, and what becomes of it when the client leaves. Never waits: an answer is an event like any
+//! other, and one that is late or unknown is ignored.
 
 use serde_json::{Value, json};
 
+use super::client::{Client, ClientId};
 use super::edits::{EditWait, terminal_ran};
 use super::inbox::Reply;
 use super::ports::CommandRan;
@@ -12,7 +13,7 @@ use super::state::App;
 use super::wire_out;
 use crate::protocol::{ErrorCode, WireError};
 
-/// Requests that may be outstanding at the editor. Each belongs to a turn or to start-up, so this is generous; past it
+/// Requests that may be outstanding at one client. Each belongs to a turn or to start-up, so this is generous; past it
 /// the thing is done without the editor, or refused with `overloaded`.
 const OUTSTANDING: usize = 256;
 
@@ -48,18 +49,50 @@ impl PendingAsk {
             Self::TerminalRan { reply } => !reply.is_abandoned(),
         }
     }
+
+    /// The client left before it answered.
+    pub(super) fn withdraw(self) {
+        match self {
+            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => {}
+            Self::EditApplied(EditWait { reply, .. }) => reply.refuse(WireError::new(
+                ErrorCode::Conflict,
+                "The editor that was to apply the edit disconnected before it said whether it did; read the file again before \
+                 you go on.",
+            )),
+            Self::TerminalRan { reply } => reply.refuse(WireError::new(
+                ErrorCode::EngineRejected,
+                "The editor that ran the command disconnected before it ended, so it is not known how it ended; look at what it \
+                 did before you run it again.",
+            )),
+        }
+    }
 }
 
 impl App {
-    /// Sends a request to the editor. `false`: it could not be sent, and what waited for it was told.
-    pub(super) fn ask_editor(&mut self, method: &'static str, params: &Value, pending: PendingAsk) -> bool {
+    /// Sends a request to a client; where it cannot be sent, what waits for it is told.
+    pub(super) fn ask_editor(
+        &mut self,
+        client: ClientId,
+        method: &'static str,
+        params: &Value,
+        pending: PendingAsk,
+    ) {
+        match self.clients.get_mut(client) {
+            Some(client) => client.ask(method, params, pending),
+            None => pending.withdraw(),
+        }
+    }
+}
+
+impl Client {
+    fn ask(&mut self, method: &'static str, params: &Value, pending: PendingAsk) {
         self.last_ask += 1;
         let id = format!("bb-{}", self.last_ask);
         if self.asks.len() >= OUTSTANDING {
             // An editor that never answers must not use up the places: what nobody waits for any more goes first.
             self.asks.retain(|_, pending| pending.is_awaited());
         }
-        if self.asks.len() >= OUTSTANDING || !self.outbox.push(wire_out::request(&id, method, params)) {
+        if self.asks.len() >= OUTSTANDING || !self.push(wire_out::request(&id, method, params)) {
             let error = WireError::new(
                 ErrorCode::Overloaded,
                 "The editor does not read what it is sent; try again when it answers.",
@@ -69,15 +102,14 @@ impl App {
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
                 PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
             }
-            return false;
+            return;
         }
         self.asks.insert(id, pending);
-        true
     }
 
     /// Requests for which nobody waits any more, because their turn was stopped: the editor is told, so that a command
     /// that it runs for us can end, and the list does not fill with an editor that never answers.
-    pub(super) fn cancel_abandoned(&mut self) {
+    fn cancel_abandoned(&mut self) {
         let abandoned: Vec<String> = self
             .asks
             .iter()
@@ -92,15 +124,32 @@ impl App {
             .collect();
         for id in abandoned {
             self.asks.remove(&id);
-            if !self.outbox.push(wire_out::notification("$/cancelRequest", &json!({ "id": id }))) {
+            if !self.push(wire_out::notification("$/cancelRequest", &json!({ "id": id }))) {
                 tracing::debug!(id, "a cancellation did not fit into the outbox");
             }
         }
     }
 
-    /// The editor answered.
-    pub(super) fn editor_answered(&mut self, id: &str, outcome: Result<Value, Value>) {
-        let Some(pending) = self.asks.remove(id) else {
+    /// The client left: what waits for it is told.
+    pub(super) fn withdraw_asks(&mut self) {
+        for (_, pending) in std::mem::take(&mut self.asks) {
+            pending.withdraw();
+        }
+    }
+}
+
+impl App {
+    /// Requests for which nobody waits any more, at every client.
+    pub(super) fn cancel_abandoned(&mut self) {
+        for (_, client) in self.clients.iter_mut() {
+            client.cancel_abandoned();
+        }
+    }
+
+    /// A client answered.
+    pub(super) fn editor_answered(&mut self, client: ClientId, id: &str, outcome: Result<Value, Value>) {
+        let asked = self.clients.get_mut(client);
+        let Some(pending) = asked.and_then(|client| client.asks.remove(id)) else {
             tracing::debug!(id, "an answer that nobody waits for");
             return;
         };
@@ -118,7 +167,7 @@ impl App {
                 }
             }
             PendingAsk::ProgressCreated { session_id, token } => {
-                self.progress_created(&session_id, &token, outcome.is_ok());
+                self.progress_created(client, &session_id, &token, outcome);
             }
             PendingAsk::EditApplied(wait) => self.edit_applied(wait, outcome),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),

@@ -1,17 +1,19 @@
 //! What an engine wants done in the workspace: a text read or replaced, a command run.
 //!
-//! Owns the choice between the editor and the disk: `workspace/applyEdit` and `bb/terminal/run` where the editor has them,
-//! else the workspace edge. Trust is checked again here, whatever was allowed before.
+//! Owns the choice between a client and the disk: `workspace/applyEdit` and `bb/terminal/run` where a client has them, else the
+//! workspace edge; and which client (decision 0013). Trust is checked again here, whatever was allowed before.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
 use super::ports::{Applied, CommandRan, FileJob, FileText, Want};
+use super::prompter::Prompter;
 use super::state::App;
-use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::replace::replacement;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
@@ -37,10 +39,21 @@ pub struct EditWait {
 /// answers its `Reply`.
 #[derive(Debug)]
 pub struct EditBase {
+    session_id: String,
+    /// The client that applies it.
+    client: ClientId,
     uri: String,
     base_hash: String,
     text: String,
     reply: Reply<Applied>,
+}
+
+/// A text to be written in place of another.
+struct Edit {
+    root: Option<String>,
+    path: String,
+    base_hash: Option<String>,
+    text: String,
 }
 
 impl App {
@@ -53,21 +66,22 @@ impl App {
                 ErrorCode::Cancelled,
                 "The turn that wanted this is over, so it was not done; ask again.",
             )),
-            want if !self.trusted => want.refuse(untrusted()),
+            want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
             Want::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
                     return reply.refuse(error);
                 }
-                self.apply_text(root, path, base_hash, text, reply);
+                self.apply_text(session_id, Edit { root, path, base_hash, text }, reply);
             }
             Want::RunCommand { command, cwd, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
                 }
-                self.run_command(command, cwd, reply);
+                self.run_command(session_id, command, cwd, reply);
             }
             Want::ReadText { path, line, limit, reply } => {
-                self.files.submit(FileJob::ReadText { path, line, limit, reply }, self.overlay.clone());
+                let buffers = self.buffers_of_turn(session_id);
+                self.files.submit(FileJob::ReadText { path, line, limit, reply }, buffers);
             }
         }
     }
@@ -80,60 +94,77 @@ impl App {
         allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 
-    fn run_command(&mut self, command: String, cwd: String, reply: Reply<CommandRan>) {
-        if self.abilities.terminal_run {
-            let params = json!({ "command": command, "args": [], "cwd": cwd });
-            self.ask_editor("bb/terminal/run", &params, PendingAsk::TerminalRan { reply });
-        } else {
-            self.files.submit(FileJob::Run { command, cwd, reply }, self.overlay.clone());
+    /// The terminal of the client that prompted, else of the first that has one, else a process of ours.
+    fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
+        match self.able(session_id, |client| client.abilities.terminal_run) {
+            Some(client) => {
+                let params = json!({ "command": command, "args": [], "cwd": cwd });
+                self.ask_editor(client, "bb/terminal/run", &params, PendingAsk::TerminalRan { reply });
+            }
+            None => {
+                let buffers = self.buffers_of_turn(session_id);
+                self.files.submit(FileJob::Run { command, cwd, reply }, buffers);
+            }
         }
     }
 
-    /// A buffer that is open is changed in the editor when that is possible, and refused when it is not: what the user
-    /// has not saved must neither be overwritten on disk nor be lost.
-    fn apply_text(
-        &mut self,
-        root: Option<String>,
-        path: String,
-        base_hash: Option<String>,
-        text: String,
-        reply: Reply<Applied>,
-    ) {
+    /// The client that is asked to do something for a session: the one that prompted, else the first that can.
+    fn able(&self, session_id: &str, can: impl Fn(&Client) -> bool) -> Option<ClientId> {
+        let mut order = self.clients.for_session(session_id).into_iter();
+        order.find(|id| self.clients.get(*id).is_some_and(&can))
+    }
+
+    /// A buffer that is open is changed in an editor when that is possible, and refused when it is not: what a user has not
+    /// saved must neither be overwritten on disk nor be lost.
+    fn apply_text(&mut self, session_id: &str, edit: Edit, reply: Reply<Applied>) {
+        let Edit { root, path, base_hash, text } = edit;
         let uri = self.uri_of(root.as_deref(), &path);
-        let open = uri.as_ref().and_then(|uri| self.open_document(uri));
-        match (uri, open, base_hash) {
-            (_, Some((uri, document)), base_hash) => {
-                let now = document.text.to_string();
-                if base_hash.as_deref() != Some(content_hash(now.as_bytes()).as_str()) {
-                    return reply.refuse(changed_since());
+        let open = uri.as_ref().map_or_else(Vec::new, |uri| self.open_documents(session_id, uri));
+        if let Some((_, _, document)) = open.first() {
+            // What the agent read: the buffer of the first in order.
+            let now = document.text.to_string();
+            if base_hash.as_deref() != Some(content_hash(now.as_bytes()).as_str()) {
+                return reply.refuse(changed_since());
+            }
+            let takes = |(client, _, other): &&(ClientId, String, Arc<OpenDocument>)| {
+                let client = self.clients.get(*client);
+                client.is_some_and(|client| client.abilities.apply_edit) && other.text == document.text
+            };
+            return match open.iter().find(takes).cloned() {
+                Some((client, uri, document)) => {
+                    self.edit_in_editor(client, &uri, Some(document.version), &now, &text, reply);
                 }
-                if !self.abilities.apply_edit {
-                    return reply.refuse(WireError::new(
-                        ErrorCode::Conflict,
-                        "The file is open in an editor that cannot take edits; save and close it, then try again.",
-                    ));
-                }
-                self.edit_in_editor(&uri, Some(document.version), &now, &text, reply);
-            }
-            (Some(uri), None, Some(base_hash)) if self.abilities.apply_edit => {
-                let edit = Box::new(EditBase { uri, base_hash, text, reply });
-                self.files.submit(FileJob::Read { root, path, edit }, self.overlay.clone());
-            }
-            (_, None, base_hash) => {
-                self.files
-                    .submit(FileJob::Write { root, path, base_hash, text, reply }, self.overlay.clone());
-            }
+                None => reply.refuse(WireError::new(
+                    ErrorCode::Conflict,
+                    "The file is open in an editor that cannot take edits; save and close it, then try again.",
+                )),
+            };
         }
+        // Open nowhere: only whoever prompted can undo it, so no other window is touched.
+        let client = self
+            .windows_of(session_id)
+            .into_iter()
+            .find(|client| self.clients.get(*client).is_some_and(|client| client.abilities.apply_edit));
+        let buffers = self.buffers_of_turn(session_id);
+        let job = match (uri, base_hash, client) {
+            (Some(uri), Some(base_hash), Some(client)) => {
+                let session_id = session_id.to_owned();
+                let edit = Box::new(EditBase { session_id, client, uri, base_hash, text, reply });
+                FileJob::Read { root, path, edit }
+            }
+            (_, base_hash, _) => FileJob::Write { root, path, base_hash, text, reply },
+        };
+        self.files.submit(job, buffers);
     }
 
     /// The text that an edit replaces was read from disk.
     pub(super) fn edit_base_read(&mut self, edit: EditBase, outcome: Result<Option<FileText>, WireError>) {
-        let EditBase { uri, base_hash, text, reply } = edit;
+        let EditBase { session_id, client, uri, base_hash, text, reply } = edit;
         match outcome {
             // Trust or the turn may have gone while the file was read.
-            Ok(_) if !self.trusted || reply.is_abandoned() => reply.refuse(untrusted()),
+            Ok(_) if !self.turn_trusted(&session_id) || reply.is_abandoned() => reply.refuse(untrusted()),
             Ok(Some(file)) if file.hash == base_hash => {
-                self.edit_in_editor(&uri, None, &file.text, &text, reply)
+                self.edit_in_editor(client, &uri, None, &file.text, &text, reply)
             }
             Ok(_) => reply.refuse(changed_since()),
             Err(error) => reply.refuse(error),
@@ -142,13 +173,16 @@ impl App {
 
     fn edit_in_editor(
         &mut self,
+        client: ClientId,
         uri: &str,
         version: Option<i64>,
         old: &str,
         new: &str,
         reply: Reply<Applied>,
     ) {
-        let (start, end, inserted) = replacement(old, new, self.encoding);
+        let wait = EditWait { reply, applied_hash: content_hash(new.as_bytes()) };
+        let Some(editor) = self.clients.get(client) else { return PendingAsk::EditApplied(wait).withdraw() };
+        let (start, end, inserted) = replacement(old, new, editor.encoding);
         let edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
@@ -156,14 +190,13 @@ impl App {
             },
             "newText": inserted,
         });
-        let edit = if self.abilities.document_changes {
+        let edit = if editor.abilities.document_changes {
             json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
         } else {
             json!({ "changes": { uri: [edit] } })
         };
         let params = json!({ "label": "BreadBoard", "edit": edit });
-        let wait = EditWait { reply, applied_hash: content_hash(new.as_bytes()) };
-        self.ask_editor("workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
+        self.ask_editor(client, "workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
     }
 
     pub(super) fn edit_applied(&mut self, wait: EditWait, outcome: Result<Value, Value>) {
@@ -192,13 +225,30 @@ impl App {
         Some(text)
     }
 
-    /// The open buffer of a URI, however the editor spells it.
-    fn open_document(&self, wanted: &str) -> Option<(String, Arc<OpenDocument>)> {
+    /// The open buffers of a URI, however each editor spells it, in the order in which clients are asked for a session.
+    fn open_documents(&self, session_id: &str, wanted: &str) -> Vec<(ClientId, String, Arc<OpenDocument>)> {
         let wanted = uri::spelling(wanted);
-        self.overlay
-            .iter()
-            .find(|(open, _)| uri::spelling(open) == wanted)
-            .map(|(open, document)| (open.to_owned(), document.clone()))
+        let buffer = |id: ClientId| {
+            let mut open = self.clients.get(id)?.overlay.iter();
+            let (uri, document) = open.find(|(open, _)| uri::spelling(open) == wanted)?;
+            Some((id, uri.to_owned(), document.clone()))
+        };
+        self.clients.for_session(session_id).into_iter().filter_map(buffer).collect()
+    }
+
+    /// The windows in which the turn of a session is at home: the one that prompted it; all, where none of them did.
+    pub(super) fn windows_of(&self, session_id: &str) -> Vec<ClientId> {
+        match self.clients.prompters.of_turn(session_id) {
+            Prompter::Client(client) => vec![client],
+            Prompter::Left { .. } => Vec::new(),
+            Prompter::Nobody => self.clients.ids(),
+        }
+    }
+
+    /// Open buffers as the turn of a session sees them.
+    fn buffers_of_turn(&mut self, session_id: &str) -> Arc<Overlay> {
+        let client = self.clients.prompters.client_of(session_id);
+        self.clients.buffers(client)
     }
 }
 

@@ -9,6 +9,7 @@ use super::ports::{
     AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamCall,
     StreamResume,
 };
+use super::prompter::Prompter;
 use super::record::{Held, Record};
 use super::state::{App, Session};
 use super::turn::{Stop, TurnState};
@@ -73,30 +74,42 @@ impl App {
         let session_id = made.session_id.clone();
         self.know(made, Some(&wish));
         let attached = self.load(&session_id);
-        self.attach(&session_id);
+        if let Some(client) = wish.client {
+            self.attach(client, &session_id);
+        }
         if let Some(live) = self.live_mut(&session_id) {
             live.record_changed = true;
         }
         self.flush(&session_id);
         self.follow(&session_id);
+        // Where it left meanwhile nobody is there to prompt, and nothing was promised.
+        let client = wish.client.filter(|client| self.clients.get(*client).is_some());
         match reply {
             SessionReply::Client(reply) => {
-                let sent = attached.and_then(|()| match wish.task {
-                    Some(text) => self
-                        .send_message(SendMessageParams {
+                let sent = attached.and_then(|()| match (client, wish.task) {
+                    (Some(client), Some(text)) => {
+                        let prompt = SendMessageParams {
                             session_id: session_id.clone(),
                             text,
                             attachment_ids: None,
                             message_id: None,
-                        })
-                        .map(drop),
-                    None => Ok(()),
+                        };
+                        self.send_message(client, prompt).map(drop)
+                    }
+                    (None, _) | (_, None) => Ok(()),
                 });
                 reply.settle(sent.map(|()| SessionResult { session_id }));
             }
-            SessionReply::Spec { prompt, reply } => {
-                reply.settle(attached.and_then(|()| self.prompt_with_spec(&session_id, *prompt)));
-            }
+            SessionReply::Spec { prompt, reply } => match client {
+                Some(client) => {
+                    let sent = attached.and_then(|()| self.prompt_with_spec(client, &session_id, *prompt));
+                    reply.settle(sent);
+                }
+                None => reply.refuse(WireError::new(
+                    ErrorCode::Cancelled,
+                    "The editor that sent the spec has left, so it was not sent; its draft is kept.",
+                )),
+            },
             // Taken above.
             SessionReply::Tab { .. } => {}
         }
@@ -215,7 +228,7 @@ impl App {
 
     /// Whether a directory is one of the folders that the editor has open.
     pub(super) fn is_a_folder(&self, directory: &std::path::Path) -> bool {
-        self.folders.iter().any(|folder| folder.path.as_deref() == Some(directory))
+        self.workspace.folders.iter().any(|folder| folder.path.as_deref() == Some(directory))
     }
 
     /// Lets the stream of the session go that was used longest ago and is idle, where too many are open. It is followed again,
@@ -225,8 +238,10 @@ impl App {
         let open = self.loaded.iter().filter(|id| *id != wanted).filter_map(|id| {
             let session = self.sessions.get(id)?;
             let live = session.live.as_deref().filter(|live| streams(live))?;
-            let idle = !session.record.turn.is_open() && live.asks.is_empty() && live.selecting.is_empty();
-            Some((idle && self.active.as_ref() != Some(id), session.record.updated_at, id))
+            let idle = !session.record.turn.is_open() && live.asks.is_empty();
+            let in_front = self.clients.iter().any(|(_, client)| client.active.as_ref() == Some(id));
+            let idle = idle && !in_front && !self.clients.is_selected(id);
+            Some((idle, session.record.updated_at, id))
         });
         let open: Vec<_> = open.collect();
         if open.len() < STREAMS {
@@ -270,6 +285,7 @@ impl App {
             let Ok(record) = self.record_mut(session_id) else { return };
             record.last_turn += 1;
             record.turn = TurnState::running(record.last_turn);
+            self.clients.prompters.turn_begins(session_id, Prompter::Nobody);
             self.begin_progress(session_id, words);
             self.state_changed = true;
         }

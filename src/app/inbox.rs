@@ -5,13 +5,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::ports::EngineReport;
+use super::client::ClientId;
+use super::ports::{EngineReport, Outbox};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::policy::settings_secrets::SecretValues;
 use crate::protocol::method::{Method, StandsFor};
@@ -23,8 +24,8 @@ use crate::protocol::{ErrorCode, Request, WireError};
 /// else, so that nothing is dropped.
 pub const EDITOR_BOUND: usize = 4_096;
 
-/// Further places for what comes from our own side: finished file jobs, of which there are fewer than requests in flight, the
-/// drained outbox, and the end of the process. A flood of the editor's never takes them.
+/// Further places for what comes from our own side: finished file jobs, of which there are fewer than requests in flight,
+/// drained outboxes, clients that come and go, and the end of the process. A flood of the editor's never takes them.
 const OWN_BOUND: usize = 1_024;
 
 /// Bytes of document text that can wait for the loop. A large buffer still goes when nothing else waits.
@@ -37,17 +38,38 @@ pub const ENGINE_BOUND: usize = 64;
 /// Everything that can happen, but for engine reports and timers.
 #[derive(Debug)]
 pub enum Event {
+    /// A client connected; everything else of it comes after this.
+    ClientConnected {
+        /// Its name.
+        client: ClientId,
+        /// What is sent to it.
+        outbox: Arc<dyn Outbox>,
+    },
+    /// A client is gone; nothing of it comes after this.
+    ClientGone {
+        /// Its name.
+        client: ClientId,
+    },
     /// A `bb/*` request.
     Request {
+        /// Who asks.
+        client: ClientId,
         /// What is asked.
         request: Request,
         /// Where the answer goes.
         reply: EditorReply,
     },
     /// Standard LSP traffic.
-    Editor(EditorEvent),
+    Editor {
+        /// Whose.
+        client: ClientId,
+        /// What came.
+        event: EditorEvent,
+    },
     /// `shutdown`: settle and flush, then answer.
     Shutdown {
+        /// Who asks.
+        client: ClientId,
         /// Where the answer goes.
         reply: Reply<()>,
     },
@@ -56,8 +78,11 @@ pub enum Event {
         /// Where the answer goes.
         reply: Reply<()>,
     },
-    /// The outbox has room again.
-    OutboxDrained,
+    /// The outbox of a client has room again.
+    OutboxDrained {
+        /// Whose.
+        client: ClientId,
+    },
     /// A file job that the loop asked for is done.
     FileJobDone(super::ports::FileJobDone),
 }
@@ -71,8 +96,12 @@ impl Event {
         );
         match self {
             Self::Request { reply, .. } => reply.refuse(error),
-            Self::Shutdown { reply } | Self::Exit { reply } => reply.refuse(error),
-            Self::Editor(_) | Self::OutboxDrained | Self::FileJobDone(_) => {}
+            Self::Shutdown { reply, .. } | Self::Exit { reply } => reply.refuse(error),
+            Self::ClientConnected { .. }
+            | Self::ClientGone { .. }
+            | Self::Editor { .. }
+            | Self::OutboxDrained { .. }
+            | Self::FileJobDone(_) => {}
         }
     }
 }
@@ -244,6 +273,7 @@ pub struct InboxFull;
 pub struct Inbox {
     editor: mpsc::Sender<Weighed>,
     text: Arc<AtomicUsize>,
+    clients: Arc<AtomicU64>,
 }
 
 /// An event, and the bytes of text that it holds.
@@ -292,7 +322,13 @@ impl Inbox {
     pub fn new() -> (Self, Events) {
         let (editor, receiver) = mpsc::channel(EDITOR_BOUND + OWN_BOUND);
         let text = Arc::new(AtomicUsize::new(0));
-        (Self { editor, text: Arc::clone(&text) }, Events { editor: receiver, text })
+        let inbox = Self { editor, text: Arc::clone(&text), clients: Arc::default() };
+        (inbox, Events { editor: receiver, text })
+    }
+
+    /// A name for a client that is about to connect. None is given twice.
+    pub fn name_client(&self) -> ClientId {
+        ClientId::numbered(self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Hands an event of the editor over, now, or gives it back when there is no room.
@@ -335,12 +371,14 @@ impl Inbox {
 
 fn text_of(event: &Event) -> usize {
     match event {
-        Event::Editor(EditorEvent::Document(change)) => change.bytes(),
-        Event::Editor(_)
+        Event::Editor { event: EditorEvent::Document(change), .. } => change.bytes(),
+        Event::Editor { .. }
+        | Event::ClientConnected { .. }
+        | Event::ClientGone { .. }
         | Event::Request { .. }
         | Event::Shutdown { .. }
         | Event::Exit { .. }
-        | Event::OutboxDrained
+        | Event::OutboxDrained { .. }
         | Event::FileJobDone(_) => 0,
     }
 }

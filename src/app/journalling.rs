@@ -4,12 +4,28 @@
 //! dropped. Never tells the editor about events. Tests: `tests/loop/disk.rs`, `tests/loop/recovery.rs`.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::leases::digest;
 use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
 use super::on_request::journal_failed;
 use super::ports::{BatchRow, BlockRow, Commit, JournalError};
 use super::state::App;
+
+/// What the disk did not take yet, and what was said of it.
+#[derive(Default)]
+pub(super) struct Backlog {
+    /// Commits in order; they are written first when the disk takes again.
+    pub(super) commits: VecDeque<Commit>,
+    /// About what they cost in memory.
+    pub(super) bytes: usize,
+    /// Whether it was said that the disk takes nothing.
+    failure_said: bool,
+    /// Whether it was said that the journal could not be read.
+    unreadable_said: bool,
+    /// The turn of each session that was stopped because of it; at most one a session.
+    stopped: BTreeMap<String, u64>,
+}
 
 /// Events kept in memory while the disk does not take them. Past it turns are stopped, since history could no longer
 /// be kept.
@@ -20,7 +36,7 @@ impl App {
     /// only when it has to wait.
     pub(super) fn write(&mut self, mut commit: Commit) -> Option<BatchRow> {
         self.hide_secrets(&mut commit);
-        let journal = self.journal.as_mut().filter(|_| self.unwritten.is_empty());
+        let journal = self.journal.as_mut().filter(|_| self.backlog.commits.is_empty());
         let tried = journal.map(|journal| journal.commit(&commit));
         if let Some(Ok(())) = tried {
             self.written_as_ours(&commit);
@@ -33,8 +49,8 @@ impl App {
             return None;
         }
         let batch = commit.batch.clone();
-        self.unwritten_bytes += weight(&commit);
-        self.unwritten.push_back(commit);
+        self.backlog.bytes += weight(&commit);
+        self.backlog.commits.push_back(commit);
         match tried {
             Some(Err(error)) => self.disk_trouble(&error),
             Some(Ok(())) | None => self.write_waiting(),
@@ -44,7 +60,7 @@ impl App {
 
     /// As much of the line as the disk takes; says once that it does not, and once that it does again.
     pub(super) fn write_waiting(&mut self) {
-        while let (Some(first), Some(journal)) = (self.unwritten.front(), self.journal.as_mut()) {
+        while let (Some(first), Some(journal)) = (self.backlog.commits.front(), self.journal.as_mut()) {
             match journal.commit(first) {
                 Ok(()) => {}
                 Err(JournalError::Held) => {
@@ -57,10 +73,10 @@ impl App {
                 Err(error) => return self.disk_trouble(&error),
             }
             let bytes = weight(first);
-            let Some(first) = self.unwritten.pop_front() else { return };
-            self.unwritten_bytes -= bytes;
+            let Some(first) = self.backlog.commits.pop_front() else { return };
+            self.backlog.bytes -= bytes;
             self.written_as_ours(&first);
-            if self.unwritten.is_empty() {
+            if self.backlog.commits.is_empty() {
                 return self.was_written(bytes);
             }
             self.retention.wrote(bytes);
@@ -94,8 +110,8 @@ impl App {
     /// So much was written, and nothing waits.
     fn was_written(&mut self, bytes: usize) {
         self.retention.wrote(bytes);
-        if std::mem::take(&mut self.disk_said) {
-            self.disk_stopped.clear();
+        if std::mem::take(&mut self.backlog.failure_said) {
+            self.backlog.stopped.clear();
             self.say("info", "The journal can be written again; nothing of the sessions is missing.");
         }
     }
@@ -115,14 +131,14 @@ impl App {
     /// Says once that the journal could not be read; the log has it every time.
     fn read_trouble(&mut self, error: &JournalError) {
         tracing::warn!(?error, "the journal could not be read");
-        if !std::mem::replace(&mut self.unread_said, true) {
+        if !std::mem::replace(&mut self.backlog.unreadable_said, true) {
             let sentence = journal_failed(error).message;
             self.say("warning", &sentence);
         }
     }
 
     fn disk_trouble(&mut self, error: &JournalError) {
-        if !std::mem::replace(&mut self.disk_said, true) {
+        if !std::mem::replace(&mut self.backlog.failure_said, true) {
             let why = match error {
                 JournalError::Full => "The disk (or the quota) of the state directory is full".to_owned(),
                 JournalError::Failed(why) => format!("The journal could not be written: {why}"),
@@ -135,7 +151,7 @@ impl App {
                 ),
             );
         }
-        if self.unwritten_bytes > UNWRITTEN_BYTES {
+        if self.backlog.bytes > UNWRITTEN_BYTES {
             let running: Vec<(String, u64)> = self
                 .sessions
                 .iter()
@@ -143,7 +159,7 @@ impl App {
                 .collect();
             for (session_id, turn) in running {
                 // Once a turn, and noted before: what the stop writes comes back here.
-                if self.disk_stopped.insert(session_id.clone(), turn) == Some(turn) {
+                if self.backlog.stopped.insert(session_id.clone(), turn) == Some(turn) {
                     continue;
                 }
                 self.stop_turn(&session_id, "the journal cannot be written and too much waits in memory");
@@ -153,14 +169,14 @@ impl App {
 
     /// Forgets what waits for the disk of a session that is gone.
     pub(super) fn drop_unwritten(&mut self, session_id: &str) {
-        self.unwritten.retain(|commit| commit.session_id != session_id);
-        self.unwritten_bytes = self.unwritten.iter().map(weight).sum();
+        self.backlog.commits.retain(|commit| commit.session_id != session_id);
+        self.backlog.bytes = self.backlog.commits.iter().map(weight).sum();
     }
 
     /// Writes the view's changed blocks and reducer state, at the end of a turn and now and then within one. Only on top
     /// of a journal that has everything: blocks stay in memory until they are stored.
     pub(super) fn checkpoint(&mut self, session_id: &str) {
-        if !self.unwritten.is_empty() || !self.leases.ours.contains(session_id) {
+        if !self.backlog.commits.is_empty() || !self.leases.ours.contains(session_id) {
             return;
         }
         let (Some(session), Some(journal)) = (self.sessions.get_mut(session_id), self.journal.as_mut())
@@ -169,10 +185,10 @@ impl App {
         };
         let Some(live) = session.live.as_deref_mut() else { return };
         let idle = !session.record.turn.is_open();
-        let behind = live.flushed - live.checkpoint;
+        let behind = live.flushed - live.checkpoint.seq;
         // A few events may be megabytes: their bytes count too.
-        let worth = live.since_checkpoint >= CHECKPOINT_BYTES
-            || (behind >= CHECKPOINT_EVENTS && live.since_checkpoint >= live.checkpoint_bytes);
+        let worth = live.checkpoint.since >= CHECKPOINT_BYTES
+            || (behind >= CHECKPOINT_EVENTS && live.checkpoint.since >= live.checkpoint.bytes);
         let due = idle || worth || live.dirty.bytes() >= DIRTY_BYTES;
         if live.flushed != live.head || behind == 0 || !due {
             return;
@@ -199,13 +215,13 @@ impl App {
             .iter()
             .filter_map(|row| row.block.as_ref())
             .chain(commit.view.as_ref().map(|(_, state)| state));
-        live.checkpoint_bytes = bytes.map(Vec::len).sum();
-        live.since_checkpoint = 0;
+        live.checkpoint.bytes = bytes.map(Vec::len).sum();
+        live.checkpoint.since = 0;
         match journal.commit(&commit) {
             Ok(()) => {
-                live.checkpoint = live.head;
+                live.checkpoint.seq = live.head;
                 live.dirty.clear();
-                self.retention.wrote(live.checkpoint_bytes);
+                self.retention.wrote(live.checkpoint.bytes);
                 self.say_of_journal();
             }
             Err(error) => self.disk_trouble(&error),
@@ -231,7 +247,8 @@ impl App {
         let mut bytes: usize = rows.iter().map(|row| row.events.len()).sum();
         let mut next = rows.last().map_or(from_seq, |row| row.to_seq + 1);
         for batch in self
-            .unwritten
+            .backlog
+            .commits
             .iter()
             .filter(|commit| commit.session_id == session_id)
             .filter_map(|commit| commit.batch.as_ref())

@@ -7,12 +7,14 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::client::ClientId;
 use super::inbox::EditorReply;
-use super::live::{Flow, LinkState, Live};
+use super::live::{LinkState, Live};
 use super::on_request::{held_elsewhere, journal_failed};
 use super::ports::{BatchRow, EngineCall, JournalError, Lease, News, Wish};
 use super::record::Record;
 use super::state::{App, Session};
+use super::subscription::{EventFlow, ViewCopy};
 use crate::domain::event::SessionEvent;
 use crate::protocol::{ErrorCode, Request, WireError};
 
@@ -41,8 +43,24 @@ pub(super) struct Leases {
     at: u64,
     /// When the next look is due, on the clock of the batchers; `None` without a journal that others share.
     due_us: Option<u64>,
-    /// Requests that wait for another window to let go of an idle session, each with when it is given up.
-    waiting: Vec<(Request, EditorReply, u64)>,
+    /// Requests that wait for another window to let go of an idle session.
+    waiting: Vec<Waiting>,
+}
+
+/// A request that waits for another window.
+struct Waiting {
+    client: ClientId,
+    request: Request,
+    reply: EditorReply,
+    /// When it is given up, on the clock of the batchers.
+    due_us: u64,
+}
+
+impl Leases {
+    /// A client left; nobody hears what its requests come to.
+    pub(super) fn forget_requests_of(&mut self, client: ClientId) {
+        self.waiting.retain(|waiting| waiting.client != client);
+    }
 }
 
 /// What tells whether a record is the one that was read or written last.
@@ -99,7 +117,7 @@ impl App {
             None => {}
             Some(row) => self.take_record(session_id, &row.record),
         }
-        let waits = self.unwritten.iter().any(|commit| commit.session_id == session_id);
+        let waits = self.backlog.commits.iter().any(|commit| commit.session_id == session_id);
         let old = self.live_mut(session_id).is_some_and(|live| live.flushed != head || live.epoch != epoch);
         if old && !waits {
             self.reload(session_id);
@@ -107,10 +125,7 @@ impl App {
             self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         }
         // What was read of the other window, and not told yet, is not looked at any more once the session is ours.
-        let owes = |live: &mut Live| live.attached && (live.flow != Flow::Direct || live.view_stale);
-        if self.live_mut(session_id).is_some_and(owes) {
-            self.catch_up(session_id);
-        }
+        self.catch_up_all(session_id);
         if let Ok(record) = self.record_of(session_id)
             && !record.turn.is_open()
             && !record.queue.items().is_empty()
@@ -141,6 +156,8 @@ impl App {
                 return;
             }
         };
+        let waits = |message_id: &str| record.queue.items().iter().any(|item| item.message_id == message_id);
+        self.clients.prompters.keep(session_id, &record.turn, waits);
         match self.sessions.get_mut(session_id) {
             Some(session) => (session.record, session.saved) = (record, saved),
             None => {
@@ -157,15 +174,15 @@ impl App {
             return false;
         }
         let stored = self.journal.as_mut().and_then(|journal| journal.checkpoint(session_id).ok());
-        let known = self.live_mut(session_id).map(|live| live.checkpoint);
+        let known = self.live_mut(session_id).map(|live| live.checkpoint.seq);
         stored.is_some() && known.is_some() && stored != known && self.reload_copy(session_id)
     }
 
     /// Reads a session that is in memory anew. Clients are told what they have not got: events one by one, the view whole.
     pub(super) fn reload(&mut self, session_id: &str) {
-        if self.reload_copy(session_id) && self.live_mut(session_id).is_some_and(|live| live.attached) {
-            self.tab_anew(session_id);
-            self.catch_up(session_id);
+        if self.reload_copy(session_id) && self.clients.followers(session_id).next().is_some() {
+            self.tabs_anew(session_id);
+            self.catch_up_all(session_id);
         }
     }
 
@@ -181,17 +198,15 @@ impl App {
             return false;
         }
         let Some(live) = self.live_mut(session_id) else { return false };
-        let next_seq = match old.flow {
-            Flow::Direct => old.flushed + 1,
-            Flow::Behind { next_seq } => next_seq,
-        };
-        let goes_on = live.epoch == old.epoch && next_seq <= live.flushed;
-        live.flow = if goes_on { Flow::Behind { next_seq } } else { Flow::Direct };
-        live.view_stale = true;
-        (live.attached, live.muted) = (old.attached, old.muted);
+        let (flushed, same_epoch) = (live.flushed, live.epoch == old.epoch);
         live.tabs = std::mem::take(&mut old.tabs);
-        live.selecting = std::mem::take(&mut old.selecting);
         live.link = std::mem::replace(&mut old.link, LinkState::Detached);
+        for follows in self.clients.followers_mut(session_id) {
+            let next_seq = follows.sent_up_to(old.flushed) + 1;
+            let goes_on = same_epoch && next_seq <= flushed;
+            follows.events = if goes_on { EventFlow::Behind { next_seq } } else { EventFlow::Direct };
+            follows.view = ViewCopy::Stale;
+        }
         true
     }
 
@@ -222,12 +237,12 @@ impl App {
                 && live.tabs.is_empty()
                 && !live.record_changed
                 && live.held.is_empty()
-                && live.selecting.is_empty()
                 && matches!(live.link, LinkState::Detached | LinkState::Over(_))
         };
         !session.record.turn.is_open()
             && session.live.as_deref().is_none_or(rests)
-            && !self.unwritten.iter().any(|commit| commit.session_id == session_id)
+            && !self.clients.is_selected(session_id)
+            && !self.backlog.commits.iter().any(|commit| commit.session_id == session_id)
     }
 
     /// Begins to look for what other windows do.
@@ -262,7 +277,7 @@ impl App {
 
     /// Reads what other windows changed, and does what they want.
     pub(super) fn read_news(&mut self) {
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         let at = self.leases.at;
         let news = match self.journal.as_mut().map(|journal| journal.news(&workspace, at)) {
             Some(Ok(Some(news))) => news,
@@ -324,14 +339,12 @@ impl App {
         if live.epoch != epoch || live.head != live.flushed {
             return self.reload(session_id);
         }
-        if live.attached && (live.flow != Flow::Direct || live.view_stale) {
-            self.catch_up(session_id);
-        }
+        self.catch_up_all(session_id);
         let Some(live) = self.live_mut(session_id) else { return };
         if live.flushed == head {
             return;
         }
-        if live.checkpoint != checkpoint {
+        if live.checkpoint.seq != checkpoint {
             // Its blocks in the journal are newer than what is in memory is made from.
             self.reload(session_id);
         } else {
@@ -358,7 +371,7 @@ impl App {
     /// Reduces the events up to `head`, as long as the view here and the one in the journal stand at the same checkpoint.
     fn reduce_stored(&mut self, session_id: &str, head: u64) -> Option<Vec<BatchRow>> {
         let checkpoint = self.journal.as_mut()?.checkpoint(session_id).ok()?;
-        if self.live_mut(session_id)?.checkpoint != checkpoint {
+        if self.live_mut(session_id)?.checkpoint.seq != checkpoint {
             return None;
         }
         let mut told: Vec<BatchRow> = Vec::new();
@@ -392,19 +405,12 @@ impl App {
 
     /// A session is not there any more: another window deleted it, or removed it when the journal had reached its size.
     pub(super) fn session_gone(&mut self, session_id: &str) {
-        if let Some(live) = self.live_mut(session_id) {
-            for reply in std::mem::take(&mut live.selecting) {
-                reply.refuse(WireError::unknown_session(session_id));
-            }
-        }
+        self.clients.forget_session(session_id);
         self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         self.sessions.remove(session_id);
         self.loaded.remove(session_id);
         self.leases.elsewhere.remove(session_id);
         self.tab_session_gone(session_id);
-        if self.active.as_deref() == Some(session_id) {
-            self.active = None;
-        }
         self.state_changed = true;
     }
 
@@ -437,6 +443,7 @@ impl App {
     /// Before a request that changes a session is done. `None`: it was answered, or waits.
     pub(super) fn may_change(
         &mut self,
+        client: ClientId,
         request: Request,
         reply: EditorReply,
     ) -> Option<(Request, EditorReply)> {
@@ -459,8 +466,8 @@ impl App {
         // It is only open there.
         match self.journal.as_mut().map(|journal| journal.wish(&session_id, Wish::Yield)) {
             Some(Ok(())) => {
-                let due = self.now_us() + YIELD_US;
-                self.leases.waiting.push((request, reply, due));
+                let due_us = self.now_us() + YIELD_US;
+                self.leases.waiting.push(Waiting { client, request, reply, due_us });
             }
             Some(Err(_)) | None => reply.refuse(error),
         }
@@ -469,17 +476,17 @@ impl App {
 
     /// Requests that wait for another window, once more.
     fn try_again(&mut self, now: u64) {
-        for (request, reply, due) in std::mem::take(&mut self.leases.waiting) {
-            if reply.is_abandoned() {
+        for waiting in std::mem::take(&mut self.leases.waiting) {
+            if waiting.reply.is_abandoned() {
                 continue;
             }
-            let held = self.changes(&request).map_or(Ok(()), |session_id| self.hold(&session_id));
+            let held = self.changes(&waiting.request).map_or(Ok(()), |session_id| self.hold(&session_id));
             match held {
-                Err(error) if error.code == ErrorCode::Conflict && due > now => {
-                    self.leases.waiting.push((request, reply, due));
+                Err(error) if error.code == ErrorCode::Conflict && waiting.due_us > now => {
+                    self.leases.waiting.push(waiting);
                 }
-                Err(error) if error.code == ErrorCode::Conflict => reply.refuse(error),
-                Ok(()) | Err(_) => self.on_request(request, reply),
+                Err(error) if error.code == ErrorCode::Conflict => waiting.reply.refuse(error),
+                Ok(()) | Err(_) => self.on_request(waiting.client, waiting.request, waiting.reply),
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LastWords, LinkState};
 use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
@@ -197,7 +198,12 @@ impl App {
 
     /// `bb/selectSession` of a session that the engine holds: answered with the first news of the stream, so that its
     /// verdict is true.
-    pub(super) fn select_held(&mut self, session_id: &str, reply: Reply<SelectSessionResult>) {
+    pub(super) fn select_held(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        reply: Reply<SelectSessionResult>,
+    ) {
         let known = match self.live_mut(session_id) {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
             None => return reply.refuse(WireError::unknown_session(session_id)),
@@ -205,23 +211,25 @@ impl App {
         let not_ours = self.hold(session_id).is_err();
         if known || not_ours || !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record))
         {
-            let answer = self.selected(session_id);
+            let answer = self.selected(client, session_id);
             reply.settle(answer);
             // Its last word may be older than the end of its stream, which was let go meanwhile.
             return self.follow(session_id);
         }
-        if let Some(live) = self.live_mut(session_id) {
-            live.selecting.push(reply);
+        if let Some(follows) = self.clients.subscription(client, session_id) {
+            follows.selecting.push(reply);
         }
         self.follow(session_id);
     }
 
     fn answer_selecting(&mut self, session_id: &str) {
-        let waiting =
-            self.live_mut(session_id).map(|live| std::mem::take(&mut live.selecting)).unwrap_or_default();
-        for reply in waiting {
-            let answer = self.selected(session_id);
-            reply.settle(answer);
+        for client in self.clients.ids() {
+            let follows = self.clients.subscription(client, session_id);
+            let waiting = follows.map(|follows| std::mem::take(&mut follows.selecting));
+            for reply in waiting.unwrap_or_default() {
+                let answer = self.selected(client, session_id);
+                reply.settle(answer);
+            }
         }
     }
 

@@ -1,17 +1,15 @@
-//! A session in memory: its head, its view, what waits to be journalled and sent.
+//! A session in memory: its head, its view, what waits to be journalled.
 //!
 //! Owns bounded state only: events live in the journal, old blocks in its view pages. Never talks to a port.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::inbox::Reply;
 use super::ports::{EngineCursor, LedgerRow, ResumedLink, TabRow};
 use super::record::Ask;
 use crate::domain::approval::AskRoot;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
-use crate::protocol::request::SelectSessionResult;
 
 /// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
 pub const CHECKPOINT_EVENTS: u64 = 1_024;
@@ -29,19 +27,14 @@ pub struct Live {
     pub epoch: String,
     /// Last `seq` given out.
     pub head: u64,
-    /// Last `seq` that the journal has and attached clients may know.
+    /// Last `seq` that the journal has and clients may know.
     pub flushed: u64,
     /// Reducer state.
     pub view: ViewState,
     /// Blocks that changed since the checkpoint.
     pub dirty: DirtyBlocks,
-    /// `seq` of the last checkpoint of the view.
-    pub checkpoint: u64,
-    /// Bytes of the events since then.
-    pub since_checkpoint: usize,
-    /// Bytes that the last checkpoint wrote. A long answer that streams is in each of them as a whole; written every few
-    /// events it would cost the square of its length.
-    pub checkpoint_bytes: usize,
+    /// The last checkpoint of the view.
+    pub checkpoint: Checkpoint,
     /// Events on their way to the journal.
     pub batcher: Batcher,
     /// Changes that the events in `batcher` made.
@@ -72,30 +65,18 @@ pub struct Live {
     pub link: LinkState,
     /// Whether what the engine said last has come.
     pub last_words: LastWords,
-    /// Requests for the view that wait for the first news of the stream.
-    pub selecting: Vec<Reply<SelectSessionResult>>,
-    /// Whether clients hear of this session.
-    pub attached: bool,
-    /// Whether its tab is hidden or has no view: clients hear of it again when that changes, or when they ask for it.
-    pub muted: bool,
-    /// How far the editor is behind.
-    pub flow: Flow,
-    /// Whether the editor's view must be replaced by a snapshot.
-    pub view_stale: bool,
-    /// The work-done progress of the running turn.
-    pub progress: Option<Progress>,
 }
 
-/// Whether new batches go straight out, or the editor is behind and reads from the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// Straight out.
-    Direct,
-    /// From this `seq` on, from the journal, when the outbox has room.
-    Behind {
-        /// Next event to send.
-        next_seq: u64,
-    },
+/// The last time that the view was written to the journal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// `seq` of its last event.
+    pub seq: u64,
+    /// Bytes of the events since then.
+    pub since: usize,
+    /// Bytes that it wrote. A long answer that streams is in each checkpoint as a whole; written every few events it would cost
+    /// the square of its length.
+    pub bytes: usize,
 }
 
 /// State of one `$/progress`.

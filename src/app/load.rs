@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::client::{Client, ClientId};
 use super::inbox::StartUp;
 use super::leases::digest;
-use super::live::{Flow, LastWords, LinkState, Live, Writing};
+use super::live::{Checkpoint, LastWords, LinkState, Live, Writing};
 use super::on_request::journal_failed;
-use super::ports::{EngineCall, LedgerRow};
+use super::ports::{EngineCall, LedgerRow, OpenJournal, Secret};
 use super::record::{Ask, Record, Settler};
-use super::state::{App, Session};
+use super::state::{App, Batching, Session, Workspace};
 use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
@@ -18,7 +19,7 @@ use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, SessionEvent}
 use crate::domain::policy::settings_secrets::MOST;
 use crate::domain::view::{DirtyBlocks, Lane, ViewState};
 use crate::protocol::WireError;
-use crate::protocol::settings::{Delivery, DeliverySetting, EngineKind, Settings};
+use crate::protocol::settings::{DeliverySetting, EngineKind, Settings};
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
 const REPLAY_BYTES: usize = 1 << 20;
@@ -27,12 +28,37 @@ const REPLAY_BYTES: usize = 1 << 20;
 const LAST_EVENTS: u64 = 128;
 
 impl App {
-    /// `initialize`: settings are known, so the journal and the engine can be opened.
-    pub(super) fn start_up(&mut self, start: StartUp) {
+    /// `initialize`: of the first client, which opens the workspace, or of one that joins it.
+    pub(super) fn start_up(&mut self, id: ClientId, start: StartUp) {
         // First of all: whatever is written or said from here on may quote them.
         for secret in start.secrets.iter() {
             self.redactor.add(secret);
+            let hidden = Secret(secret.to_owned());
+            self.clients.iter().for_each(|(_, client)| client.outbox.hide(&hidden));
         }
+        let Some(client) = self.clients.get_mut(id) else { return };
+        client.encoding = start.encoding;
+        client.abilities = start.editor;
+        client.trusted =
+            start.overrides.workspace_trusted.or(start.options.workspace_trusted).unwrap_or(false);
+        self.clients.scopes_changed = true;
+        match self.open_journal.take() {
+            Some(open) => self.open_workspace(id, open, start),
+            None => self.join_workspace(id),
+        }
+    }
+
+    /// Engine, settings and folders are those of the client that opened the workspace; its own trust counts for each client.
+    fn join_workspace(&mut self, id: ClientId) {
+        if self.clients.trusts(id) {
+            for engine in self.engines() {
+                engine.call(EngineCall::SetTrust { trusted: true });
+            }
+        }
+    }
+
+    /// Settings are known, so the journal and the engine can be opened.
+    fn open_workspace(&mut self, id: ClientId, open_journal: OpenJournal, start: StartUp) {
         if start.secrets.is_full() {
             self.say(
                 "warning",
@@ -41,25 +67,20 @@ impl App {
         }
         self.settings = Settings::layered(start.options, &start.overrides);
         self.settings.secrets = start.secrets;
-        self.delivery = self.settings.delivery;
-        self.trusted = self.settings.workspace_trusted;
-        self.folders = start.folders;
-        super::on_editor::tell_apart(&mut self.folders);
-        self.workspace = workspace_key(&self.folders);
-        self.encoding = start.encoding;
-        self.abilities = start.editor;
-        if let Some(open) = self.open_journal.take() {
-            let mut journal = open(self.settings.state_dir.as_deref());
-            for warning in journal.take_warnings() {
-                self.say("warning", &warning);
-            }
-            if let Some(state_dir) = journal.state_dir() {
-                self.files.set_state_dir(state_dir);
-            }
-            self.journal = Some(journal);
-            self.begin_retention();
+        self.batching = Batching { set: self.settings.delivery, in_force: self.settings.delivery };
+        let mut folders = start.folders;
+        super::on_editor::tell_apart(&mut folders);
+        self.workspace = Workspace { key: workspace_key(&folders), folders, opener: Some(id) };
+        let mut journal = open_journal(self.settings.state_dir.as_deref());
+        for warning in journal.take_warnings() {
+            self.say("warning", &warning);
         }
-        self.files.set_folders(&self.folders);
+        if let Some(state_dir) = journal.state_dir() {
+            self.files.set_state_dir(state_dir);
+        }
+        self.journal = Some(journal);
+        self.begin_retention();
+        self.files.set_folders(&self.workspace.folders);
         if let Some(open) = self.open_engine.take() {
             self.engine = open(&self.settings);
         }
@@ -69,15 +90,15 @@ impl App {
             self.agents = Some(open(&self.settings));
         }
         for engine in self.engines() {
-            engine.call(EngineCall::SetFolders(self.folders.clone()));
-            engine.call(EngineCall::SetTrust { trusted: self.trusted });
+            engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
+            engine.call(EngineCall::SetTrust { trusted: self.settings.workspace_trusted });
         }
         self.tell_model();
         self.read_sessions();
     }
 
     fn read_sessions(&mut self) {
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         let rows = match self.journal.as_mut().map(|journal| journal.sessions(&workspace)) {
             Some(Ok(rows)) => rows,
             Some(Err(error)) => {
@@ -231,7 +252,7 @@ impl App {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.record.turn.read_again();
         }
-        let delivery = self.delivery;
+        let delivery = self.batching.in_force;
         let journal = self.journal()?;
         let failed = |error| journal_failed(&error);
         let head = journal.head(session_id).map_err(failed)?;
@@ -270,9 +291,7 @@ impl App {
             flushed: head,
             view,
             dirty,
-            checkpoint,
-            since_checkpoint: 0,
-            checkpoint_bytes: 0,
+            checkpoint: Checkpoint { seq: checkpoint, ..Checkpoint::default() },
             batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
             changes: Vec::new(),
             ledger: Vec::new(),
@@ -287,13 +306,7 @@ impl App {
             writing: Writing::AtOnce,
             link: LinkState::Detached,
             last_words: LastWords::Heard,
-            selecting: Vec::new(),
             expiries: Vec::new(),
-            attached: false,
-            muted: self.tabs.hide(session_id),
-            flow: Flow::Direct,
-            view_stale: false,
-            progress: None,
         };
         while live.head < head {
             let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
@@ -307,7 +320,7 @@ impl App {
                     let stored = if anew { None } else { self.journal.as_mut() };
                     super::deliver::absorb(stored, session_id, &mut live, &changes);
                     live.head = event.seq;
-                    live.since_checkpoint += text.get().len();
+                    live.checkpoint.since += text.get().len();
                 }
             }
             if live.head == before {
@@ -333,14 +346,21 @@ impl App {
         Ok(())
     }
 
-    /// New batching for every session: these settings, and above them what the client asked for in `bb/init`.
-    pub(super) fn batch_by(&mut self, settings: Delivery) {
-        let wish = DeliverySetting { max_latency_ms: self.latency_wish, ..DeliverySetting::default() };
-        let delivery = settings.with(&wish);
-        if delivery == self.delivery {
+    /// New batching for every session: by the settings, and above them what clients asked for in `bb/init`. A batch is one row
+    /// of the journal and one message to each who follows, and `maxLatencyMs` is the most that a client waits, so the shortest
+    /// counts.
+    pub(super) fn batch(&mut self) {
+        let wish = |client: &Client| {
+            let wish = DeliverySetting { max_latency_ms: client.latency_wish, ..DeliverySetting::default() };
+            self.batching.set.with(&wish)
+        };
+        let using = self.clients.iter().filter(|(_, client)| client.greeted);
+        let wanted = using.map(|(_, client)| wish(client)).min_by_key(|delivery| delivery.max_latency_ms);
+        let delivery = wanted.unwrap_or(self.batching.set);
+        if delivery == self.batching.in_force {
             return;
         }
-        self.delivery = delivery;
+        self.batching.in_force = delivery;
         for session in self.sessions.values_mut() {
             if let Some(live) = session.live.as_deref_mut() {
                 live.batcher.set_limits(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes);

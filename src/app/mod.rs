@@ -1,11 +1,12 @@
 //! The loop: one owner of all mutable state. Closed events in, effects out.
 //!
-//! Owns order, time, sessions, trust, the queue, the ledger and the overlay of open buffers. Never opens a file, a
+//! Owns order, time, sessions, clients, the queue and the ledger. Never opens a file, a
 //! socket or a database itself, and never knows LSP: it speaks through `ports`, which the edges implement.
 
 mod agent_info;
 mod agents;
 mod ask_root;
+mod client;
 mod deliver;
 mod diffs;
 mod editor_asks;
@@ -18,6 +19,7 @@ mod leases;
 mod link;
 mod live;
 mod load;
+mod on_client;
 mod on_editor;
 mod on_engine;
 mod on_event;
@@ -25,16 +27,19 @@ mod on_request;
 mod permission_request;
 pub mod ports;
 mod progress;
+mod prompter;
 mod record;
 mod retention;
 mod run;
 mod state;
+mod subscription;
 mod tabs;
 mod tell;
 mod turn;
 mod whole_words;
 pub mod wire_out;
 
+pub use client::ClientId;
 pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
 pub use run::{LongStep, alone, run};
 pub use state::{App, OpenAgents, OpenEngine, Ports};

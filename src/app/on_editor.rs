@@ -1,9 +1,10 @@
-//! What happens on standard LSP traffic: start, documents, folders, settings, trust, answers.
+//! What happens on standard LSP traffic: documents, folders, settings, answers. Start is in `load`, trust in `on_client`.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
+use super::client::ClientId;
 use super::editor_asks::PendingAsk;
 use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
@@ -11,7 +12,7 @@ use super::state::App;
 use crate::domain::edits::overlay::ChangeRefused;
 use crate::protocol::settings::WorkspaceConfiguration;
 
-/// Bytes of all open buffers together. Hundreds of large sources fit; what is beyond is read from the disk, and that is said.
+/// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and that is said.
 const OVERLAY_BYTES: usize = 64 << 20;
 
 const TOO_MUCH: &str = "the open files have more than 64 MiB together";
@@ -36,75 +37,76 @@ pub(super) fn tell_apart(folders: &mut [Folder]) {
 }
 
 impl App {
-    pub(super) fn on_editor(&mut self, event: EditorEvent) {
+    pub(super) fn on_editor(&mut self, client: ClientId, event: EditorEvent) {
         match event {
-            EditorEvent::Initialize(start) => self.start_up(*start),
-            EditorEvent::Initialized => self.initialized(),
-            EditorEvent::Document(event) => self.on_document(event),
-            EditorEvent::FoldersChanged { added, removed } => self.folders_changed(added, &removed),
+            EditorEvent::Initialize(start) => self.start_up(client, *start),
+            EditorEvent::Initialized => self.initialized(client),
+            EditorEvent::Document(event) => self.on_document(client, event),
+            EditorEvent::FoldersChanged { added, removed } => self.folders_changed(client, added, &removed),
             EditorEvent::Configuration(configuration) => self.configured(&configuration),
-            EditorEvent::ConfigurationChanged => self.ask_configuration(),
-            EditorEvent::WorkspaceTrust { trusted } => self.trust(trusted),
-            EditorEvent::ProgressCancelled { token } => self.progress_cancelled(&token),
-            EditorEvent::Answered { id, outcome } => self.editor_answered(&id, outcome),
+            EditorEvent::ConfigurationChanged => self.ask_configuration(client),
+            EditorEvent::WorkspaceTrust { trusted } => self.trust(client, trusted),
+            EditorEvent::ProgressCancelled { token } => self.progress_cancelled(client, &token),
+            EditorEvent::Answered { id, outcome } => self.editor_answered(client, &id, outcome),
         }
     }
 
-    fn initialized(&mut self) {
-        if self.abilities.register_configuration {
+    fn initialized(&mut self, client: ClientId) {
+        if self.clients.get(client).is_some_and(|client| client.abilities.register_configuration) {
             let params = json!({ "registrations": [{
                 "id": "breadboard-configuration",
                 "method": "workspace/didChangeConfiguration",
                 "registerOptions": { "section": "breadboard" },
             }]});
-            self.ask_editor("client/registerCapability", &params, PendingAsk::Registered);
+            self.ask_editor(client, "client/registerCapability", &params, PendingAsk::Registered);
         }
-        self.ask_configuration();
+        self.ask_configuration(client);
     }
 
-    fn ask_configuration(&mut self) {
-        if self.abilities.configuration {
+    fn ask_configuration(&mut self, client: ClientId) {
+        if self.clients.get(client).is_some_and(|client| client.abilities.configuration) {
             let params = json!({ "items": [{ "section": "breadboard" }] });
-            self.ask_editor("workspace/configuration", &params, PendingAsk::Configuration);
+            self.ask_editor(client, "workspace/configuration", &params, PendingAsk::Configuration);
         }
     }
 
     /// Only harmless keys: in most editors this includes files of the repository.
     pub(super) fn configured(&mut self, configuration: &WorkspaceConfiguration) {
         let Some(setting) = &configuration.delivery else { return };
-        self.batch_by(self.settings.delivery.with(setting));
+        self.batching.set = self.settings.delivery.with(setting);
+        self.batch();
     }
 
-    fn trust(&mut self, trusted: bool) {
-        self.trusted = trusted;
-        for engine in self.engines() {
-            engine.call(EngineCall::SetTrust { trusted });
+    /// The workspace is that of the client which opened it; where that one has left, of the one that has news of it.
+    fn folders_changed(&mut self, client: ClientId, added: Vec<Folder>, removed: &[String]) {
+        let opener = self.workspace.opener.filter(|opener| self.clients.get(*opener).is_some());
+        if opener.is_some_and(|opener| opener != client) {
+            return;
         }
-        self.state_changed = true;
-    }
-
-    fn folders_changed(&mut self, added: Vec<Folder>, removed: &[String]) {
-        self.folders.retain(|folder| !removed.contains(&folder.uri));
+        self.workspace.opener = Some(client);
+        self.workspace.folders.retain(|folder| !removed.contains(&folder.uri));
         for folder in added {
-            if !self.folders.iter().any(|known| known.uri == folder.uri) {
-                self.folders.push(folder);
+            if !self.workspace.folders.iter().any(|known| known.uri == folder.uri) {
+                self.workspace.folders.push(folder);
             }
         }
-        tell_apart(&mut self.folders);
+        tell_apart(&mut self.workspace.folders);
         // Sessions stay with the workspace they were begun in; only where files are looked for changes.
-        self.files.set_folders(&self.folders);
+        self.files.set_folders(&self.workspace.folders);
         for engine in self.engines() {
-            engine.call(EngineCall::SetFolders(self.folders.clone()));
+            engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
         }
     }
 
-    fn on_document(&mut self, event: DocumentEvent) {
-        let encoding = self.encoding;
-        let overlay = Arc::make_mut(&mut self.overlay);
+    fn on_document(&mut self, id: ClientId, event: DocumentEvent) {
+        self.clients.buffers_changed();
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let encoding = client.encoding;
+        let overlay = Arc::make_mut(&mut client.overlay);
         let given_up = match event {
             DocumentEvent::Opened { uri, language_id, version, text } => {
                 overlay.close(&uri);
-                self.unknown_buffers.remove(&uri);
+                client.unknown_buffers.remove(&uri);
                 if overlay.bytes() + text.len() > OVERLAY_BYTES {
                     Some((uri, TOO_MUCH))
                 } else {
@@ -130,7 +132,7 @@ impl App {
             }
             DocumentEvent::Closed { uri } => {
                 overlay.close(&uri);
-                self.unknown_buffers.remove(&uri);
+                client.unknown_buffers.remove(&uri);
                 None
             }
             DocumentEvent::Lost { uri: Some(uri), why } => {
@@ -144,7 +146,8 @@ impl App {
             DocumentEvent::Lost { uri: None, why } => {
                 overlay.clear();
                 if why != WhyLost::TooLarge {
-                    self.say(
+                    self.say_to(
+                        id,
                         "warning",
                         "A message about a file could not be taken, and it does not say which file; the saved files are used instead of what is open. Close the open files and open them again.",
                     );
@@ -153,35 +156,28 @@ impl App {
             }
         };
         if let Some((uri, why)) = given_up {
-            self.give_up_buffer(uri, why);
+            self.give_up_buffer(id, uri, why);
         }
-        self.overlay_changed = true;
     }
 
     /// The text of a buffer is not known any more. The user is told once, until the file is opened again or closed.
-    fn give_up_buffer(&mut self, uri: String, why: &str) {
+    fn give_up_buffer(&mut self, id: ClientId, uri: String, why: &str) {
         tracing::warn!(uri, why, "a buffer was given up");
-        if self.unknown_buffers.len() >= UNKNOWN_BUFFERS || !self.unknown_buffers.insert(uri.clone()) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if client.unknown_buffers.len() >= UNKNOWN_BUFFERS || !client.unknown_buffers.insert(uri.clone()) {
             return;
         }
-        let more = if self.unknown_buffers.len() == UNKNOWN_BUFFERS {
+        let more = if client.unknown_buffers.len() == UNKNOWN_BUFFERS {
             " So it is with further files, which the log names."
         } else {
             ""
         };
-        self.say(
+        self.say_to(
+            id,
             "warning",
             &format!(
                 "The saved file is used for {uri} instead of what is open, because {why}; save it, or close and open it again.{more}"
             ),
         );
-    }
-
-    /// Shows the embedded agent the buffers as they are. Done once for all changes that came together: taking a picture of
-    /// ten thousand buffers costs a millisecond.
-    pub(super) fn publish_overlay(&mut self) {
-        if std::mem::take(&mut self.overlay_changed) {
-            self.overlay_out.send_replace(self.overlay.clone());
-        }
     }
 }

@@ -194,7 +194,7 @@ impl App {
         let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
         // Another window may have taken a rule back.
         self.read_rules();
-        let covered = self.trusted
+        let covered = self.turn_trusted(session_id)
             && self.traits_of(session_id).rules == RuleHolder::Server
             && (rule_allows(&self.rules, asked, &ask.root) || self.known(session_id).is_ok_and(of_session));
         let by_rule = PermissionAsk::choose(

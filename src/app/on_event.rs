@@ -2,6 +2,7 @@
 //!
 //! Owns nothing but the routing; `on_editor` and `on_request` do the work.
 
+use super::client::ClientId;
 use super::inbox::{EditorEvent, EditorReply, Event};
 use super::ports::FileJobDone;
 use super::state::App;
@@ -11,17 +12,20 @@ use crate::protocol::method::methods;
 impl App {
     /// One event of the editor's side.
     pub(super) fn on_event(&mut self, event: Event) {
-        if !matches!(event, Event::Editor(EditorEvent::Document(_))) {
+        if !matches!(event, Event::Editor { event: EditorEvent::Document(_), .. }) {
             // Whatever this leads to sees the buffers as they are.
-            self.publish_overlay();
+            self.publish_scopes();
         }
         match event {
-            Event::Request { request, reply } => self.on_request(request, reply),
-            Event::Editor(event) => self.on_editor(event),
-            Event::OutboxDrained => self.on_outbox_drained(),
+            Event::ClientConnected { client, outbox } => self.client_connected(client, outbox),
+            Event::ClientGone { client } => self.client_gone(client),
+            Event::Request { client, request, reply } => self.on_request(client, request, reply),
+            Event::Editor { client, event } => self.on_editor(client, event),
+            Event::OutboxDrained { client } => self.on_outbox_drained(client),
             Event::FileJobDone(done) => self.on_file_job(done),
-            Event::Shutdown { reply } => {
-                self.closing = true;
+            Event::Shutdown { client, reply } => {
+                // Others go on, where there are any.
+                self.closing |= self.clients.get(client).is_some() && self.clients.len() == 1;
                 self.flush_all();
                 reply.answer(());
             }
@@ -35,47 +39,59 @@ impl App {
         }
     }
 
-    pub(super) fn on_request(&mut self, mut request: Request, reply: EditorReply) {
+    pub(super) fn on_request(&mut self, client: ClientId, mut request: Request, reply: EditorReply) {
         // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
         if reply.is_abandoned() {
             return;
         }
         tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
-        self.greeted = true;
-        self.restore_tabs(&mut request);
-        if let Err(error) = self.name_session(&mut request) {
+        match self.clients.get_mut(client) {
+            Some(client) => client.greeted = true,
+            // It is gone, and hears no answer.
+            None => return,
+        }
+        let named = self.name_tabs(client, &mut request).and_then(|()| self.name_session(&mut request));
+        if let Err(error) = named {
             return reply.refuse(error);
         }
-        let Some((request, reply)) = self.may_change(request, reply) else { return };
+        let Some((request, reply)) = self.may_change(client, request, reply) else { return };
         match request {
-            Request::Init(params) => reply.of::<methods::Init>().settle(self.init(params)),
+            Request::Init(params) => reply.of::<methods::Init>().settle(self.init(client, params)),
             Request::CreateSession(params) => {
-                self.create_session(params, reply.of::<methods::CreateSession>())
+                self.create_session(client, params, reply.of::<methods::CreateSession>())
             }
             Request::ListSessions(_) => self.answer_list(reply.of::<methods::ListSessions>()),
             Request::SelectSession(params) => {
-                self.select_session(&params.session_id, reply.of::<methods::SelectSession>())
+                self.select_session(client, &params.session_id, reply.of::<methods::SelectSession>())
             }
             Request::DeleteSession(params) => {
                 self.delete_session(params.session_id, reply.of::<methods::DeleteSession>())
             }
             Request::SendMessage(params) => {
-                self.unmute(&params.session_id);
-                reply.of::<methods::SendMessage>().settle(self.send_message(params));
+                self.come_back(client, &params.session_id);
+                let session_id = params.session_id.clone();
+                let sent = self.send_message(client, params);
+                if sent.is_ok() {
+                    // Now it follows the session, and asked for it itself, whatever its tab is.
+                    self.come_back(client, &session_id);
+                }
+                reply.of::<methods::SendMessage>().settle(sent);
             }
             Request::Stop(params) => reply.of::<methods::Stop>().settle(self.stop(&params.session_id)),
             Request::QueueList(params) => reply.of::<methods::QueueList>().settle(self.queue_list(&params)),
-            Request::QueueEdit(params) => reply.of::<methods::QueueEdit>().settle(self.queue_edit(params)),
+            Request::QueueEdit(params) => {
+                reply.of::<methods::QueueEdit>().settle(self.queue_edit(client, params))
+            }
             Request::QueueMove(params) => reply.of::<methods::QueueMove>().settle(self.queue_move(&params)),
             Request::QueueRemove(params) => {
                 reply.of::<methods::QueueRemove>().settle(self.queue_remove(&params))
             }
             Request::QueueResume(params) => {
-                reply.of::<methods::QueueResume>().settle(self.queue_resume(&params))
+                reply.of::<methods::QueueResume>().settle(self.queue_resume(client, &params))
             }
-            Request::Command(params) => self.command(params, reply.of::<methods::Command>()),
+            Request::Command(params) => self.command(client, params, reply.of::<methods::Command>()),
             Request::ApprovePermission(params) => {
-                self.approve_permission(params, reply.of::<methods::ApprovePermission>())
+                self.approve_permission(client, params, reply.of::<methods::ApprovePermission>())
             }
             Request::PermissionGet(params) => {
                 reply.of::<methods::PermissionGet>().settle(self.permission_get(&params))
@@ -86,14 +102,16 @@ impl App {
             Request::PermissionRevoke(params) => {
                 reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
             }
-            Request::ListFiles(params) => self.list_files(params, reply.of::<methods::ListFiles>()),
+            Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
             Request::ReadFileSnippet(params) => {
-                self.read_file_snippet(params, reply.of::<methods::ReadFileSnippet>())
+                self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())
             }
-            Request::OpenDiff(params) => self.open_diff(params, reply.of::<methods::OpenDiff>()),
-            Request::TextDocument(params) => self.text_document(&params, reply.of::<methods::TextDocument>()),
+            Request::OpenDiff(params) => self.open_diff(client, params, reply.of::<methods::OpenDiff>()),
+            Request::TextDocument(params) => {
+                self.text_document(client, &params, reply.of::<methods::TextDocument>())
+            }
             Request::DownloadArtifact(params) => {
-                self.download_artifact(params, reply.of::<methods::DownloadArtifact>())
+                self.download_artifact(client, params, reply.of::<methods::DownloadArtifact>())
             }
             Request::EventsRead(params) => {
                 reply.standing_for::<methods::EventsRead, _>().settle(self.events_read(&params))
@@ -103,23 +121,31 @@ impl App {
             }
             Request::ViewPage(params) => reply.of::<methods::ViewPage>().settle(self.view_page(&params)),
             Request::AttachmentPut(params) => {
-                self.attachment_put(params, reply.of::<methods::AttachmentPut>())
+                self.attachment_put(client, params, reply.of::<methods::AttachmentPut>())
             }
-            Request::TabOpen(params) => reply.of::<methods::TabOpen>().settle(self.tab_open(params)),
-            Request::TabPrompt(params) => reply.of::<methods::TabPrompt>().settle(self.tab_prompt(params)),
+            Request::TabOpen(params) => reply.of::<methods::TabOpen>().settle(self.tab_open(client, params)),
+            Request::TabPrompt(params) => {
+                reply.of::<methods::TabPrompt>().settle(self.tab_prompt(client, params))
+            }
             Request::TabStop(params) => reply.of::<methods::TabStop>().settle(self.tab_stop(&params)),
-            Request::TabClose(params) => reply.of::<methods::TabClose>().settle(self.tab_close(&params)),
-            Request::TabVisibility(params) => {
-                reply.of::<methods::TabVisibility>().settle(self.tab_visibility(params))
+            Request::TabClose(params) => {
+                reply.of::<methods::TabClose>().settle(self.tab_close(client, &params))
             }
-            Request::TabDetach(params) => reply.of::<methods::TabDetach>().answer(self.tab_detach(&params)),
-            Request::TabAttach(params) => reply.of::<methods::TabAttach>().answer(self.tab_attach(params)),
+            Request::TabVisibility(params) => {
+                reply.of::<methods::TabVisibility>().settle(self.tab_visibility(client, params))
+            }
+            Request::TabDetach(params) => {
+                reply.of::<methods::TabDetach>().answer(self.tab_detach(client, &params))
+            }
+            Request::TabAttach(params) => {
+                reply.of::<methods::TabAttach>().answer(self.tab_attach(client, params))
+            }
             Request::TabAck(params) => reply.of::<methods::TabAck>().settle(self.tab_ack(&params)),
             Request::SessionInfo(params) => {
                 reply.of::<methods::SessionInfo>().settle(self.session_info(params.session()));
             }
             Request::AgentRestart(params) => {
-                self.restart_agent(params.agent, reply.of::<methods::AgentRestart>())
+                self.restart_agent(client, params.agent, reply.of::<methods::AgentRestart>())
             }
             Request::CreateSpecReady(_) => {
                 reply.of::<methods::CreateSpecReady>().answer(self.create_spec_ready())
@@ -128,7 +154,7 @@ impl App {
                 reply.of::<methods::CreateSpecAutosave>().settle(self.create_spec_autosave(&params))
             }
             Request::CreateSpecSubmit(params) => {
-                self.create_spec_submit(params, reply.of::<methods::CreateSpecSubmit>())
+                self.create_spec_submit(client, params, reply.of::<methods::CreateSpecSubmit>())
             }
             Request::CreateSpecCloseAttempt(params) => {
                 reply.of::<methods::CreateSpecCloseAttempt>().settle(self.create_spec_close_attempt(&params))
@@ -137,10 +163,10 @@ impl App {
                 reply.of::<methods::CreateSpecDiscard>().settle(self.create_spec_discard())
             }
             Request::CreateSpecImportMarkdown(params) => {
-                self.create_spec_import(params, reply.of::<methods::CreateSpecImportMarkdown>())
+                self.create_spec_import(client, params, reply.of::<methods::CreateSpecImportMarkdown>())
             }
             Request::CreateSpecAttachImages(params) => {
-                self.create_spec_attach(params, reply.of::<methods::CreateSpecAttachImages>())
+                self.create_spec_attach(client, params, reply.of::<methods::CreateSpecAttachImages>())
             }
             Request::Rebuild(params) => self.rebuild(&params.session_id, reply.of::<methods::Rebuild>()),
             Request::ModelsList(_) => self.models_list(reply.of::<methods::ModelsList>()),

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::live::Progress;
 use super::state::App;
@@ -16,68 +17,71 @@ const MESSAGE_CHARS: usize = 60;
 impl App {
     /// A turn begins.
     pub(super) fn begin_progress(&mut self, session_id: &str, prompt: &str) {
-        if !self.abilities.work_done_progress {
-            return;
+        for client in self.windows_of(session_id) {
+            let Some(window) =
+                self.clients.get_mut(client).filter(|client| client.abilities.work_done_progress)
+            else {
+                continue;
+            };
+            let token = format!("bb-turn-{}", self.ambient.fresh_id());
+            let message: String =
+                prompt.trim().lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect();
+            let progress = Progress { token: token.clone(), begun: false, message };
+            window.progress.insert(session_id.to_owned(), progress);
+            let pending =
+                PendingAsk::ProgressCreated { session_id: session_id.to_owned(), token: token.clone() };
+            self.ask_editor(client, "window/workDoneProgress/create", &json!({ "token": token }), pending);
         }
-        let token = format!("bb-turn-{}", self.ambient.fresh_id());
-        let message: String =
-            prompt.trim().lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect();
-        if let Some(live) = self.live_mut(session_id) {
-            live.progress = Some(Progress { token: token.clone(), begun: false, message });
-        }
-        let pending = PendingAsk::ProgressCreated { session_id: session_id.to_owned(), token: token.clone() };
-        self.ask_editor("window/workDoneProgress/create", &json!({ "token": token }), pending);
     }
 
-    pub(super) fn progress_created(&mut self, session_id: &str, token: &str, accepted: bool) {
-        let Some(live) = self.live_mut(session_id) else { return };
+    pub(super) fn progress_created(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        token: &str,
+        outcome: Result<Value, Value>,
+    ) {
+        let Some(window) = self.clients.get_mut(client) else { return };
         // The turn may be over by now, or another one may run.
-        let Some(progress) = live.progress.as_mut().filter(|progress| progress.token == token) else {
+        let Some(progress) = window.progress.get_mut(session_id).filter(|progress| progress.token == token)
+        else {
             return;
         };
-        if !accepted {
-            live.progress = None;
+        if outcome.is_err() {
+            window.progress.remove(session_id);
             return;
         }
         progress.begun = true;
         let value = json!({ "kind": "begin", "title": "BreadBoard", "message": show(&progress.message, Kind::Sentence),
             "cancellable": true });
-        self.progress(token, &value);
+        window.tell_progress(&Value::from(token), &value);
     }
 
     /// A tool was called.
     pub(super) fn report_progress(&mut self, session_id: &str, name: &str) {
-        let Some(progress) = self.live_mut(session_id).and_then(|live| live.progress.clone()) else { return };
-        if progress.begun {
-            let message: String = name.chars().take(MESSAGE_CHARS).collect();
-            self.progress(
-                &progress.token,
-                &json!({ "kind": "report", "message": show(&message, Kind::Code) }),
-            );
+        for (_, client) in self.clients.iter() {
+            if let Some(progress) = client.progress.get(session_id).filter(|progress| progress.begun) {
+                let message: String = name.chars().take(MESSAGE_CHARS).collect();
+                let value = json!({ "kind": "report", "message": show(&message, Kind::Code) });
+                client.tell_progress(&Value::from(progress.token.as_str()), &value);
+            }
         }
     }
 
     /// A turn is over.
     pub(super) fn end_progress(&mut self, session_id: &str) {
-        let Some(progress) = self.live_mut(session_id).and_then(|live| live.progress.take()) else { return };
-        if progress.begun {
-            self.progress(&progress.token, &json!({ "kind": "end" }));
+        for (_, client) in self.clients.iter_mut() {
+            if let Some(progress) = client.progress.remove(session_id).filter(|progress| progress.begun) {
+                client.tell_progress(&Value::from(progress.token), &json!({ "kind": "end" }));
+            }
         }
     }
 
     /// The user pressed cancel on the progress.
-    pub(super) fn progress_cancelled(&mut self, token: &str) {
-        let session_id = self
-            .sessions
-            .iter()
-            .find(|(_, session)| {
-                session
-                    .live
-                    .as_ref()
-                    .and_then(|live| live.progress.as_ref())
-                    .is_some_and(|progress| progress.token == token)
-            })
-            .map(|(id, _)| id.clone());
+    pub(super) fn progress_cancelled(&mut self, client: ClientId, token: &str) {
+        let shown = self.clients.get(client).into_iter().flat_map(|client| &client.progress);
+        let session_id =
+            shown.filter(|(_, progress)| progress.token == token).map(|(id, _)| id.clone()).next();
         if let Some(session_id) = session_id {
             // The same as `bb/stop`.
             if let Err(error) = self.stop(&session_id) {
@@ -85,16 +89,13 @@ impl App {
             }
         }
     }
+}
 
-    fn progress(&self, token: &str, value: &Value) {
-        self.progress_of(&Value::from(token), value);
-    }
-
+impl Client {
     /// One `$/progress`, under a token of ours or of the client's.
-    pub(super) fn progress_of(&self, token: &Value, value: &Value) {
-        let sent = self
-            .outbox
-            .push(wire_out::notification("$/progress", &json!({ "token": token, "value": value })));
+    pub(super) fn tell_progress(&self, token: &Value, value: &Value) {
+        let sent =
+            self.push(wire_out::notification("$/progress", &json!({ "token": token, "value": value })));
         if !sent {
             tracing::debug!("a progress message did not fit into the outbox");
         }

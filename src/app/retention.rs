@@ -10,7 +10,6 @@
 
 use std::collections::VecDeque;
 
-use super::live::Flow;
 use super::ports::JournalError;
 use super::record::Record;
 use super::state::App;
@@ -210,10 +209,13 @@ impl App {
         if let Some(session) = self.sessions.get(session_id) {
             return Ok(match session.live.as_deref() {
                 None => (!session.record.turn.is_open()).then_some(u64::MAX),
-                Some(live) if in_memory => Some(match live.flow {
-                    Flow::Direct => live.flushed,
-                    Flow::Behind { next_seq } => next_seq.saturating_sub(1),
-                }),
+                Some(live) if in_memory => {
+                    let sent = self
+                        .clients
+                        .followers(session_id)
+                        .map(|(_, follows)| follows.sent_up_to(live.flushed));
+                    Some(sent.min().unwrap_or(live.flushed))
+                }
                 Some(_) => None,
             });
         }

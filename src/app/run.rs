@@ -72,7 +72,7 @@ pub async fn run(
             () = sleep_until(deadline.unwrap_or(app.started)), if deadline.is_some() => {}
         }
         if editor.is_empty() {
-            app.publish_overlay();
+            app.publish_scopes();
         }
         guarded(&mut app, "delivery", App::settle);
         if asked {

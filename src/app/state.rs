@@ -3,28 +3,25 @@
 //! Owns construction and the small questions every handler asks. What happens on an event is in `on_*`; how events leave
 //! is in `deliver`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::editor_asks::PendingAsk;
-use super::inbox::{EditorAbilities, Folder};
+use super::client::{ClientId, Clients};
+use super::inbox::Folder;
+use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
-use super::ports::{AgentProcess, Ambient, Commit, Engine, Files, Journal, OpenJournal, Outbox, Reach};
+use super::ports::{AgentProcess, Ambient, Engine, Files, Journal, OpenJournal, Reach, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
-use super::tell::Unsaid;
 use crate::domain::approval::RootedRule;
-use crate::domain::edits::overlay::{Overlay, PositionEncoding};
 use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::Spec;
 use crate::protocol::WireError;
-use crate::protocol::notification::ConnectionParams;
 use crate::protocol::settings::{Delivery, InitializationOptions, ModelSetting, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
@@ -35,8 +32,6 @@ pub type OpenAgents = Box<dyn FnOnce(&Settings) -> Box<dyn Engine> + Send>;
 
 /// What the wiring hands to the loop.
 pub struct Ports {
-    /// The one writer.
-    pub outbox: Arc<dyn Outbox>,
     /// Opens the journal.
     pub open_journal: OpenJournal,
     /// Makes the engine.
@@ -47,8 +42,8 @@ pub struct Ports {
     pub files: Box<dyn Files>,
     /// Clock and ids.
     pub ambient: Box<dyn Ambient>,
-    /// Publishes the overlay to the embedded agent.
-    pub overlay: watch::Sender<Arc<Overlay>>,
+    /// Publishes to the embedded agent what its turns see of the clients' windows.
+    pub scopes: watch::Sender<Arc<TurnScopes>>,
     /// Secrets known from the environment, to be kept out of everything.
     pub redactor: Redactor,
 }
@@ -70,23 +65,40 @@ impl Session {
     }
 }
 
-/// What the client asked to hear.
-#[derive(Debug, Clone, Copy)]
-pub struct Hears {
-    /// `bb/events`.
-    pub events: bool,
-    /// `bb/view`.
-    pub view: bool,
-    /// `bb/tab`.
-    pub tabs: bool,
+/// The workspace that is worked on: that of the client which opened it. Others join it.
+#[derive(Default)]
+pub(super) struct Workspace {
+    /// Names it in the journal.
+    pub(super) key: String,
+    /// Its folders, in order.
+    pub(super) folders: Vec<Folder>,
+    /// The client whose folders they are.
+    pub(super) opener: Option<ClientId>,
+}
+
+/// How events are batched.
+pub(super) struct Batching {
+    /// By the settings.
+    pub(super) set: Delivery,
+    /// And by what clients asked for in `bb/init`, which stands above them.
+    pub(super) in_force: Delivery,
+}
+
+/// The spec that is written in this workspace.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) spec: Spec,
+    /// What tells the spec that was read or written here last from one that another window wrote; `None` without one.
+    pub(super) saved: Option<u64>,
+    /// Images whose files are read for it, by pick; what is held elsewhere is still on its way.
+    pub(super) images_coming: Vec<Weak<usize>>,
 }
 
 /// All mutable state.
 pub struct App {
-    pub(super) outbox: Arc<dyn Outbox>,
     pub(super) files: Box<dyn Files>,
     pub(super) ambient: Box<dyn Ambient>,
-    pub(super) overlay_out: watch::Sender<Arc<Overlay>>,
+    pub(super) scopes: watch::Sender<Arc<TurnScopes>>,
     pub(super) open_journal: Option<OpenJournal>,
     pub(super) open_engine: Option<OpenEngine>,
     pub(super) open_agents: Option<OpenAgents>,
@@ -103,69 +115,37 @@ pub struct App {
     pub(super) settings: Settings,
     /// The model that `bb/models/set` chose since the start; it stands above the setting.
     pub(super) chosen_model: Option<ModelSetting>,
-    pub(super) delivery: Delivery,
-    /// `maxLatencyMs` of `bb/init`: what the client said itself stands above every setting.
-    pub(super) latency_wish: Option<u64>,
-    pub(super) trusted: bool,
-    pub(super) folders: Vec<Folder>,
-    pub(super) workspace: String,
-    pub(super) encoding: PositionEncoding,
-    pub(super) abilities: EditorAbilities,
-    pub(super) overlay: Arc<Overlay>,
-    /// Whether the embedded agent has not seen it as it is.
-    pub(super) overlay_changed: bool,
+    pub(super) batching: Batching,
+    pub(super) workspace: Workspace,
+    /// Who is connected.
+    pub(super) clients: Clients,
     pub(super) sessions: BTreeMap<String, Session>,
     /// Sessions that are in memory. With thousands in the list and a few in use, every event looks at the few only.
     pub(super) loaded: BTreeSet<String>,
-    pub(super) active: Option<String>,
     pub(super) tabs: Tabs,
-    pub(super) hears: Hears,
-    /// Whether a client of the `bb/*` surface is there; a plain LSP editor is not sent `bb/state`.
-    pub(super) greeted: bool,
+    /// Whether `bb/state` changed, for every client, since the last event was settled.
     pub(super) state_changed: bool,
-    /// Connection news that did not fit into the outbox, at most one a session and kind.
-    pub(super) connection_news: VecDeque<ConnectionParams>,
-    pub(super) asks: HashMap<String, PendingAsk>,
-    pub(super) last_ask: u64,
     pub(super) redactor: Redactor,
-    /// Commits that the journal did not take; written first when it takes again.
-    pub(super) unwritten: VecDeque<Commit>,
-    pub(super) unwritten_bytes: usize,
-    pub(super) disk_said: bool,
-    /// Whether it was said that the journal could not be read.
-    pub(super) unread_said: bool,
+    /// What the disk did not take.
+    pub(super) backlog: Backlog,
     /// Why events of a session may be missing since its journal was damaged; found at the start, so not more than sessions.
     pub(super) damaged: BTreeMap<String, String>,
-    /// Buffers whose unsaved text is not known, and that the user was told so; see `on_document`.
-    pub(super) unknown_buffers: BTreeSet<String>,
-    /// Sentences for the user that did not fit into the outbox.
-    pub(super) unsaid: Unsaid,
-    /// The turn of each session that was stopped because the disk takes nothing; at most one a session.
-    pub(super) disk_stopped: BTreeMap<String, u64>,
     pub(super) retention: Retention,
     pub(super) started: Instant,
     pub(super) closing: bool,
     /// Rules that hold in this workspace.
     pub(super) rules: Vec<RootedRule>,
-    /// The spec that is written in this workspace.
-    pub(super) spec: Spec,
-    /// What tells the spec that was read or written here last from one that another window wrote; `None` without one.
-    pub(super) spec_saved: Option<u64>,
-    /// Images whose files are read for it, by pick; what is held elsewhere is still on its way.
-    pub(super) images_coming: Vec<Weak<usize>>,
-    /// Tokens of downloads whose progress was begun.
-    pub(super) downloads: Vec<Value>,
+    pub(super) draft: Draft,
 }
 
 impl App {
-    /// A loop that waits for `initialize`.
+    /// A loop that waits for its first client, and for `initialize`.
     pub fn new(ports: Ports) -> Self {
         let settings = Settings::layered(InitializationOptions::default(), &Overrides::default());
         Self {
-            outbox: ports.outbox,
             files: ports.files,
             ambient: ports.ambient,
-            overlay_out: ports.overlay,
+            scopes: ports.scopes,
             open_journal: Some(ports.open_journal),
             open_engine: Some(ports.open_engine),
             open_agents: ports.open_agents,
@@ -175,44 +155,23 @@ impl App {
             agent_processes: BTreeMap::new(),
             reach: None,
             leases: Leases::default(),
-            delivery: settings.delivery,
-            latency_wish: None,
+            batching: Batching { set: settings.delivery, in_force: settings.delivery },
             settings,
             chosen_model: None,
-            trusted: false,
-            folders: Vec::new(),
-            workspace: String::new(),
-            encoding: PositionEncoding::default(),
-            abilities: EditorAbilities::default(),
-            overlay: Arc::new(Overlay::new()),
-            overlay_changed: false,
+            workspace: Workspace::default(),
+            clients: Clients::default(),
             sessions: BTreeMap::new(),
             loaded: BTreeSet::new(),
-            active: None,
             tabs: Tabs::default(),
-            hears: Hears { events: true, view: true, tabs: true },
-            greeted: false,
             state_changed: false,
-            connection_news: VecDeque::new(),
-            asks: HashMap::new(),
-            last_ask: 0,
             redactor: ports.redactor,
-            unwritten: VecDeque::new(),
-            unwritten_bytes: 0,
-            disk_said: false,
-            unread_said: false,
+            backlog: Backlog::default(),
             damaged: BTreeMap::new(),
-            unknown_buffers: BTreeSet::new(),
-            unsaid: Unsaid::default(),
-            disk_stopped: BTreeMap::new(),
             retention: Retention::default(),
             started: Instant::now(),
             closing: false,
             rules: Vec::new(),
-            spec: Spec::default(),
-            spec_saved: None,
-            images_coming: Vec::new(),
-            downloads: Vec::new(),
+            draft: Draft::default(),
         }
     }
 
@@ -252,8 +211,8 @@ impl App {
     /// Uri of a workspace path, as an editor spells it.
     pub(super) fn root_named(&self, root: Option<&str>) -> Option<&Folder> {
         match root {
-            Some(name) => self.folders.iter().find(|folder| folder.name == name),
-            None => self.folders.first(),
+            Some(name) => self.workspace.folders.iter().find(|folder| folder.name == name),
+            None => self.workspace.folders.first(),
         }
     }
 }

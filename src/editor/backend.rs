@@ -22,7 +22,7 @@ use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
 use super::{capabilities, courier::Courier, documents, options};
-use crate::app::inbox::{EditorEvent, EditorReply, Event, Reply};
+use crate::app::inbox::{EditorEvent, EditorReply, Reply};
 use crate::app::ports::{Outbox, Secret};
 use crate::domain::shown::{Kind, show};
 use crate::protocol::envelope::{self, Opened};
@@ -141,7 +141,7 @@ impl LanguageServer for Backend {
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         let (reply, receiver) = Reply::new();
-        self.courier.ask(Event::Shutdown { reply });
+        self.courier.shut_down(reply);
         match receiver.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(to_rpc(&error)),
@@ -217,7 +217,7 @@ impl Backend {
             if waits {
                 return (Some(reply), receiver);
             }
-            self.courier.ask(Event::Request { request, reply });
+            self.courier.ask(request, reply);
             (None, receiver)
         });
         if let Err(error) = &waiting {

@@ -14,7 +14,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::inbox::{DocumentEvent, EditorEvent, Event, Inbox, WhyLost};
+use crate::app::ClientId;
+use crate::app::inbox::{DocumentEvent, EditorEvent, EditorReply, Event, Inbox, Reply, WhyLost};
+use crate::protocol::Request;
 
 /// Events that wait here for a place in the inbox, so that an `exit` behind a burst is met at once. Past it, or past as many
 /// bytes of text, the reader waits.
@@ -33,6 +35,8 @@ const STUCK: Duration = Duration::from_secs(10);
 /// See the module.
 pub struct Courier {
     inbox: Inbox,
+    /// Whose events these are.
+    client: ClientId,
     runtime: tokio::runtime::Handle,
     waiting: Mutex<Waiting>,
     stuck: Duration,
@@ -49,27 +53,34 @@ struct Waiting {
 
 impl Courier {
     /// A courier for this inbox; `runtime` offers again what had to wait.
-    pub fn new(inbox: Inbox, runtime: tokio::runtime::Handle) -> Arc<Self> {
-        Self::with_patience(inbox, runtime, STUCK)
+    pub fn new(inbox: Inbox, client: ClientId, runtime: tokio::runtime::Handle) -> Arc<Self> {
+        Self::with_patience(inbox, client, runtime, STUCK)
     }
 
-    fn with_patience(inbox: Inbox, runtime: tokio::runtime::Handle, stuck: Duration) -> Arc<Self> {
+    fn with_patience(
+        inbox: Inbox,
+        client: ClientId,
+        runtime: tokio::runtime::Handle,
+        stuck: Duration,
+    ) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, offering: false, moved: Instant::now() };
-        Arc::new(Self { inbox, runtime, waiting: Mutex::new(waiting), stuck })
+        Arc::new(Self { inbox, client, runtime, waiting: Mutex::new(waiting), stuck })
     }
 
     /// Hands over an event of the editor now, or as soon as there is room. Blocks while too much waits.
     pub fn tell(self: &Arc<Self>, event: EditorEvent) {
         let mut waiting = self.lock();
         let event = match self.flush(&mut waiting) {
-            true => match self.inbox.offer(Event::Editor(event)) {
+            true => match self.inbox.offer(Event::Editor { client: self.client, event }) {
                 Ok(()) => return,
                 Err(refused) => match *refused {
-                    Event::Editor(event) => event,
-                    Event::Request { .. }
+                    Event::Editor { event, .. } => event,
+                    Event::ClientConnected { .. }
+                    | Event::ClientGone { .. }
+                    | Event::Request { .. }
                     | Event::Shutdown { .. }
                     | Event::Exit { .. }
-                    | Event::OutboxDrained
+                    | Event::OutboxDrained { .. }
                     | Event::FileJobDone(_) => return,
                 },
             },
@@ -98,8 +109,18 @@ impl Courier {
         waiting.keep(event);
     }
 
-    /// Hands over a request. When there is no room it is refused through its own reply.
-    pub fn ask(&self, event: Event) {
+    /// Hands over a request of the contract.
+    pub fn ask(&self, request: Request, reply: EditorReply) {
+        self.deliver(Event::Request { client: self.client, request, reply });
+    }
+
+    /// Hands over `shutdown`.
+    pub fn shut_down(&self, reply: Reply<()>) {
+        self.deliver(Event::Shutdown { client: self.client, reply });
+    }
+
+    /// When there is no room a request is refused through its own reply.
+    fn deliver(&self, event: Event) {
         let mut waiting = self.lock();
         // A request must not overtake what waits.
         let refused = match self.flush(&mut waiting) {
@@ -116,8 +137,8 @@ impl Courier {
     fn flush(&self, waiting: &mut Waiting) -> bool {
         while let Some(event) = waiting.events.pop_front() {
             let bytes = bytes_of(&event);
-            if let Err(refused) = self.inbox.offer(Event::Editor(event)) {
-                if let Event::Editor(event) = *refused {
+            if let Err(refused) = self.inbox.offer(Event::Editor { client: self.client, event }) {
+                if let Event::Editor { event, .. } = *refused {
                     waiting.events.push_front(event);
                 }
                 return false;
@@ -234,8 +255,8 @@ fn name_of(event: &EditorEvent) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::inbox::{EDITOR_BOUND, EditorReply};
-    use crate::protocol::{ErrorCode, Request};
+    use crate::app::inbox::EDITOR_BOUND;
+    use crate::protocol::ErrorCode;
     use serde_json::json;
 
     fn closed(uri: &str) -> EditorEvent {
@@ -253,9 +274,15 @@ mod tests {
 
     fn describe(event: Event) -> String {
         match event {
-            Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri, .. })) => format!("lost {uri:?}"),
-            Event::Editor(EditorEvent::Document(DocumentEvent::Closed { uri })) => format!("closed {uri}"),
-            Event::Editor(EditorEvent::WorkspaceTrust { trusted }) => format!("trust {trusted}"),
+            Event::Editor { event: EditorEvent::Document(DocumentEvent::Lost { uri, .. }), .. } => {
+                format!("lost {uri:?}")
+            }
+            Event::Editor { event: EditorEvent::Document(DocumentEvent::Closed { uri }), .. } => {
+                format!("closed {uri}")
+            }
+            Event::Editor { event: EditorEvent::WorkspaceTrust { trusted }, .. } => {
+                format!("trust {trusted}")
+            }
             other => format!("{other:?}"),
         }
     }
@@ -263,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_fit_waits_in_order_and_requests_are_refused() {
         let (inbox, mut events) = Inbox::new();
-        let courier = Courier::new(inbox, tokio::runtime::Handle::current());
+        let courier = Courier::new(inbox.clone(), inbox.name_client(), tokio::runtime::Handle::current());
         for _ in 0..EDITOR_BOUND {
             courier.tell(EditorEvent::Initialized);
         }
@@ -272,11 +299,14 @@ mod tests {
         courier.tell(closed("a"));
         courier.tell(closed("b"));
         let (reply, receiver) = EditorReply::new();
-        courier.ask(Event::Request { request: Request::parse("bb/listSessions", json!({})).unwrap(), reply });
+        courier.ask(Request::parse("bb/listSessions", json!({})).unwrap(), reply);
         assert_eq!(receiver.await.unwrap().unwrap_err().code, ErrorCode::Overloaded);
 
         for _ in 0..EDITOR_BOUND {
-            assert!(matches!(events.recv().await, Some(Event::Editor(EditorEvent::Initialized))));
+            assert!(matches!(
+                events.recv().await,
+                Some(Event::Editor { event: EditorEvent::Initialized, .. })
+            ));
         }
         let mut rest = Vec::new();
         for _ in 0..4 {
@@ -289,7 +319,7 @@ mod tests {
     fn whoever_is_faster_than_the_loop_waits_and_nothing_is_dropped() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, mut events) = Inbox::new();
-        let courier = Courier::new(inbox, runtime.handle().clone());
+        let courier = Courier::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
         let all = EDITOR_BOUND + 2 * WAITING;
         let teller = std::thread::spawn(move || {
             for at in 0..all {
@@ -304,8 +334,10 @@ mod tests {
             assert_eq!(describe(events.blocking_recv().unwrap()), format!("closed {at}"));
         }
         for at in 0..20 {
-            let Some(Event::Editor(EditorEvent::Document(DocumentEvent::Opened { uri, text, .. }))) =
-                events.blocking_recv()
+            let Some(Event::Editor {
+                event: EditorEvent::Document(DocumentEvent::Opened { uri, text, .. }),
+                ..
+            }) = events.blocking_recv()
             else {
                 panic!("not opened");
             };
@@ -318,7 +350,12 @@ mod tests {
     fn a_loop_that_takes_nothing_costs_bounded_memory_and_what_is_given_up_is_named() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, _events) = Inbox::new();
-        let courier = Courier::with_patience(inbox, runtime.handle().clone(), Duration::from_millis(50));
+        let courier = Courier::with_patience(
+            inbox.clone(),
+            inbox.name_client(),
+            runtime.handle().clone(),
+            Duration::from_millis(50),
+        );
         for at in 0..EDITOR_BOUND + WAITING + 10 {
             courier.tell(closed(&at.to_string()));
         }
@@ -340,7 +377,7 @@ mod tests {
     fn a_loop_that_is_gone_holds_nobody_up() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, events) = Inbox::new();
-        let courier = Courier::new(inbox, runtime.handle().clone());
+        let courier = Courier::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
         drop(events);
         let begun = Instant::now();
         for at in 0..2 * WAITING {

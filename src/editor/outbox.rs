@@ -140,7 +140,7 @@ impl FrameOutbox {
 
     /// Queues an answer, or a message of the framework's lane. Never refused.
     pub fn answer(&self, message: Vec<u8>) {
-        let message = self.scrub(message);
+        let message = self.scrub(message.into());
         let mut queue = self.lock();
         if queue.dead || self.wrote_directly(&queue, &message) {
             return;
@@ -183,7 +183,7 @@ impl FrameOutbox {
     /// Queues a log message if fewer than 256 wait; dropped ones are counted, and the next one that fits is preceded by a
     /// warning that says how many are missing.
     pub fn log(&self, message: Vec<u8>) {
-        let message = self.scrub(message);
+        let message = self.scrub(message.into());
         let mut queue = self.lock();
         if queue.dead {
             return;
@@ -199,7 +199,7 @@ impl FrameOutbox {
                 "method": "window/logMessage",
                 "params": { "type": 2, "message": format!("{dropped} log messages were dropped here, because the editor did not read them in time.") },
             });
-            queue.append(notice.to_string().into_bytes(), Lane::Log);
+            queue.append(notice.to_string().into_bytes().into(), Lane::Log);
         }
         queue.append(message, Lane::Log);
         drop(queue);
@@ -279,14 +279,14 @@ impl FrameOutbox {
     }
 
     /// The message without secrets.
-    fn scrub(&self, message: Vec<u8>) -> Vec<u8> {
+    fn scrub<'m>(&self, message: Cow<'m, [u8]>) -> Cow<'m, [u8]> {
         if !self.hides.load(Ordering::Acquire) {
             return message;
         }
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
         match secrets.scrub_json(&message) {
             Cow::Borrowed(_) => message,
-            Cow::Owned(clean) => clean,
+            Cow::Owned(clean) => Cow::Owned(clean),
         }
     }
 
@@ -296,7 +296,7 @@ impl FrameOutbox {
 }
 
 impl Outbox for FrameOutbox {
-    fn push(&self, message: Vec<u8>) -> bool {
+    fn push(&self, message: Cow<'_, [u8]>) -> bool {
         let message = self.scrub(message);
         let mut queue = self.lock();
         if queue.dead {
@@ -325,6 +325,11 @@ impl Outbox for FrameOutbox {
         self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(&secret.0);
         self.hides.store(true, Ordering::Release);
     }
+
+    fn hide_all(&self, known: &Redactor) {
+        self.secrets.write().unwrap_or_else(PoisonError::into_inner).add_all(known);
+        self.hides.store(true, Ordering::Release);
+    }
 }
 
 #[cfg(unix)]
@@ -349,7 +354,7 @@ impl Queue {
         self.since_calm <= CALM_FRAMES
     }
 
-    fn append(&mut self, message: Vec<u8>, lane: Lane) {
+    fn append(&mut self, message: Cow<'_, [u8]>, lane: Lane) {
         let length = message.len();
         let full = self.segments.back().is_none_or(|last| last.bytes.len() + length > WRITE_BYTES);
         if full {
@@ -361,7 +366,7 @@ impl Queue {
         }
         if length > WRITE_BYTES {
             // A write of its own, behind its header, so that it is not copied.
-            self.segments.push_back(Segment { bytes: message, ..Segment::default() });
+            self.segments.push_back(Segment { bytes: message.into_owned(), ..Segment::default() });
         } else if let Some(segment) = self.segments.back_mut() {
             segment.bytes.extend_from_slice(&message);
         }

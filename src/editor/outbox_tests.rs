@@ -56,13 +56,37 @@ fn frames_of_all_lanes_leave_in_the_order_in_which_they_came() {
     let pipe = Pipe::open();
     let outbox = FrameOutbox::start(pipe.clone(), || true, || {});
 
-    assert!(outbox.push(b"one".to_vec()));
+    assert!(outbox.push(b"one".to_vec().into()));
     outbox.answer(b"three".to_vec());
     outbox.log(b"fourth".to_vec());
-    assert!(outbox.push("fünf".as_bytes().to_vec()));
+    assert!(outbox.push("fünf".as_bytes().to_vec().into()));
     assert!(outbox.drain(LONG));
 
     assert_eq!(pipe.text(), [frame("one"), frame("three"), frame("fourth"), frame("fünf")].concat());
+}
+
+#[test]
+fn one_message_leaves_through_several_outboxes_with_its_secrets_hidden_in_each() {
+    // Given two clients, of which one came when a token was known already
+    let (first, second) = (Pipe::open(), Pipe::open());
+    let outboxes = [&first, &second].map(|pipe| FrameOutbox::start(pipe.clone(), || true, || {}));
+    outboxes[0].hide(&Secret("sk-first-1".to_owned()));
+    let mut known = Redactor::default();
+    known.add("sk-second");
+    outboxes[1].hide_all(&known);
+    // When a message, small or larger than what is written at once, is borrowed to both
+    let small = br#"{"a":"sk-first-1 sk-second"}"#.to_vec();
+    let large = [br#"{"a":""#.as_slice(), &vec![b'x'; 2 * WRITE_BYTES], br#""}"#].concat();
+    for message in [&small, &large] {
+        for outbox in &outboxes {
+            assert!(outbox.push(Cow::Borrowed(message)));
+        }
+    }
+    outboxes.iter().for_each(|outbox| assert!(outbox.drain(LONG)));
+    // Then each wrote both
+    let large = frame(std::str::from_utf8(&large).unwrap());
+    assert_eq!(first.text(), frame(r#"{"a":"[redacted] sk-second"}"#) + &large);
+    assert_eq!(second.text(), frame(r#"{"a":"sk-first-1 [redacted]"}"#) + &large);
 }
 
 #[test]
@@ -84,7 +108,7 @@ fn a_full_push_lane_refuses_then_says_once_that_there_is_room() {
         || {},
     );
 
-    let accepted = (0..5_000).filter(|_| outbox.push(vec![b'x'; 10])).count();
+    let accepted = (0..5_000).filter(|_| outbox.push(vec![b'x'; 10].into())).count();
     assert_eq!(accepted, PUSH_FRAMES);
     outbox.answer(b"{}".to_vec());
     pipe.unblock();
@@ -93,7 +117,7 @@ fn a_full_push_lane_refuses_then_says_once_that_there_is_room() {
 
     assert_eq!(calls.load(Ordering::SeqCst), 2);
     assert_eq!(pipe.text(), format!("{}{}", frame("xxxxxxxxxx").repeat(PUSH_FRAMES), frame("{}")));
-    assert!(outbox.push(b"again".to_vec()));
+    assert!(outbox.push(b"again".to_vec().into()));
 }
 
 #[test]
@@ -101,11 +125,11 @@ fn the_bound_of_bytes_holds_and_one_larger_message_goes_alone() {
     let pipe = Pipe::default();
     let outbox = FrameOutbox::start(pipe.clone(), || true, || {});
 
-    assert!(outbox.push(vec![b'x'; PUSH_BYTES + 1]));
-    assert!(!outbox.push(vec![b'y'; 1]));
+    assert!(outbox.push(vec![b'x'; PUSH_BYTES + 1].into()));
+    assert!(!outbox.push(vec![b'y'; 1].into()));
     pipe.unblock();
     assert!(outbox.drain(LONG));
-    assert!(outbox.push(vec![b'y'; 1]));
+    assert!(outbox.push(vec![b'y'; 1].into()));
 }
 
 #[test]
@@ -159,7 +183,7 @@ fn secrets_leave_in_no_lane_and_in_no_spelling() {
     outbox.hide(&Secret("short".to_owned()));
     outbox.hide(&Secret("345678".to_owned()));
 
-    outbox.push(serde_json::to_vec(&json!({ "a": "tok\"en\\1!" })).unwrap());
+    outbox.push(serde_json::to_vec(&json!({ "a": "tok\"en\\1!" })).unwrap().into());
     outbox.answer(b"<abcdef-long-token><abcdef>".to_vec());
     outbox.answer(br#"{"ts":12345678.5,"text":"345678"}"#.to_vec());
     outbox.log(b"short tok\"en\\1tok\"en\\1".to_vec());
@@ -191,7 +215,7 @@ fn a_failed_write_is_told_once_and_nothing_waits_any_more() {
     outbox.answer(vec![b'x'; 2 * ANSWERS_PAUSE]);
     hears.recv_timeout(LONG).unwrap();
 
-    assert!(!outbox.push(b"late".to_vec()));
+    assert!(!outbox.push(b"late".to_vec().into()));
     outbox.wait_for_answer_room();
     assert!(!outbox.drain(LONG));
     assert!(hears.recv().is_err(), "told twice");
@@ -215,7 +239,7 @@ fn measure_the_hot_lane() {
     let (frames, message) = (3_000_000, vec![b'x'; 200]);
     let started = Instant::now();
     for _ in 0..frames {
-        while !outbox.push(message.clone()) {
+        while !outbox.push(message.clone().into()) {
             let mut open = room.0.lock().unwrap();
             while !*open {
                 open = room.1.wait(open).unwrap();
@@ -259,7 +283,7 @@ fn never_overtake(mut reader: impl Read + Send + 'static, writer: std::fs::File)
     });
     for (at, message) in sent.iter().enumerate() {
         if at % 3 == 0 {
-            while !outbox.push(message.clone().into_bytes()) {
+            while !outbox.push(message.clone().into_bytes().into()) {
                 std::thread::yield_now();
             }
         } else {
@@ -297,7 +321,7 @@ fn the_first_few_messages_after_a_pause_wake_no_writer_and_a_flood_does() {
     queue.last_push = None;
     drop(queue);
     for message in &messages[..2] {
-        assert!(outbox.push(message.clone().into_bytes()));
+        assert!(outbox.push(message.clone().into_bytes().into()));
     }
     // Then the first few count as calm and the next does not; and what is calm stands in the pipe without the writer.
     assert_eq!(calm, [true, true, true, true, false]);

@@ -30,6 +30,7 @@ use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION, WIRE};
 use super::outbox::FrameOutbox;
 use super::skim::Skimmed;
+use crate::app::ClientId;
 use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox, WhyLost};
 use crate::protocol::settings::Overrides;
 use crate::protocol::{ErrorCode, WireError};
@@ -65,6 +66,8 @@ pub struct Edge {
     pub outbox: Arc<FrameOutbox>,
     /// The way to the loop.
     pub inbox: Inbox,
+    /// The editor's name there.
+    pub client: ClientId,
     /// Flags and environment; they go to the loop with `initialize`.
     pub overrides: Overrides,
     /// The end of the process.
@@ -129,7 +132,7 @@ impl Driver {
         std::thread::Builder::new()
             .name("answers".to_owned())
             .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-        let courier = Courier::new(edge.inbox, handle.clone());
+        let courier = Courier::new(edge.inbox, edge.client, handle.clone());
         let (service, socket) = backend::service(Backend {
             courier: Arc::clone(&courier),
             outbox: Arc::clone(&edge.outbox),

@@ -28,6 +28,7 @@ impl Bench {
         let mut driver = Driver::start(Edge {
             outbox: Arc::clone(&outbox),
             inbox: inbox.clone(),
+            client: inbox.name_client(),
             overrides: Overrides::default(),
             lifecycle: Arc::clone(&lifecycle),
             gate: Arc::default(),
@@ -66,7 +67,7 @@ impl Bench {
         let mut bench = Self::start(fault);
         bench.request(0, "initialize", json!({ "capabilities": {} }));
         assert!(bench.answer()["result"]["capabilities"].is_object());
-        assert!(matches!(bench.event(), Event::Editor(EditorEvent::Initialize(_))));
+        assert!(matches!(bench.event(), Event::Editor { event: EditorEvent::Initialize(_), .. }));
         bench
     }
 
@@ -92,7 +93,7 @@ impl Bench {
 
     fn next_request(&mut self) -> (crate::protocol::Request, EditorReply) {
         match self.event() {
-            Event::Request { request, reply } => (request, reply),
+            Event::Request { request, reply, .. } => (request, reply),
             other => panic!("not a request: {other:?}"),
         }
     }
@@ -132,14 +133,14 @@ fn requests_before_initialize_and_after_shutdown_are_refused() {
     bench.request(2, "initialize", json!({ "capabilities": {} }));
     assert_eq!(bench.answer()["result"]["serverInfo"]["name"], "breadboard-ls");
     assert!(
-        matches!(bench.event(), Event::Editor(EditorEvent::Initialize(_))),
+        matches!(bench.event(), Event::Editor { event: EditorEvent::Initialize(_), .. }),
         "the notification was not dropped"
     );
     bench.request(3, "initialize", json!({ "capabilities": {} }));
     assert_eq!(error_of(&bench.answer()), (3, -32600, None));
 
     bench.request(4, "shutdown", Value::Null);
-    let Event::Shutdown { reply } = bench.event() else { panic!("no shutdown") };
+    let Event::Shutdown { reply, .. } = bench.event() else { panic!("no shutdown") };
     reply.answer(());
     assert_eq!(bench.answer(), json!({ "jsonrpc": "2.0", "id": 4, "result": null }));
     bench.request(5, "bb/listSessions", json!({}));
@@ -161,7 +162,9 @@ fn an_odd_initialize_starts_all_the_same_and_says_what_it_left_out() {
     assert_eq!(warning["method"], "window/showMessage");
     assert!(warning["params"]["message"].as_str().unwrap().contains("`stateDir`"), "{warning}");
     assert!(bench.answer()["result"].is_object());
-    let Event::Editor(EditorEvent::Initialize(start_up)) = bench.event() else { panic!("no start") };
+    let Event::Editor { event: EditorEvent::Initialize(start_up), .. } = bench.event() else {
+        panic!("no start")
+    };
     assert_eq!(start_up.options.workspace_trusted, Some(true));
 }
 
@@ -179,7 +182,7 @@ fn events_come_in_the_order_of_the_wire() {
     bench.raw(&burst);
     for at in 0..200 {
         match bench.event() {
-            Event::Editor(EditorEvent::Document(DocumentEvent::Closed { uri })) => {
+            Event::Editor { event: EditorEvent::Document(DocumentEvent::Closed { uri }), .. } => {
                 assert_eq!(uri, format!("u{at}"))
             }
             other => panic!("{other:?}"),
@@ -187,7 +190,7 @@ fn events_come_in_the_order_of_the_wire() {
         let (request, reply) = bench.next_request();
         assert_eq!(request.method(), "bb/stop");
         match bench.event() {
-            Event::Editor(EditorEvent::Answered { id, outcome }) => {
+            Event::Editor { event: EditorEvent::Answered { id, outcome }, .. } => {
                 assert_eq!((id, outcome), (format!("ours-{at}"), Ok(json!(at))));
             }
             other => panic!("{other:?}"),
@@ -344,16 +347,23 @@ fn notifications_become_events() {
     );
     bench.notify("textDocument/didChange", json!({ "textDocument": { "uri": "u" }, "contentChanges": 5 }));
 
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::Initialized)));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::WorkspaceTrust { trusted: true })));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::ProgressCancelled { token }) if token == "5"));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::ConfigurationChanged)));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::Configuration(configuration))
-        if configuration.delivery.as_ref().and_then(|delivery| delivery.max_events) == Some(3)));
-    assert!(matches!(bench.event(), Event::Editor(EditorEvent::FoldersChanged { added, removed })
-        if added[0].name == "a" && removed == ["file:///b"]));
+    assert!(matches!(bench.event(), Event::Editor { event: EditorEvent::Initialized, .. }));
+    assert!(matches!(
+        bench.event(),
+        Event::Editor { event: EditorEvent::WorkspaceTrust { trusted: true }, .. }
+    ));
     assert!(
-        matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. })) if uri == "u")
+        matches!(bench.event(), Event::Editor { event: EditorEvent::ProgressCancelled { token }, .. } if token == "5")
+    );
+    assert!(matches!(bench.event(), Event::Editor { event: EditorEvent::ConfigurationChanged, .. }));
+    assert!(matches!(bench.event(), Event::Editor { event: EditorEvent::Configuration(configuration), .. }
+        if configuration.delivery.as_ref().and_then(|delivery| delivery.max_events) == Some(3)));
+    assert!(
+        matches!(bench.event(), Event::Editor { event: EditorEvent::FoldersChanged { added, removed }, .. }
+        if added[0].name == "a" && removed == ["file:///b"])
+    );
+    assert!(
+        matches!(bench.event(), Event::Editor { event: EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. }), .. } if uri == "u")
     );
 }
 
@@ -368,19 +378,19 @@ fn a_message_above_the_cap_is_answered_by_its_kind() {
     assert_eq!((&warning["method"], &warning["params"]["type"]), (&json!("window/showMessage"), &json!(2)));
     assert!(warning["params"]["message"].as_str().unwrap().contains("file:///big"), "{warning}");
     assert!(
-        matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. }))
+        matches!(bench.event(), Event::Editor { event: EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. }), .. }
         if uri == "file:///big")
     );
     bench.notify("textDocument/didClose", json!({ "textDocument": { "uri": "file:///big" }, "more": text }));
     assert_eq!(bench.answer()["method"], "window/showMessage");
     assert!(
-        matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. }))
+        matches!(bench.event(), Event::Editor { event: EditorEvent::Document(DocumentEvent::Lost { uri: Some(uri), .. }), .. }
         if uri == "file:///big")
     );
     bench.raw(&framed(&json!({ "jsonrpc": "2.0", "id": "ours", "result": text })));
     assert_eq!(bench.answer()["method"], "window/showMessage");
     assert!(
-        matches!(bench.event(), Event::Editor(EditorEvent::Answered { id, outcome: Err(_) }) if id == "ours")
+        matches!(bench.event(), Event::Editor { event: EditorEvent::Answered { id, outcome: Err(_) }, .. } if id == "ours")
     );
 }
 
@@ -393,7 +403,10 @@ fn a_full_inbox_refuses_requests_and_loses_no_order() {
     bench.request(1, "bb/listSessions", json!({}));
     assert_eq!(error_of(&bench.answer()), (1, -32803, Some("overloaded")));
     for _ in 0..=EDITOR_BOUND {
-        assert!(matches!(bench.event(), Event::Editor(EditorEvent::Document(DocumentEvent::Closed { .. }))));
+        assert!(matches!(
+            bench.event(),
+            Event::Editor { event: EditorEvent::Document(DocumentEvent::Closed { .. }), .. }
+        ));
     }
     bench.request(2, "bb/listSessions", json!({}));
     bench.next_request().1.answer(json!(1));

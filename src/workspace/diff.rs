@@ -22,7 +22,7 @@ pub const MOST_UNIFIED_BYTES: usize = 1 << 20;
 
 /// Reads, compares, answers.
 pub fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
-    let DiffJob { session_id, root, path, left, purpose } = job;
+    let DiffJob { client: _, session_id, root, path, left, purpose } = job;
     let place = choose(roots, &root).map(|root| Place::find(root, &path, overlay));
     // With one folder its name is needed only where the client gave it.
     let says_root = roots.are_several() || !matches!(root, DiffRoot::Named(None) | DiffRoot::At(_, None));

@@ -1,6 +1,7 @@
 //! One process of ours: loop, journal and engine adapter on a thread of their own, as `serve` wires them, with a client that
 //! writes down what it hears. It can be killed.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use breadboard_ls::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
-use breadboard_ls::app::{App, EditorEvent, Event, Ports};
+use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
@@ -24,6 +25,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// A process, alive until it is killed or closed.
 pub struct Process {
     pub client: Arc<Client>,
+    /// Its name in the loop.
+    editor: ClientId,
     inbox: Inbox,
     kill: oneshot::Sender<PathBuf>,
     thread: JoinHandle<()>,
@@ -44,13 +47,15 @@ impl Client {
 }
 
 impl Outbox for Client {
-    fn push(&self, message: Vec<u8>) -> bool {
+    fn push(&self, message: Cow<'_, [u8]>) -> bool {
         self.messages.lock().unwrap().push(serde_json::from_slice(&message).unwrap());
         self.count.send_modify(|count| *count += 1);
         true
     }
 
     fn hide(&self, _: &Secret) {}
+
+    fn hide_all(&self, _: &Redactor) {}
 }
 
 struct NoFiles;
@@ -112,23 +117,24 @@ impl Process {
     pub fn start(state_dir: &Path, start: &Start) -> Self {
         let client = Arc::new(Client { messages: Mutex::default(), count: watch::Sender::new(0) });
         let (inbox, events) = Inbox::new();
+        let editor = inbox.name_client();
         let (kill, killed) = oneshot::channel::<PathBuf>();
-        let (state_dir, outbox) = (state_dir.to_owned(), client.clone());
+        let state_dir = state_dir.to_owned();
+        inbox.send(Event::ClientConnected { client: editor, outbox: client.clone() }).unwrap();
         let url = start.url.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let handle = runtime.handle().clone();
             let (reports, heard) = mpsc::channel(ENGINE_BOUND);
-            let (overlay, _) = watch::channel(Arc::new(Overlay::new()));
+            let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
             let dir = state_dir.to_string_lossy().into_owned();
             let app = App::new(Ports {
-                outbox,
                 open_journal: Box::new(move |_| breadboard_ls::store::open(Some(&dir))),
                 open_engine: Box::new(move |_| Ok(engine(&url, reports, handle))),
                 open_agents: None,
                 files: Box::new(NoFiles),
                 ambient: Box::new(System),
-                overlay,
+                scopes,
                 redactor: Redactor::default(),
             });
             runtime.block_on(async move {
@@ -144,7 +150,7 @@ impl Process {
             // Tasks and sockets end here, wherever they stood.
             runtime.shutdown_background();
         });
-        let process = Self { client, inbox, kill, thread };
+        let process = Self { client, editor, inbox, kill, thread };
         let folder = Folder {
             uri: format!("file://{}", start.workspace.display()),
             name: "ws".to_owned(),
@@ -163,7 +169,10 @@ impl Process {
             folders: vec![folder],
             ..StartUp::default()
         };
-        process.inbox.send(Event::Editor(EditorEvent::Initialize(Box::new(start)))).unwrap();
+        process
+            .inbox
+            .send(Event::Editor { client: editor, event: EditorEvent::Initialize(Box::new(start)) })
+            .unwrap();
         process
     }
 
@@ -171,13 +180,13 @@ impl Process {
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
         let request = Request::parse(method, params)?;
         let (reply, answer) = EditorReply::new();
-        self.inbox.send(Event::Request { request, reply }).unwrap();
+        self.inbox.send(Event::Request { client: self.editor, request, reply }).unwrap();
         answer.await.unwrap_or_else(|_| Err(WireError::new(ErrorCode::Internal, "The reply was dropped.")))
     }
 
     /// Ends it where it stands and leaves its files in `to`.
     pub async fn kill(self, to: &Path) -> Arc<Client> {
-        let Self { client, inbox, kill, thread } = self;
+        let Self { client, inbox, kill, thread, .. } = self;
         kill.send(to.to_owned()).unwrap();
         joined(thread).await;
         drop(inbox);
@@ -186,7 +195,7 @@ impl Process {
 
     /// Ends it as a closed editor does.
     pub async fn close(self) -> Arc<Client> {
-        let Self { client, inbox, kill, thread } = self;
+        let Self { client, inbox, kill, thread, .. } = self;
         drop(inbox);
         joined(thread).await;
         drop(kill);

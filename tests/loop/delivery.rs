@@ -22,11 +22,11 @@ async fn r000_50_a_full_outbox_is_refilled_from_the_journal_without_holes_or_dou
             desk.token(&session, &format!("{room}-{at} ")).await;
         }
         desk.caught_up().await;
-        desk.inbox.send(Event::OutboxDrained).unwrap();
+        desk.inbox.send(Event::OutboxDrained { client: desk.client }).unwrap();
         desk.caught_up().await;
     }
     desk.paper.room.store(usize::MAX, Ordering::SeqCst);
-    desk.inbox.send(Event::OutboxDrained).unwrap();
+    desk.inbox.send(Event::OutboxDrained { client: desk.client }).unwrap();
     desk.finish(&session, 1, "end").await;
     let stored = desk.events(&session).await;
     assert_eq!(desk.heard_events(&session), stored);
@@ -85,7 +85,7 @@ async fn selecting_a_session_that_is_behind_leaves_no_hole_in_its_events() {
     desk.paper.room.store(usize::MAX, Ordering::SeqCst);
     let selected = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
     assert_eq!(selected["seq"], 11);
-    desk.inbox.send(Event::OutboxDrained).unwrap();
+    desk.inbox.send(Event::OutboxDrained { client: desk.client }).unwrap();
     desk.finish(&session, 1, &"x".repeat(10)).await;
     let stored = desk.events(&session).await;
     assert_eq!(desk.heard_events(&session), stored);
@@ -104,7 +104,7 @@ async fn r000_41_55_after_a_gap_that_the_journal_cannot_fill_the_view_goes_on_wi
     assert_eq!(desk.events(&session).await.len(), 2);
     desk.paper.room.store(usize::MAX, Ordering::SeqCst);
     faults.unreadable.store(true, Ordering::SeqCst);
-    desk.inbox.send(Event::OutboxDrained).unwrap();
+    desk.inbox.send(Event::OutboxDrained { client: desk.client }).unwrap();
     desk.caught_up().await;
     let gap = desk.heard("bb/connection").pop().unwrap();
     assert_eq!((&gap["gapDetected"], &gap["resume"]["verdict"]), (&json!(true), &json!("lost")));

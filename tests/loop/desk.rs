@@ -1,13 +1,14 @@
 //! The bench of these tests: an `App` with a real journal in a temporary directory and ports that write down what they
 //! were told.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use breadboard_ls::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
-use breadboard_ls::app::{App, EditorEvent, Event, Ports};
+use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
 use breadboard_ls::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use breadboard_ls::domain::edits::overlay::Overlay;
@@ -25,11 +26,13 @@ use tokio::sync::{mpsc, watch};
 #[derive(Default)]
 pub struct Paper {
     pub messages: Mutex<Vec<Value>>,
+    /// What it was told to hide when it came.
+    pub hidden: Mutex<Redactor>,
     pub room: AtomicUsize,
 }
 
 impl Outbox for Paper {
-    fn push(&self, message: Vec<u8>) -> bool {
+    fn push(&self, message: Cow<'_, [u8]>) -> bool {
         let room = self.room.load(Ordering::SeqCst);
         if room == 0 {
             return false;
@@ -42,6 +45,10 @@ impl Outbox for Paper {
     }
 
     fn hide(&self, _: &Secret) {}
+
+    fn hide_all(&self, known: &Redactor) {
+        *self.hidden.lock().unwrap() = known.clone();
+    }
 }
 
 /// Every call of the engine.
@@ -119,7 +126,11 @@ impl Engine for DeskAgents {
 #[derive(Default)]
 pub struct Jobs(pub Mutex<Vec<FileJob>>);
 
-struct DeskFiles(Arc<Jobs>);
+/// The buffers that went with each of those jobs.
+#[derive(Default)]
+pub struct Buffers(pub Mutex<Vec<Arc<Overlay>>>);
+
+struct DeskFiles(Arc<Jobs>, Arc<Buffers>);
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
@@ -131,16 +142,19 @@ impl Files for DeskFiles {
 
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 
-    fn submit(&self, job: FileJob, _: Arc<Overlay>) {
+    fn submit(&self, job: FileJob, buffers: Arc<Overlay>) {
         if matches!(
             job,
             FileJob::Diff(_)
                 | FileJob::DropArtifacts { .. }
+                | FileJob::Read { .. }
                 | FileJob::ReadText { .. }
+                | FileJob::Run { .. }
                 | FileJob::Write { .. }
                 | FileJob::Spec(_)
         ) {
             self.0.0.lock().unwrap().push(job);
+            self.1.0.lock().unwrap().push(buffers);
         }
     }
 }
@@ -160,12 +174,94 @@ impl Ambient for DeskClock {
     }
 }
 
-/// A running loop.
+/// One client of a loop.
+#[derive(Clone)]
+pub struct Window {
+    pub client: ClientId,
+    pub paper: Arc<Paper>,
+    inbox: Inbox,
+}
+
+impl Window {
+    fn connect(inbox: &Inbox) -> Self {
+        let paper = Arc::new(Paper { room: AtomicUsize::new(usize::MAX), ..Paper::default() });
+        let client = inbox.name_client();
+        inbox.send(Event::ClientConnected { client, outbox: paper.clone() }).unwrap();
+        Self { client, paper, inbox: inbox.clone() }
+    }
+
+    /// Ends as a closed window does.
+    pub fn leave(self) {
+        self.inbox.send(Event::ClientGone { client: self.client }).unwrap();
+    }
+
+    pub fn tell(&self, event: EditorEvent) {
+        self.inbox.send(Event::Editor { client: self.client, event }).unwrap();
+    }
+
+    /// Takes no more than so many messages.
+    pub fn takes(&self, room: usize) {
+        self.paper.room.store(room, Ordering::SeqCst);
+    }
+
+    /// Reads again.
+    pub fn drain(&self) {
+        self.takes(usize::MAX);
+        self.inbox.send(Event::OutboxDrained { client: self.client }).unwrap();
+    }
+
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
+        let request = Request::parse(method, params)?;
+        let (reply, answer) = EditorReply::new();
+        self.inbox.send(Event::Request { client: self.client, request, reply }).unwrap();
+        answer.await.unwrap()
+    }
+
+    pub async fn prompt(&self, session_id: &str, text: &str) -> Value {
+        self.ask("bb/sendMessage", json!({"sessionId": session_id, "text": text, "messageId": text}))
+            .await
+            .unwrap()
+    }
+
+    /// Notifications, or our requests, of one method, in order.
+    pub fn heard(&self, method: &str) -> Vec<Value> {
+        let messages = self.paper.messages.lock().unwrap();
+        messages.iter().filter(|message| message["method"] == method).map(|m| m["params"].clone()).collect()
+    }
+
+    /// The requests of one method that this window was asked, each with its id.
+    pub fn asked(&self, method: &str) -> Vec<(String, Value)> {
+        let messages = self.paper.messages.lock().unwrap();
+        let asked = messages.iter().filter(|message| message["method"] == method);
+        asked.map(|message| (message["id"].as_str().unwrap().to_owned(), message["params"].clone())).collect()
+    }
+
+    /// Events of a session in the order in which they were sent, with their numbers checked to be without holes.
+    pub fn heard_events(&self, session_id: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        for batch in self.heard("bb/events").iter().filter(|batch| batch["sessionId"] == session_id) {
+            let of_batch = batch["events"].as_array().unwrap();
+            assert_eq!(batch["fromSeq"], of_batch.first().unwrap()["seq"], "{batch}");
+            assert_eq!(batch["toSeq"], of_batch.last().unwrap()["seq"], "{batch}");
+            events.extend(of_batch.iter().cloned());
+        }
+        let first = events.first().map_or(1, |event| event["seq"].as_u64().unwrap());
+        for (at, event) in events.iter().enumerate() {
+            assert_eq!(event["seq"], json!(first + at as u64), "a hole or a double: {events:?}");
+        }
+        events
+    }
+}
+
+/// A running loop, and its first client.
 pub struct Desk {
+    pub window: Window,
     pub paper: Arc<Paper>,
     pub calls: Arc<Calls>,
     pub jobs: Arc<Jobs>,
+    pub buffers: Arc<Buffers>,
     pub inbox: Inbox,
+    pub client: ClientId,
     pub engine: mpsc::Sender<EngineReport>,
     loop_task: tokio::task::JoinHandle<()>,
 }
@@ -216,13 +312,12 @@ impl Desk {
     }
 
     pub fn with_journal(open_journal: OpenJournal, setup: Setup) -> Self {
-        let paper = Arc::new(Paper { room: AtomicUsize::new(usize::MAX), ..Paper::default() });
         let calls = Arc::new(Calls::default());
         let jobs = Arc::new(Jobs::default());
-        let (overlay, _) = watch::channel(Arc::new(Overlay::new()));
+        let buffers = Arc::new(Buffers::default());
+        let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
         let (engine_calls, agent_calls) = (calls.clone(), calls.clone());
         let app = App::new(Ports {
-            outbox: paper.clone(),
             open_journal,
             open_engine: Box::new(move |_| match setup.engine {
                 true => {
@@ -231,16 +326,18 @@ impl Desk {
                 false => Err(WireError::new(ErrorCode::Unsupported, "There is no such engine.")),
             }),
             open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
-            files: Box::new(DeskFiles(jobs.clone())),
+            files: Box::new(DeskFiles(jobs.clone(), buffers.clone())),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
-            overlay,
+            scopes,
             redactor: Redactor::default(),
         });
         let (inbox, editor) = Inbox::new();
+        let window = Window::connect(&inbox);
         let (engine, reports) = mpsc::channel(64);
         let loop_task =
             tokio::spawn(breadboard_ls::app::run(app, editor, reports, breadboard_ls::app::alone));
-        let desk = Self { paper, calls, jobs, inbox, engine, loop_task };
+        let (paper, client) = (window.paper.clone(), window.client);
+        let desk = Self { window, paper, calls, jobs, buffers, inbox, client, engine, loop_task };
         let start = StartUp {
             options: InitializationOptions {
                 workspace_trusted: Some(setup.trusted),
@@ -272,15 +369,20 @@ impl Desk {
         desk
     }
 
+    /// Another client connects.
+    pub fn connect(&self, trusted: bool, start: StartUp) -> Window {
+        let window = Window::connect(&self.inbox);
+        let options = InitializationOptions { workspace_trusted: Some(trusted), ..start.options };
+        window.tell(EditorEvent::Initialize(Box::new(StartUp { options, ..start })));
+        window
+    }
+
     pub fn tell(&self, event: EditorEvent) {
-        self.inbox.send(Event::Editor(event)).unwrap();
+        self.window.tell(event);
     }
 
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
-        let request = Request::parse(method, params)?;
-        let (reply, answer) = EditorReply::new();
-        self.inbox.send(Event::Request { request, reply }).unwrap();
-        answer.await.unwrap()
+        self.window.ask(method, params).await
     }
 
     pub async fn session(&self) -> String {
@@ -289,9 +391,7 @@ impl Desk {
     }
 
     pub async fn prompt(&self, session_id: &str, text: &str) -> Value {
-        self.ask("bb/sendMessage", json!({"sessionId": session_id, "text": text, "messageId": text}))
-            .await
-            .unwrap()
+        self.window.prompt(session_id, text).await
     }
 
     pub async fn say(&self, session_id: &str, message: ServerMessage) {
@@ -347,10 +447,15 @@ impl Desk {
 
     /// Everything in the journal of a session, once the loop has taken in all that was said before.
     pub async fn events(&self, session_id: &str) -> Vec<Value> {
-        self.caught_up().await;
+        self.events_by(&self.window, session_id).await
+    }
+
+    /// The same, asked for by another client.
+    pub async fn events_by(&self, window: &Window, session_id: &str) -> Vec<Value> {
+        self.caught_up_by(window).await;
         let mut events = Vec::new();
         loop {
-            let page = self
+            let page = window
                 .ask(
                     "bb/events/read",
                     json!({"sessionId": session_id, "fromSeq": events.len() + 1, "limit": 5000}),
@@ -366,34 +471,27 @@ impl Desk {
 
     /// Engine reports come by another channel than requests: waits until that one is empty and handled.
     pub async fn caught_up(&self) {
+        self.caught_up_by(&self.window).await;
+    }
+
+    /// The same where the first client has left.
+    pub async fn caught_up_by(&self, window: &Window) {
         while self.engine.capacity() < self.engine.max_capacity() {
             tokio::task::yield_now().await;
         }
         // One more turn of the loop: reports taken from the channel are handled before the next event is.
-        let nobody = self.ask("bb/queue/list", json!({"sessionId": "nobody"})).await;
+        let nobody = window.ask("bb/queue/list", json!({"sessionId": "nobody"})).await;
         assert_eq!(nobody.unwrap_err().code, ErrorCode::UnknownSession);
     }
 
     /// Notifications of one method, in order.
     pub fn heard(&self, method: &str) -> Vec<Value> {
-        let messages = self.paper.messages.lock().unwrap();
-        messages.iter().filter(|message| message["method"] == method).map(|m| m["params"].clone()).collect()
+        self.window.heard(method)
     }
 
-    /// Events of a session in the order in which they were sent, with their numbers checked to be without holes.
+    /// Events of a session that the first client heard.
     pub fn heard_events(&self, session_id: &str) -> Vec<Value> {
-        let mut events = Vec::new();
-        for batch in self.heard("bb/events").iter().filter(|batch| batch["sessionId"] == session_id) {
-            let of_batch = batch["events"].as_array().unwrap();
-            assert_eq!(batch["fromSeq"], of_batch.first().unwrap()["seq"], "{batch}");
-            assert_eq!(batch["toSeq"], of_batch.last().unwrap()["seq"], "{batch}");
-            events.extend(of_batch.iter().cloned());
-        }
-        let first = events.first().map_or(1, |event| event["seq"].as_u64().unwrap());
-        for (at, event) in events.iter().enumerate() {
-            assert_eq!(event["seq"], json!(first + at as u64), "a hole or a double: {events:?}");
-        }
-        events
+        self.window.heard_events(session_id)
     }
 
     /// Calls that the engine got, as short words.
@@ -428,8 +526,8 @@ impl Desk {
 
     /// Ends the loop as a closed editor does.
     pub async fn close(self) {
-        let Self { inbox, engine, loop_task, .. } = self;
-        drop((inbox, engine));
+        let Self { window, inbox, engine, loop_task, .. } = self;
+        drop((window, inbox, engine));
         loop_task.await.unwrap();
     }
 }

@@ -46,7 +46,10 @@ impl Desk {
         self.engine.send(report).await.unwrap();
     }
 
-    async fn downloading(&self, token: &Value, bytes: u64, total: Option<u64>) {
+    async fn downloading(&self, wanted: &Wanted, bytes: u64, total: Option<u64>) {
+        let DownloadFor::Client { progress: Some(token), .. } = &wanted.purpose else {
+            panic!("no progress")
+        };
         self.engine
             .send(EngineReport::Stream(StreamReport::Downloading { token: token.clone(), bytes, total }))
             .await
@@ -81,8 +84,8 @@ async fn r000_33_an_artifact_comes_to_disk_and_its_progress_is_told() {
             assert!(is_below(&wanted.to, &dir.path().join("artifacts").join(&session)), "{:?}", wanted.to);
             assert_eq!(wanted.to.file_name().unwrap(), "out.txt");
             assert!(desk.progress(&token).is_empty(), "nothing has come yet");
-            desk.downloading(&token, 1 << 20, Some(4 << 20)).await;
-            desk.downloading(&token, 9 << 20, Some(4 << 20)).await;
+            desk.downloading(&wanted, 1 << 20, Some(4 << 20)).await;
+            desk.downloading(&wanted, 9 << 20, Some(4 << 20)).await;
             let to = wanted.to.clone();
             desk.downloaded(wanted, Ok(())).await;
             to
@@ -114,7 +117,7 @@ async fn r000_33_36_a_download_that_fails_or_is_cancelled_ends_its_progress() {
     let params = json!({"sessionId": session, "artifactPath": "a", "workDoneToken": token});
     let engine = async {
         let wanted = desk.wanted_download().await;
-        desk.downloading(&token, 5, None).await;
+        desk.downloading(&wanted, 5, None).await;
         desk.downloaded(wanted, Err(WireError::new(ErrorCode::NotFound, "There is no such artifact."))).await;
     };
     let (answer, ()) = tokio::join!(desk.ask("bb/downloadArtifact", params.clone()), engine);
@@ -130,7 +133,7 @@ async fn r000_33_36_a_download_that_fails_or_is_cancelled_ends_its_progress() {
     // The request is gone with its future, as a cancelled one is.
     let DownloadFor::Client { reply, .. } = &wanted.purpose else { panic!("another purpose") };
     assert!(reply.is_abandoned());
-    desk.downloading(&token, 5, None).await;
+    desk.downloading(&wanted, 5, None).await;
     desk.downloaded(wanted, Err(WireError::new(ErrorCode::Cancelled, "It was cancelled."))).await;
     desk.caught_up().await;
     assert_eq!(kinds(&desk.progress(&token)), ["begin", "report", "end", "begin", "report", "end"]);

@@ -83,7 +83,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     // The engine never says whether it took it.
     let (reply, _nobody) = breadboard_ls::app::inbox::EditorReply::new();
     let request = breadboard_ls::protocol::Request::parse("bb/approvePermission", answer.clone()).unwrap();
-    first.inbox.send(breadboard_ls::app::Event::Request { request, reply }).unwrap();
+    first.inbox.send(breadboard_ls::app::Event::Request { client: first.client, request, reply }).unwrap();
     let second = again(first, &dir).await;
     second.link(LinkNews::Resumed(ResumedLink::Complete)).await;
     second.caught_up().await;

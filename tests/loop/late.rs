@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Answer, EditorAbilities, Reply};
-use breadboard_ls::app::ports::{CommandRan, EngineReport, Want};
+use breadboard_ls::app::ports::{CommandRan, EngineReport, FileJob, Want};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -52,7 +52,6 @@ async fn a_command_runs_only_in_a_turn_that_runs_and_waits_for_it() {
 #[tokio::test]
 async fn an_edit_whose_base_is_never_read_is_answered() {
     let dir = tempfile::tempdir().unwrap();
-    // The files of this desk drop every job, as a full inbox does.
     let desk = Desk::at(dir.path(), editor());
     let session = desk.session().await;
     desk.prompt(&session, "one").await;
@@ -64,6 +63,11 @@ async fn an_edit_whose_base_is_never_read_is_answered() {
         reply,
     })
     .await;
+    desk.caught_up().await;
+    // The job is dropped, as by a full inbox.
+    let dropped = desk.jobs.0.lock().unwrap().pop();
+    assert!(matches!(dropped, Some(FileJob::Read { .. })), "{dropped:?}");
+    drop(dropped);
     let answer = tokio::time::timeout(Duration::from_secs(5), answer).await.expect("never answered");
     assert_eq!(answer.unwrap().unwrap_err().code.as_str(), "internal");
 }

@@ -4,6 +4,8 @@
 mod agent_files;
 mod agent_info;
 mod approvals;
+mod clients;
+mod clients_runs;
 mod create_spec;
 mod delivery;
 mod desk;

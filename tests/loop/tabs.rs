@@ -58,7 +58,7 @@ fn making(desk: &Desk) -> (String, SessionWish, SessionReply) {
 }
 
 /// The agent makes the session that was asked for last; gives our id of it.
-async fn make(desk: &Desk, at_agent: &str) -> String {
+pub async fn make(desk: &Desk, at_agent: &str) -> String {
     let (session_id, wish, reply) = making(desk);
     let agent = wish.agent.clone().unwrap();
     let made = EngineSession {

@@ -187,7 +187,7 @@ impl Run {
 
     fn drain(&mut self) {
         self.desk.paper.room.store(usize::MAX, Ordering::SeqCst);
-        self.desk.inbox.send(Event::OutboxDrained).unwrap();
+        self.desk.inbox.send(Event::OutboxDrained { client: self.desk.client }).unwrap();
     }
 }
 

@@ -173,7 +173,7 @@ async fn r001_53_an_outbox_that_is_full_loses_and_doubles_nothing_of_a_tab() {
         desk.paper.room.store(7, Ordering::SeqCst);
         tokens(&desk, &session_id, 0..stretch).await;
         desk.paper.room.store(usize::MAX, Ordering::SeqCst);
-        desk.inbox.send(Event::OutboxDrained).unwrap();
+        desk.inbox.send(Event::OutboxDrained { client: desk.client }).unwrap();
         desk.caught_up().await;
         tokens(&desk, &session_id, stretch..stretch + 1).await;
         let mut client = TabClient::new(&tab_id);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, EngineDecision, Ruling, Settlement};
 use crate::app::record::{Ask, Settler};
@@ -19,10 +20,11 @@ impl App {
     /// Checked in this order: params, session, request, trust (allowing only), digest.
     pub(in crate::app) fn approve_permission(
         &mut self,
+        client: ClientId,
         params: ApprovePermissionParams,
         reply: Reply<ApprovePermissionResult>,
     ) {
-        let chosen = match self.chosen(params) {
+        let chosen = match self.chosen(client, params) {
             Ok(chosen) => chosen,
             Err(error) => return reply.refuse(error),
         };
@@ -50,7 +52,7 @@ impl App {
         });
     }
 
-    fn chosen(&mut self, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
+    fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
         if params.session_id.is_none() {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
@@ -75,7 +77,7 @@ impl App {
                 "This request has no such option; answer with one of its `options`.",
             ));
         };
-        if option.kind != PermissionOptionKind::Deny && !self.trusted {
+        if option.kind != PermissionOptionKind::Deny && !self.clients.trusts(client) {
             return Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so nothing may be written or run in it; trust it first, or deny.",
@@ -149,7 +151,8 @@ impl App {
     pub(super) fn settled_ask(&mut self, session_id: &str, request_id: &str) -> Result<Ask, WireError> {
         self.flush(session_id);
         let unwritten = self
-            .unwritten
+            .backlog
+            .commits
             .iter()
             .rev()
             .filter(|commit| commit.session_id == session_id)

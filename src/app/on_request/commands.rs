@@ -1,5 +1,6 @@
 //! `bb/command`: the engine's own commands, with the trust that each needs.
 
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
@@ -8,8 +9,13 @@ use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn command(&mut self, params: CommandParams, reply: Reply<CommandResult>) {
-        match self.checked_command(&params) {
+    pub(in crate::app) fn command(
+        &mut self,
+        client: ClientId,
+        params: CommandParams,
+        reply: Reply<CommandResult>,
+    ) {
+        match self.checked_command(client, &params) {
             Ok(CommandNeed::Stop) => {
                 let stopped = self.stop(&params.session_id);
                 reply.settle(stopped.map(|stopped| CommandResult {
@@ -34,7 +40,11 @@ impl App {
         }
     }
 
-    fn checked_command(&mut self, params: &CommandParams) -> Result<CommandNeed, WireError> {
+    fn checked_command(
+        &mut self,
+        client: ClientId,
+        params: &CommandParams,
+    ) -> Result<CommandNeed, WireError> {
         self.load(&params.session_id)?;
         if self.known(&params.session_id)?.record.held.is_some() {
             self.goes_on(&params.session_id)?;
@@ -47,7 +57,7 @@ impl App {
         }
         let need = need_of(&params.command);
         match need {
-            CommandNeed::Trust if !self.trusted => Err(WireError::new(
+            CommandNeed::Trust if !self.clients.trusts(client) => Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so a command that changes or runs something is refused; trust it first.",
             )),

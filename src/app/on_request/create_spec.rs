@@ -5,11 +5,13 @@
 
 use std::sync::{Arc, Weak};
 
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::leases::digest;
 use crate::app::ports::{
     FileJob, ImagePick, Preview, SessionReply, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
+use crate::app::prompter::Prompter;
 use crate::app::state::App;
 use crate::domain::spec::Spec;
 use crate::domain::spec::images::{ImageFault, pick};
@@ -24,25 +26,25 @@ use super::prompt_rules::fits_a_prompt;
 impl App {
     /// The spec of this workspace: at the start, and when another window wrote it since it was read or written here.
     pub(in crate::app) fn read_spec(&mut self) {
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         let Some(Ok(row)) = self.journal.as_mut().map(|journal| journal.spec(&workspace)) else { return };
         let saved = row.as_deref().map(digest);
-        if saved != self.spec_saved {
-            self.spec_saved = saved;
-            self.spec = row.and_then(|row| serde_json::from_slice(&row).ok()).unwrap_or_default();
+        if saved != self.draft.saved {
+            self.draft.saved = saved;
+            self.draft.spec = row.and_then(|row| serde_json::from_slice(&row).ok()).unwrap_or_default();
         }
     }
 
     /// Writes the spec as it stands. It is in memory in any case; the error says that it may not survive this window.
     fn keep_spec(&mut self) -> Result<(), WireError> {
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         // A spec holds strings and a number, which always serialise.
-        let record = serde_json::to_vec(&self.spec).unwrap_or_default();
+        let record = serde_json::to_vec(&self.draft.spec).unwrap_or_default();
         let record = self.redactor.scrub_json(&record).into_owned();
-        let record = (self.spec != Spec::default()).then_some(record);
+        let record = (self.draft.spec != Spec::default()).then_some(record);
         let kept = self.journal()?.set_spec(&workspace, record.as_deref());
         kept.map_err(|error| journal_failed(&error))?;
-        self.spec_saved = record.as_deref().map(digest);
+        self.draft.saved = record.as_deref().map(digest);
         Ok(())
     }
 
@@ -55,9 +57,9 @@ impl App {
 
     pub(in crate::app) fn create_spec_ready(&mut self) -> CreateSpecInit {
         self.read_spec();
-        self.spec.open();
+        self.draft.spec.open();
         self.try_to_keep_spec();
-        CreateSpecInit { draft: self.spec.draft.clone(), should_focus_primary_field: true }
+        CreateSpecInit { draft: self.draft.spec.draft.clone(), should_focus_primary_field: true }
     }
 
     pub(in crate::app) fn create_spec_autosave(
@@ -66,7 +68,7 @@ impl App {
     ) -> Result<CreateSpecAutosaveResult, WireError> {
         fits_a_prompt(&params.description)?;
         let now = self.ambient.now_ms();
-        let last_updated = self.spec.save(&params.description, now);
+        let last_updated = self.draft.spec.save(&params.description, now);
         self.keep_spec()?;
         Ok(CreateSpecAutosaveResult { last_updated })
     }
@@ -78,14 +80,16 @@ impl App {
         if let Some(description) = &params.description {
             fits_a_prompt(description)?;
             let now = self.ambient.now_ms();
-            self.spec.save(description, now);
+            self.draft.spec.save(description, now);
             self.keep_spec()?;
         }
-        Ok(CreateSpecCloseAttemptResult { should_close: !(params.has_dirty_changes || self.spec.is_dirty()) })
+        Ok(CreateSpecCloseAttemptResult {
+            should_close: !(params.has_dirty_changes || self.draft.spec.is_dirty()),
+        })
     }
 
     pub(in crate::app) fn create_spec_discard(&mut self) -> Result<Empty, WireError> {
-        self.spec.discard();
+        self.draft.spec.discard();
         // It would be back after the next start.
         self.keep_spec()?;
         Ok(Empty {})
@@ -93,21 +97,24 @@ impl App {
 
     pub(in crate::app) fn create_spec_import(
         &mut self,
+        client: ClientId,
         params: CreateSpecImportMarkdownParams,
         reply: Reply<CreateSpecImportMarkdownResult>,
     ) {
         let job = SpecJob::Import { uri: params.uri, reply };
-        self.files.submit(FileJob::Spec(job), self.overlay.clone());
+        let buffers = self.buffers_for(client);
+        self.files.submit(FileJob::Spec(job), buffers);
     }
 
     pub(in crate::app) fn create_spec_attach(
         &mut self,
+        client: ClientId,
         params: CreateSpecAttachImagesParams,
         reply: Reply<CreateSpecAttachImagesResult>,
     ) {
         let held = params.current_uris.unwrap_or_default();
-        self.images_coming.retain(|places| places.strong_count() > 0);
-        let coming = self.images_coming.iter().filter_map(Weak::upgrade).map(|places| *places).sum();
+        self.draft.images_coming.retain(|places| places.strong_count() > 0);
+        let coming = self.draft.images_coming.iter().filter_map(Weak::upgrade).map(|places| *places).sum();
         let picked = pick(&params.uris, params.current_count, &held, coming);
         let pick = ImagePick {
             places: Arc::new(picked.take.len()),
@@ -118,9 +125,10 @@ impl App {
         if picked.take.is_empty() {
             return self.previewed(Ok(Vec::new()), pick);
         }
-        self.images_coming.push(Arc::downgrade(&pick.places));
+        self.draft.images_coming.push(Arc::downgrade(&pick.places));
         let job = SpecJob::Preview { uris: picked.take, pick: Box::new(pick) };
-        self.files.submit(FileJob::Spec(job), self.overlay.clone());
+        let buffers = self.buffers_for(client);
+        self.files.submit(FileJob::Spec(job), buffers);
     }
 
     /// The edge is done with files of a spec.
@@ -158,7 +166,7 @@ impl App {
         let mut images = Vec::with_capacity(previews.len());
         for Preview { uri, name, data_url } in previews {
             let ambient = &self.ambient;
-            let id = self.spec.offer(&uri, || ambient.fresh_id())?;
+            let id = self.draft.spec.offer(&uri, || ambient.fresh_id())?;
             images.push(SpecImage { id, uri, name, data_url });
         }
         if !images.is_empty() {
@@ -169,28 +177,31 @@ impl App {
 
     pub(in crate::app) fn create_spec_submit(
         &mut self,
+        client: ClientId,
         params: CreateSpecSubmitParams,
         reply: Reply<SendMessageResult>,
     ) {
-        match self.may_submit(params) {
+        match self.may_submit(client, params) {
             Ok(Taken::Before(answer)) => reply.answer(answer),
             Ok(Taken::Now { session_id, prompt, images }) => {
-                let sending = SpecSending { session_id, prompt, reply };
+                let sending = SpecSending { client, session_id, prompt, reply };
                 if images.is_empty() {
                     return self.send_spec(sending);
                 }
                 let job = SpecJob::Keep { uris: images, sending: Box::new(sending) };
-                self.files.submit(FileJob::Spec(job), self.overlay.clone());
+                let buffers = self.buffers_for(client);
+                self.files.submit(FileJob::Spec(job), buffers);
             }
             Err(error) => reply.refuse(error),
         }
     }
 
     /// Every check that can be made before a file is read, so that a refusal leaves nothing behind but the draft.
-    fn may_submit(&mut self, params: CreateSpecSubmitParams) -> Result<Taken, WireError> {
+    fn may_submit(&mut self, client: ClientId, params: CreateSpecSubmitParams) -> Result<Taken, WireError> {
         // A tab was read as its session before this.
         let CreateSpecSubmitParams { description, image_uris, session_id, tab_id: _, message_id } = params;
-        let session_id = session_id.or_else(|| self.active.clone());
+        let session_id = session_id.or_else(|| self.clients.get(client)?.active.clone());
+        let by = Prompter::Client(client);
         if let (Some(session_id), Some(message_id)) = (&session_id, &message_id) {
             self.load(session_id)?;
             if let Some(answer) = self.answered_before(session_id, message_id) {
@@ -199,23 +210,24 @@ impl App {
         }
         fits_a_prompt(&description)?;
         let submission = self
+            .draft
             .spec
             .submission(&description, &image_uris)
             .map_err(|unfit| WireError::new(ErrorCode::InvalidParams, unfit.reason()))?;
         // What is sent is also what a failure leaves.
         let now = self.ambient.now_ms();
-        self.spec.save(&description, now);
+        self.draft.spec.save(&description, now);
         self.try_to_keep_spec();
         match &session_id {
             Some(session_id) => {
                 self.load(session_id)?;
                 self.goes_on(session_id)?;
-                self.may_prompt(self.known(session_id)?.record.engine, &submission.text)?;
+                self.may_prompt(by, self.known(session_id)?.record.engine, &submission.text)?;
             }
             None => {
                 let kind = self.settings.engine.kind;
                 self.engine_for(kind)?;
-                self.may_prompt(kind, &submission.text)?;
+                self.may_prompt(by, kind, &submission.text)?;
             }
         }
         let prompt = SpecPrompt { text: submission.text, message_id, images: Vec::new() };
@@ -224,28 +236,30 @@ impl App {
 
     /// Its images are there: to its session, or to one that is made for it.
     fn send_spec(&mut self, sending: SpecSending) {
-        let SpecSending { session_id, prompt, reply } = sending;
+        let SpecSending { client, session_id, prompt, reply } = sending;
         let made = match session_id {
             Some(session_id) => Ok(session_id),
             None => match self.engine_for(self.settings.engine.kind) {
                 Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                     let wish = SessionWish {
-                        workspace: self.folders.first().and_then(|folder| folder.path.clone()),
+                        workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
+                        client: Some(client),
                         ..SessionWish::default()
                     };
                     let reply = SessionReply::Spec { prompt: Box::new(prompt), reply };
                     return self.make_session(self.settings.engine.kind, wish, reply);
                 }
-                Ok(_) => self.create_session_here(None, None).map(|made| made.session_id),
+                Ok(_) => self.create_session_here(client, None, None).map(|made| made.session_id),
                 Err(error) => Err(error),
             },
         };
-        reply.settle(made.and_then(|session_id| self.prompt_with_spec(&session_id, prompt)));
+        reply.settle(made.and_then(|session_id| self.prompt_with_spec(client, &session_id, prompt)));
     }
 
     /// The last step: a prompt with its images as attachments. Then, and only then, the draft goes.
     pub(in crate::app) fn prompt_with_spec(
         &mut self,
+        client: ClientId,
         session_id: &str,
         prompt: SpecPrompt,
     ) -> Result<SendMessageResult, WireError> {
@@ -254,13 +268,14 @@ impl App {
             self.has_room_for_attachment(session_id)?;
             attachment_ids.push(self.attachment_stored(session_id, image)?.attachment_id);
         }
-        let sent = self.send_message(SendMessageParams {
+        let message = SendMessageParams {
             session_id: session_id.to_owned(),
             text: prompt.text.clone(),
             attachment_ids: (!attachment_ids.is_empty()).then_some(attachment_ids),
             message_id: prompt.message_id,
-        })?;
-        self.spec.submitted(&prompt.text);
+        };
+        let sent = self.send_message(client, message)?;
+        self.draft.spec.submitted(&prompt.text);
         self.try_to_keep_spec();
         Ok(sent)
     }

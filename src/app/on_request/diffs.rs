@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::app::client::ClientId;
 use crate::app::diffs::artifact_name;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
@@ -20,7 +21,12 @@ use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn open_diff(&mut self, params: OpenDiffParams, reply: Reply<OpenDiffResult>) {
+    pub(in crate::app) fn open_diff(
+        &mut self,
+        client: ClientId,
+        params: OpenDiffParams,
+        reply: Reply<OpenDiffResult>,
+    ) {
         let sides = reference(params.before_ref.as_deref(), "git:HEAD")
             .and_then(|before| Ok((before, reference(params.after_ref.as_deref(), "buffer")?)));
         let (before, after) = match sides {
@@ -41,7 +47,10 @@ impl App {
                 let left = self.side(&session_id, before);
                 match left.and_then(|left| Ok((left, self.side(&session_id, after)?))) {
                     Ok((left, right)) => {
-                        self.diff(session_id, params.root, path, left, DiffFor::Comparison { right, reply });
+                        let root = self.root_of(&session_id, params.root);
+                        let purpose = DiffFor::Comparison { right, reply };
+                        let job = DiffJob { client, session_id, root, path, left, purpose };
+                        self.go_on_with(Box::new(job));
                     }
                     Err(error) => reply.refuse(error),
                 }
@@ -62,6 +71,7 @@ impl App {
 
     pub(in crate::app) fn text_document(
         &mut self,
+        client: ClientId,
         params: &TextDocumentParams,
         reply: Reply<TextDocumentResult>,
     ) {
@@ -69,8 +79,11 @@ impl App {
             Ok(document) => match self.known(&document.session_id) {
                 Ok(_) => match self.side(&document.session_id, document.reference) {
                     Ok(left) => {
+                        let DiffDocument { session_id, root, path, .. } = document;
+                        let root = self.root_of(&session_id, root);
                         let purpose = DiffFor::Document { reply };
-                        self.diff(document.session_id, document.root, document.path, left, purpose);
+                        let job = DiffJob { client, session_id, root, path, left, purpose };
+                        self.go_on_with(Box::new(job));
                     }
                     Err(error) => reply.refuse(error),
                 },
@@ -86,22 +99,11 @@ impl App {
         }
     }
 
-    fn diff(
-        &mut self,
-        session_id: String,
-        root: Option<String>,
-        path: WorkspacePath,
-        left: DiffSide,
-        purpose: DiffFor,
-    ) {
-        let root = self.root_of(&session_id, root);
-        self.go_on_with(Box::new(DiffJob { session_id, root, path, left, purpose }));
-    }
-
     /// Downloads what is missing, else hands the job to the workspace edge.
     fn go_on_with(&mut self, mut job: Box<DiffJob>) {
         let Some(artifact_path) = job.wanted_artifact() else {
-            self.files.submit(FileJob::Diff(job), self.overlay.clone());
+            let buffers = self.buffers_for(job.client);
+            self.files.submit(FileJob::Diff(job), buffers);
             return;
         };
         match self.artifact_home(&job.session_id) {

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::app::client::ClientId;
 use crate::app::diffs::{artifact_folder, artifact_name, hash};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, StreamCall};
+use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, ProgressToken, StreamCall};
 use crate::app::state::App;
 use crate::protocol::request::*;
 use crate::protocol::{ErrorCode, WireError};
@@ -18,12 +19,13 @@ use crate::protocol::{ErrorCode, WireError};
 /// Longest path of an artifact, in bytes: what Linux takes (`PATH_MAX`).
 const MOST_PATH_BYTES: usize = 4_096;
 
-/// Progresses at the same time. No editor has more requests open; what is past it is downloaded without.
+/// Progresses at the same time at one client. No editor has more requests open; what is past it is downloaded without.
 const PROGRESSES: usize = 512;
 
 impl App {
     pub(in crate::app) fn download_artifact(
         &mut self,
+        client: ClientId,
         params: DownloadArtifactParams,
         reply: Reply<DownloadArtifactResult>,
     ) {
@@ -34,11 +36,12 @@ impl App {
             Ok(home) => {
                 // The same artifact always has the same place, so that a second download takes that of the first.
                 let to = home.join(hash(&params.artifact_path)).join(artifact_name(&params.artifact_path));
+                let progress = params.work_done_token.map(|token| ProgressToken { client, token });
                 let call = EngineCall::Stream(StreamCall::Download {
                     session_id: params.session_id.clone(),
                     artifact_path: params.artifact_path,
                     to,
-                    purpose: DownloadFor::Client { reply, progress: params.work_done_token },
+                    purpose: DownloadFor::Client { reply, progress },
                 });
                 self.call_engine(&params.session_id, call);
             }
@@ -64,17 +67,20 @@ impl App {
     }
 
     /// Bytes came. The first time the progress begins: an artifact that is there at once needs none.
-    pub(in crate::app) fn downloading(&mut self, token: &Value, bytes: u64, total: Option<u64>) {
-        if !self.downloads.contains(token) {
-            if self.downloads.len() >= PROGRESSES {
+    pub(in crate::app) fn downloading(&mut self, token: &ProgressToken, bytes: u64, total: Option<u64>) {
+        let ProgressToken { client, token } = token;
+        // It may have left.
+        let Some(client) = self.clients.get_mut(*client) else { return };
+        if !client.downloads.contains(token) {
+            if client.downloads.len() >= PROGRESSES {
                 return;
             }
-            self.downloads.push(token.clone());
+            client.downloads.push(token.clone());
             let mut begin = json!({ "kind": "begin", "title": "Downloading", "cancellable": false });
             if total.is_some() {
                 begin["percentage"] = json!(0);
             }
-            self.progress_of(token, &begin);
+            client.tell_progress(token, &begin);
         }
         let mut report = json!({ "kind": "report", "message": message(bytes, total) });
         if let Some(total) = total {
@@ -82,7 +88,7 @@ impl App {
             report["percentage"] =
                 json!(bytes.saturating_mul(100).checked_div(total).unwrap_or(100).min(100));
         }
-        self.progress_of(token, &report);
+        client.tell_progress(token, &report);
     }
 
     /// A download ended.
@@ -96,11 +102,12 @@ impl App {
             DownloadFor::Diff(job) => return self.diff_downloaded(job, artifact_path, outcome),
             DownloadFor::Client { reply, progress } => (reply, progress),
         };
-        if let Some(token) = progress
-            && let Some(at) = self.downloads.iter().position(|begun| *begun == token)
+        if let Some(ProgressToken { client, token }) = progress
+            && let Some(client) = self.clients.get_mut(client)
+            && let Some(at) = client.downloads.iter().position(|begun| *begun == token)
         {
-            self.downloads.swap_remove(at);
-            self.progress_of(&token, &json!({ "kind": "end" }));
+            client.downloads.swap_remove(at);
+            client.tell_progress(&token, &json!({ "kind": "end" }));
         }
         reply.settle(outcome.and_then(|artifact| {
             let uri = Url::from_file_path(&artifact.path).map_err(|()| WireError::internal())?;
@@ -117,7 +124,8 @@ impl App {
     pub(in crate::app) fn drop_artifacts(&mut self, session_id: &str) {
         if let Some(state_dir) = self.journal.as_ref().and_then(|journal| journal.state_dir()) {
             let folder = artifact_folder(&state_dir, session_id);
-            self.files.submit(FileJob::DropArtifacts { folder }, self.overlay.clone());
+            let buffers = self.clients.buffers(None);
+            self.files.submit(FileJob::DropArtifacts { folder }, buffers);
         }
     }
 }

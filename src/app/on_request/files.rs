@@ -1,5 +1,6 @@
 //! `bb/listFiles`, `bb/readFileSnippet`, `bb/attachment/put`: checked here, done by the workspace edge.
 
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineCall, FileJob, StreamCall};
 use crate::app::state::App;
@@ -18,11 +19,17 @@ enum FilePlace {
 }
 
 impl App {
-    pub(in crate::app) fn list_files(&mut self, mut params: ListFilesParams, reply: Reply<ListFilesResult>) {
+    pub(in crate::app) fn list_files(
+        &mut self,
+        client: ClientId,
+        mut params: ListFilesParams,
+        reply: Reply<ListFilesResult>,
+    ) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
                 params.root = root;
-                self.files.submit(FileJob::List { params, reply }, self.overlay.clone());
+                let buffers = self.buffers_for(client);
+                self.files.submit(FileJob::List { params, reply }, buffers);
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
@@ -34,13 +41,15 @@ impl App {
 
     pub(in crate::app) fn read_file_snippet(
         &mut self,
+        client: ClientId,
         mut params: ReadFileSnippetParams,
         reply: Reply<ReadFileSnippetResult>,
     ) {
         match self.place_of(params.session(), params.root.as_deref()) {
             Ok(FilePlace::Here(root)) => {
                 params.root = root;
-                self.files.submit(FileJob::Snippet { params, reply }, self.overlay.clone());
+                let buffers = self.buffers_for(client);
+                self.files.submit(FileJob::Snippet { params, reply }, buffers);
             }
             Ok(FilePlace::AtEngine) => {
                 let session_id = params.session().to_owned();
@@ -57,10 +66,9 @@ impl App {
         let (Some(held), None) = (&record.held, named) else {
             return Ok(FilePlace::Here(named.map(str::to_owned)));
         };
-        let folder = held
-            .workspace
-            .as_ref()
-            .and_then(|workspace| self.folders.iter().find(|folder| folder.path.as_ref() == Some(workspace)));
+        let folder = held.workspace.as_ref().and_then(|workspace| {
+            self.workspace.folders.iter().find(|folder| folder.path.as_ref() == Some(workspace))
+        });
         match folder {
             Some(folder) => Ok(FilePlace::Here(Some(folder.name.clone()))),
             None if self.is_at_engine(record) => Ok(FilePlace::AtEngine),
@@ -73,6 +81,7 @@ impl App {
 
     pub(in crate::app) fn attachment_put(
         &mut self,
+        client: ClientId,
         params: AttachmentPutParams,
         reply: Reply<AttachmentPutResult>,
     ) {
@@ -96,7 +105,8 @@ impl App {
             base64: params.base64,
             reply,
         };
-        self.files.submit(job, self.overlay.clone());
+        let buffers = self.buffers_for(client);
+        self.files.submit(job, buffers);
     }
 
     /// Whether a session may hold one more attachment.

@@ -61,7 +61,7 @@ impl App {
         let token = params.token.filter(|token| !token.is_empty()).map(Secret);
         if let Some(token) = &token {
             self.redactor.add(&token.0);
-            self.outbox.hide(token);
+            self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
         }
         if let Some(agents) = &self.agents {
             agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });

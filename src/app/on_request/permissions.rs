@@ -157,7 +157,7 @@ impl App {
     ) -> Result<PermissionRevokeResult, WireError> {
         let done = PermissionRevokeResult { rule_id: rule_id.to_owned(), revoked: true };
         if let Some(at) = self.rules.iter().position(|rule| id_of(rule, None) == rule_id) {
-            let workspace = self.workspace.clone();
+            let workspace = self.workspace.key.clone();
             self.journal()?
                 .set_rule(&workspace, rule_id, None)
                 .map_err(|error| super::journal_failed(&error))?;
@@ -195,7 +195,7 @@ impl App {
             RuleScope::Workspace => {
                 // A rule holds words, which always serialise.
                 let record = serde_json::to_vec(&rule).unwrap_or_default();
-                let (workspace, id) = (self.workspace.clone(), id_of(&rule, None));
+                let (workspace, id) = (self.workspace.key.clone(), id_of(&rule, None));
                 self.journal()?
                     .set_rule(&workspace, &id, Some(&record))
                     .map_err(|error| super::journal_failed(&error))?;
@@ -207,7 +207,7 @@ impl App {
 
     /// Rules of the workspace, at the start.
     pub(in crate::app) fn read_rules(&mut self) {
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.key.clone();
         let rows =
             self.journal.as_mut().and_then(|journal| journal.rules(&workspace).ok()).unwrap_or_default();
         // One that cannot be read, or is of no folder, allows nothing.

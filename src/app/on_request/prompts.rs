@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value, json};
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
+use crate::app::client::ClientId;
 use crate::app::live::LastWords;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnEnd};
+use crate::app::prompter::Prompter;
 use crate::app::record::Settler;
 use crate::app::state::{App, Session};
 use crate::app::turn::{Stop, TurnState};
@@ -32,6 +34,7 @@ const TITLE_CHARS: usize = 80;
 impl App {
     pub(in crate::app) fn send_message(
         &mut self,
+        client: ClientId,
         params: SendMessageParams,
     ) -> Result<SendMessageResult, WireError> {
         let SendMessageParams { session_id, text, attachment_ids, message_id } = params;
@@ -50,7 +53,8 @@ impl App {
         {
             return Ok(answer);
         }
-        self.may_prompt(self.known(&session_id)?.record.engine, &text)?;
+        let by = Prompter::Client(client);
+        self.may_prompt(by, self.known(&session_id)?.record.engine, &text)?;
         let message_id = message_id.unwrap_or_else(|| self.ambient.fresh_id());
         let prompt = QueuedPrompt {
             message_id: message_id.clone(),
@@ -63,12 +67,13 @@ impl App {
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
             self.record_mut(&session_id)?.queue.push(prompt.clone()).map_err(|_| queue_full())?;
+            self.clients.prompters.waits(&session_id, &message_id, by);
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
-            live.attached = true;
             live.prompts.push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
         }
+        self.subscribe(client, &session_id);
         if busy {
             self.flush(&session_id);
         } else {
@@ -76,25 +81,30 @@ impl App {
             if queue.items().is_empty() {
                 queue.resume();
             }
-            self.start_turn(&session_id, prompt);
+            self.start_turn(by, &session_id, prompt);
         }
         Ok(result)
     }
 
     /// Whether this text may be given to the engine at all.
-    pub(in crate::app) fn may_prompt(&self, engine: EngineKind, text: &str) -> Result<(), WireError> {
+    pub(in crate::app) fn may_prompt(
+        &self,
+        by: Prompter,
+        engine: EngineKind,
+        text: &str,
+    ) -> Result<(), WireError> {
         fits_a_prompt(text)?;
         is_taken_as_typed(engine, text)?;
-        self.may_run(engine)
+        self.may_run(by, engine)
     }
 
-    /// Whether the engine may be set to work in this workspace.
-    pub(in crate::app) fn may_run(&self, engine: EngineKind) -> Result<(), WireError> {
+    /// Whether the engine may be set to work in this workspace on somebody's word.
+    pub(in crate::app) fn may_run(&self, by: Prompter, engine: EngineKind) -> Result<(), WireError> {
         if !self.traits_for(engine).needs_trust {
             return Ok(());
         }
         // Such an engine writes and runs on its own.
-        if !self.trusted {
+        if !self.trusts(by) {
             return Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, and this engine can write and run in it; trust it first.",
@@ -103,9 +113,9 @@ impl App {
         Ok(())
     }
 
-    /// Whether the engine of this session may be set to work.
-    pub(in crate::app) fn may_work_on(&self, session_id: &str) -> Result<(), WireError> {
-        self.may_run(self.known(session_id)?.record.engine)
+    /// Whether the engine of this session may be set to work on somebody's word.
+    pub(in crate::app) fn may_work_on(&self, by: Prompter, session_id: &str) -> Result<(), WireError> {
+        self.may_run(by, self.known(session_id)?.record.engine)
     }
 
     /// Whether a session still takes prompts.
@@ -134,7 +144,8 @@ impl App {
     ) -> Option<SendMessageResult> {
         let waiting = self.live_mut(session_id)?.prompts.iter().find(|(id, _)| id == message_id).cloned();
         let unwritten = || {
-            self.unwritten
+            self.backlog
+                .commits
                 .iter()
                 .filter(|commit| commit.session_id == session_id)
                 .flat_map(|commit| &commit.prompts)
@@ -166,7 +177,7 @@ impl App {
     }
 
     /// Begins a turn: the prompt is in the journal before the engine hears it.
-    pub(in crate::app) fn start_turn(&mut self, session_id: &str, prompt: QueuedPrompt) {
+    pub(in crate::app) fn start_turn(&mut self, by: Prompter, session_id: &str, prompt: QueuedPrompt) {
         let now = self.ambient.now_ms();
         let Ok(attachments) = self.attachments_of(session_id, &prompt) else { return };
         let history = self.history(session_id);
@@ -185,6 +196,8 @@ impl App {
         if let Some(live) = self.live_mut(session_id) {
             live.last_words = LastWords::Heard;
         }
+        self.clients.prompters.turn_begins(session_id, by);
+        self.clients.scopes_changed = true;
         self.tab_turn_begins(session_id, turn, &prompt.message_id);
         let mut payload = Map::new();
         payload.insert("messageId".to_owned(), prompt.message_id.clone().into());
@@ -198,6 +211,8 @@ impl App {
         self.state_changed = true;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
+        // What the turn may see, before it begins to look.
+        self.publish_scopes();
         let Ok(session) = self.known(session_id) else { return };
         let model = self.model_of(&session.record);
         let Ok(engine) = self.engine_of(session_id) else { return };
@@ -357,6 +372,8 @@ impl App {
         self.tab_turn_over(over);
         self.cancel_abandoned();
         self.end_progress(session_id);
+        self.clients.prompters.turn_ends(session_id);
+        self.clients.scopes_changed = true;
         self.state_changed = true;
         self.next_prompt(session_id);
     }
@@ -370,7 +387,11 @@ impl App {
         {
             return;
         }
-        if self.goes_on(session_id).is_err() || self.may_work_on(session_id).is_err() {
+        let Ok(session) = self.known(session_id) else { return };
+        let next = session.record.queue.items().first();
+        let by = next
+            .map_or(Prompter::Nobody, |next| self.clients.prompters.of_waiting(session_id, &next.message_id));
+        if self.goes_on(session_id).is_err() || self.may_work_on(by, session_id).is_err() {
             // The user resumes it once that has changed; what waits is not lost.
             if let Ok(record) = self.record_mut(session_id) {
                 record.queue.pause();
@@ -379,7 +400,8 @@ impl App {
         }
         let next = self.record_mut(session_id).ok().and_then(|record| record.queue.pop());
         if let Some(prompt) = next {
-            self.start_turn(session_id, prompt);
+            self.clients.prompters.waits_no_more(session_id, &prompt.message_id);
+            self.start_turn(by, session_id, prompt);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `bb/queue/*`: the prompts that wait, which the user can see and change.
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
+use crate::app::client::ClientId;
+use crate::app::prompter::Prompter;
 use crate::app::state::App;
 use crate::domain::delivery::queue::{PromptQueue, QueueRefusal};
 use crate::protocol::request::*;
@@ -11,14 +13,21 @@ impl App {
         Ok(shown(&self.known(params.session())?.record.queue))
     }
 
-    pub(in crate::app) fn queue_edit(&mut self, params: QueueParams) -> Result<QueueResult, WireError> {
+    pub(in crate::app) fn queue_edit(
+        &mut self,
+        client: ClientId,
+        params: QueueParams,
+    ) -> Result<QueueResult, WireError> {
         let (session_id, id) = (params.session().to_owned(), message_id(&params)?.to_owned());
         let text = params.text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
             WireError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
         })?;
         fits_a_prompt(&text)?;
         is_taken_as_typed(self.known(&session_id)?.record.engine, &text)?;
-        self.change_queue(&session_id, |queue| queue.edit(&id, text))
+        let result = self.change_queue(&session_id, |queue| queue.edit(&id, text))?;
+        // These are its words now.
+        self.clients.prompters.waits(&session_id, &id, Prompter::Client(client));
+        Ok(result)
     }
 
     pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
@@ -28,16 +37,27 @@ impl App {
 
     pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
         let id = message_id(params)?;
-        self.change_queue(params.session(), |queue| queue.remove(id).map(drop))
+        let result = self.change_queue(params.session(), |queue| queue.remove(id).map(drop))?;
+        self.clients.prompters.waits_no_more(params.session(), id);
+        Ok(result)
     }
 
-    pub(in crate::app) fn queue_resume(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+    pub(in crate::app) fn queue_resume(
+        &mut self,
+        client: ClientId,
+        params: &QueueParams,
+    ) -> Result<QueueResult, WireError> {
         self.goes_on(params.session())?;
-        self.may_work_on(params.session())?;
+        let by = Prompter::Client(client);
+        self.may_work_on(by, params.session())?;
         let result = self.change_queue(params.session(), |queue| {
             queue.resume();
             Ok(())
         })?;
+        // Whoever lets it go on prompts what waits in it.
+        for item in &result.items {
+            self.clients.prompters.waits(params.session(), &item.message_id, by);
+        }
         self.next_prompt(params.session());
         self.queue_list(params).or(Ok(result))
     }

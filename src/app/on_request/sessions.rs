@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::live::Flow;
 use crate::app::ports::{EngineCall, Reach, SessionReply, SessionWish};
+use crate::app::prompter::Prompter;
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
+use crate::app::subscription::{Audience, EventFlow, ViewCopy};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::shown::{Kind, show};
 use crate::protocol::WireError;
@@ -16,26 +18,33 @@ use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
 
 impl App {
-    pub(in crate::app) fn init(&mut self, params: InitParams) -> Result<InitResult, WireError> {
+    pub(in crate::app) fn init(
+        &mut self,
+        client: ClientId,
+        params: InitParams,
+    ) -> Result<InitResult, WireError> {
         self.read_news();
         let subscribe = params.subscribe.unwrap_or_default();
-        self.hears.events = subscribe.events.unwrap_or(true);
-        self.hears.view = subscribe.view.unwrap_or(true);
-        self.hears.tabs = subscribe.tabs.unwrap_or(true);
-        if self.hears.tabs {
-            self.pump_all();
+        let hears = Hears {
+            events: subscribe.events.unwrap_or(true),
+            view: subscribe.view.unwrap_or(true),
+            tabs: subscribe.tabs.unwrap_or(true),
+        };
+        if let Some(known) = self.clients.get_mut(client) {
+            known.hears = hears;
+            known.latency_wish = subscribe.max_latency_ms.or(known.latency_wish);
+        }
+        if hears.tabs {
+            self.pump_all(client);
         } else {
-            self.forget_messages();
+            self.forget_messages(client);
         }
-        if let Some(ms) = subscribe.max_latency_ms {
-            self.latency_wish = Some(ms);
-            self.batch_by(self.delivery);
-        }
+        self.batch();
         let mut resume = BTreeMap::new();
         if let Some(seen) = params.last_seen {
             for (session_id, seq) in seen.sessions.unwrap_or_default() {
                 let epoch = seen.epochs.get(&session_id).unwrap_or(&seen.epoch);
-                let verdict = self.resume_from(&session_id, seq, epoch);
+                let verdict = self.resume_from(client, &session_id, seq, epoch);
                 resume.insert(session_id, verdict);
             }
         }
@@ -53,14 +62,15 @@ impl App {
             (Ok(engine), _) => engine.capabilities(),
             (Err(_), _) => Vec::new(),
         };
-        self.connection(ConnectionParams {
+        let news = ConnectionParams {
             status,
             session_id: None,
             retry_count: None,
             last_error,
             gap_detected: None,
             resume: None,
-        });
+        };
+        self.connection_to(client, news);
         Ok(InitResult {
             v: WIRE_VERSION,
             server: ServerIdentity { name: SERVER_NAME.to_owned(), version: SERVER_VERSION.to_owned() },
@@ -72,14 +82,14 @@ impl App {
                 model: self.current_model(),
             },
             sessions: self.summaries(),
-            active_session_id: self.active.clone(),
-            workspace_trusted: self.trusted,
+            active_session_id: self.clients.get(client).and_then(|client| client.active.clone()),
+            workspace_trusted: self.clients.trusts(client),
             resume,
         })
     }
 
     /// What a client has of a session, against what there is; the difference follows as notifications.
-    fn resume_from(&mut self, session_id: &str, seq: u64, epoch: &str) -> Resume {
+    fn resume_from(&mut self, client: ClientId, session_id: &str, seq: u64, epoch: &str) -> Resume {
         let lost = |reason: &str| Resume {
             verdict: ResumeVerdict::Lost,
             events: None,
@@ -99,14 +109,15 @@ impl App {
         if seq > head {
             return lost("the journal ends before the number seen; select the session for its view");
         }
-        live.attached = true;
-        live.muted = false;
+        self.subscribe(client, session_id);
+        if let Some(follows) = self.clients.subscription(client, session_id) {
+            follows.audience = Audience::Present;
+        }
         if seq + 1 < self.first_kept(session_id) {
             self.follow(session_id);
             return lost("the events after the number seen were removed; select the session for its view");
         }
         self.follow(session_id);
-        let Some(live) = self.live_mut(session_id) else { return lost("the session could not be read") };
         if seq == head {
             return Resume {
                 verdict: ResumeVerdict::Complete,
@@ -116,9 +127,11 @@ impl App {
                 reason: None,
             };
         }
-        live.flow = Flow::Behind { next_seq: seq + 1 };
-        live.view_stale = true;
-        self.catch_up(session_id);
+        if let Some(follows) = self.clients.subscription(client, session_id) {
+            follows.events = EventFlow::Behind { next_seq: seq + 1 };
+            follows.view = ViewCopy::Stale;
+        }
+        self.catch_up(client, session_id);
         Resume {
             verdict: ResumeVerdict::Replayed,
             events: Some(head - seq),
@@ -130,19 +143,21 @@ impl App {
 
     pub(in crate::app) fn create_session(
         &mut self,
+        client: ClientId,
         params: CreateSessionParams,
         reply: Reply<SessionResult>,
     ) {
+        let by = Prompter::Client(client);
         let task = params.task.filter(|task| !task.trim().is_empty());
         // Before anything is made: a refusal leaves nothing behind.
         let kind = if params.agent.is_some() { EngineKind::Acp } else { self.settings.engine.kind };
-        let fits = task.as_deref().map_or(Ok(()), |task| self.may_prompt(kind, task));
+        let fits = task.as_deref().map_or(Ok(()), |task| self.may_prompt(by, kind, task));
         let engine = match self.engine_for(kind).and_then(|engine| fits.map(|()| engine)) {
             Ok(engine) => engine,
             Err(error) => return reply.refuse(error),
         };
         if kind == EngineKind::Acp
-            && let Err(error) = self.may_run(kind)
+            && let Err(error) = self.may_run(by, kind)
         {
             // An agent is a program: it is started for its first session.
             return reply.refuse(error);
@@ -153,17 +168,19 @@ impl App {
                 model: params.model,
                 permission_mode: params.permission_mode,
                 task,
-                workspace: self.folders.first().and_then(|folder| folder.path.clone()),
+                workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
                 agent: params.agent,
+                client: Some(client),
             };
             return self.make_session(kind, wish, SessionReply::Client(reply));
         }
-        let made = self.create_session_here(params.model, task);
+        let made = self.create_session_here(client, params.model, task);
         reply.settle(made);
     }
 
     pub(super) fn create_session_here(
         &mut self,
+        client: ClientId,
         model: Option<String>,
         task: Option<String>,
     ) -> Result<SessionResult, WireError> {
@@ -173,18 +190,19 @@ impl App {
         self.sessions.insert(session_id.clone(), Session::new(record));
         self.hold(&session_id)?;
         self.load(&session_id)?;
-        self.attach(&session_id);
+        self.attach(client, &session_id);
         if let Some(live) = self.live_mut(&session_id) {
             live.record_changed = true;
         }
         self.flush(&session_id);
         if let Some(task) = task {
-            self.send_message(SendMessageParams {
+            let prompt = SendMessageParams {
                 session_id: session_id.clone(),
                 text: task,
                 attachment_ids: None,
                 message_id: None,
-            })?;
+            };
+            self.send_message(client, prompt)?;
         }
         Ok(SessionResult { session_id })
     }
@@ -206,27 +224,36 @@ impl App {
         ListSessionsResult { sessions: self.summaries() }
     }
 
-    pub(in crate::app) fn select_session(&mut self, session_id: &str, reply: Reply<SelectSessionResult>) {
+    pub(in crate::app) fn select_session(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        reply: Reply<SelectSessionResult>,
+    ) {
         self.read_news();
         if let Err(error) = self.load(session_id) {
             return reply.refuse(error);
         }
         // From now on the client hears what comes, also while the answer waits for the engine.
-        self.attach(session_id);
+        self.attach(client, session_id);
         if self.known(session_id).is_ok_and(|session| self.is_followed(&session.record)) {
-            return self.select_held(session_id, reply);
+            return self.select_held(client, session_id, reply);
         }
-        let answer = self.selected(session_id);
+        let answer = self.selected(client, session_id);
         reply.settle(answer);
     }
 
     /// The answer of `bb/selectSession` as things stand.
-    pub(in crate::app) fn selected(&mut self, session_id: &str) -> Result<SelectSessionResult, WireError> {
+    pub(in crate::app) fn selected(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+    ) -> Result<SelectSessionResult, WireError> {
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
-        if let Some(live) = self.live_mut(session_id) {
-            // Its flow stays: a client that is behind still gets every event it has not been sent.
-            live.view_stale = false;
+        if let Some(follows) = self.clients.subscription(client, session_id) {
+            // A client that is behind with events still gets every one it has not been sent.
+            follows.view = ViewCopy::Current;
         }
         let view = self.snapshot(session_id)?;
         let resume = self.worth(session_id, view.seq);
@@ -265,13 +292,13 @@ impl App {
         Ok(DeleteSessionResult { session_id: session_id.to_owned(), deleted: true })
     }
 
-    /// The session in front, heard by the client.
-    pub(in crate::app) fn attach(&mut self, session_id: &str) {
-        if let Some(live) = self.live_mut(session_id) {
-            live.attached = true;
+    /// The session in front of a client, which hears it from now on.
+    pub(in crate::app) fn attach(&mut self, client: ClientId, session_id: &str) {
+        self.subscribe(client, session_id);
+        self.come_back(client, session_id);
+        if let Some(client) = self.clients.get_mut(client) {
+            client.active = Some(session_id.to_owned());
         }
-        self.unmute(session_id);
-        self.active = Some(session_id.to_owned());
         self.state_changed = true;
     }
 

@@ -10,13 +10,19 @@ mod files;
 mod journal;
 mod link;
 mod report;
+mod scope;
 mod sessions;
 mod spec;
 mod stream;
 mod traits;
 mod want;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
+
+use super::client::ClientId;
+use crate::domain::policy::redact::Redactor;
 
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub use super::edits::EditBase;
@@ -27,19 +33,38 @@ pub use files::*;
 pub use journal::*;
 pub use link::*;
 pub use report::*;
+pub use scope::*;
 pub use sessions::*;
 pub use spec::*;
 pub use stream::*;
 pub use traits::*;
 pub use want::*;
 
-/// The one writer of the editor's stdin. Frames leave in the order in which they were pushed.
+/// The one writer of a client's connection. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {
     /// Queues one JSON-RPC message (without header). `false`: the bound is reached and nothing was queued; the loop
-    /// hears `OutboxDrained` when there is room again.
-    fn push(&self, message: Vec<u8>) -> bool;
+    /// hears `OutboxDrained` when there is room again. A message that several clients are sent is borrowed: it is made once,
+    /// and each outbox copies it into what it writes.
+    fn push(&self, message: Cow<'_, [u8]>) -> bool;
     /// Replaces this secret by `[redacted]` in everything that leaves from now on.
     fn hide(&self, secret: &Secret);
+    /// The same for everything that is known to be secret when the client connects.
+    fn hide_all(&self, known: &Redactor);
+}
+
+impl std::fmt::Debug for dyn Outbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Outbox")
+    }
+}
+
+/// Where the progress of a client's request is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgressToken {
+    /// Whose request it is.
+    pub client: ClientId,
+    /// Its `workDoneToken`; two clients may use the same one.
+    pub token: Value,
 }
 
 /// A token in memory: never printed.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::SpecPrompt;
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::protocol::WireError;
 use crate::protocol::request::{SendMessageResult, SessionResult};
@@ -22,6 +23,8 @@ pub struct SessionWish {
     pub workspace: Option<PathBuf>,
     /// Name of the agent; `None` for the engine of the settings.
     pub agent: Option<String>,
+    /// The client that wants it; for the loop alone.
+    pub client: Option<ClientId>,
 }
 
 /// Who waits for a session that is made.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Attachment;
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::{Imported, MarkdownFault};
@@ -89,6 +90,8 @@ pub struct ImagePick {
 /// A spec on its way to a session.
 #[derive(Debug)]
 pub struct SpecSending {
+    /// Who sends it.
+    pub client: ClientId,
     /// Where it goes; `None`: to a new session.
     pub session_id: Option<String>,
     /// What is sent.

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
-use super::{DiffJob, EngineCursor, LinkNews};
+use super::{DiffJob, EngineCursor, LinkNews, ProgressToken};
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
 use crate::protocol::WireError;
@@ -98,7 +96,7 @@ pub enum StreamReport {
     /// Bytes of a download so far; at most a few a second.
     Downloading {
         /// `workDoneToken` of the request.
-        token: Value,
+        token: ProgressToken,
         /// Bytes so far.
         bytes: u64,
         /// All of them, when the engine said how many.
@@ -134,7 +132,7 @@ pub enum DownloadFor {
         /// Where the answer goes.
         reply: Reply<DownloadArtifactResult>,
         /// `workDoneToken` of the request.
-        progress: Option<Value>,
+        progress: Option<ProgressToken>,
     },
     /// One side of `bb/openDiff` or a `bb-diff:` document.
     Diff(Box<DiffJob>),

@@ -12,9 +12,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::client::ClientId;
 use super::inbox::Answer;
 use super::ports::{Commit, TabRow, TurnEnd};
+use super::prompter::Prompter;
 use super::state::App;
+use super::subscription::Audience;
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::tabs::{TabMap, Told, Window};
 use crate::protocol::request::QueueItem;
@@ -54,6 +57,8 @@ struct Asked {
 /// One tab.
 pub(super) struct Tab {
     record: TabRecord,
+    /// The client that opened it. Once that one has left it belongs to the client that names it next.
+    owner: Prompter,
     /// What was numbered and may be given again.
     window: Window,
     /// What its client has of the transcript.
@@ -84,19 +89,21 @@ pub(super) struct Tabs {
 }
 
 impl Tab {
-    fn new(tab_id: &str, agent: Option<String>) -> Self {
-        Self::of(TabRecord {
+    fn new(client: ClientId, tab_id: &str, agent: Option<String>) -> Self {
+        let record = TabRecord {
             tab_id: tab_id.to_owned(),
             agent,
             session_id: None,
             waiting: PromptQueue::default(),
             prompts: Vec::new(),
-        })
+        };
+        Self::of(client, record)
     }
 
-    fn of(record: TabRecord) -> Self {
+    fn of(client: ClientId, record: TabRecord) -> Self {
         Self {
             record,
+            owner: Prompter::Client(client),
             window: Window::default(),
             told: Told::new(true),
             visible: true,
@@ -106,6 +113,18 @@ impl Tab {
             queue: (Vec::new(), false),
             covered: false,
         }
+    }
+
+    /// Its client, if it is connected.
+    fn client(&self) -> Option<ClientId> {
+        match self.owner {
+            Prompter::Client(client) => Some(client),
+            Prompter::Left { .. } | Prompter::Nobody => None,
+        }
+    }
+
+    fn audience(&self) -> Audience {
+        if self.is_shown() { Audience::Present } else { Audience::Away }
     }
 
     /// Whether anybody could see what is sent.
@@ -123,9 +142,16 @@ impl Tabs {
         self.tabs.get_mut(tab_id).ok_or_else(|| unknown_tab(tab_id))
     }
 
-    /// The tab of a session.
-    fn tab_of(&self, session_id: &str) -> Option<String> {
-        self.map.tab_of(session_id).map(str::to_owned)
+    /// The tabs of a session: one a client at most, and those whose client has left.
+    fn tabs_of(&self, session_id: &str) -> Vec<String> {
+        self.map.tabs_of(session_id).map(str::to_owned).collect()
+    }
+
+    /// The tab in which a client shows a session.
+    fn tab_of(&self, client: ClientId, session_id: &str) -> Option<String> {
+        let of_client =
+            |tab_id: &&str| self.tabs.get(*tab_id).is_some_and(|tab| tab.client() == Some(client));
+        self.map.tabs_of(session_id).find(of_client).map(str::to_owned)
     }
 
     /// The session that a tab shows.
@@ -133,10 +159,10 @@ impl Tabs {
         self.map.session_of(tab_id).map(str::to_owned)
     }
 
-    /// Whether the session is shown in a tab that nobody can see.
-    pub(super) fn hide(&self, session_id: &str) -> bool {
-        let tab = self.map.tab_of(session_id).and_then(|tab_id| self.tabs.get(tab_id));
-        tab.is_some_and(|tab| !tab.is_shown())
+    /// Whether a client that begins to follow a session hears of it: not where its tab of it cannot be seen.
+    pub(super) fn audience(&self, client: ClientId, session_id: &str) -> Audience {
+        let tab = self.tab_of(client, session_id).and_then(|tab_id| self.tabs.get(&tab_id));
+        tab.map_or(Audience::Present, Tab::audience)
     }
 }
 
@@ -173,7 +199,7 @@ impl App {
         let Ok(tab) = self.tabs.get(tab_id) else { return };
         // A record holds strings, numbers and lists only, which always serialise.
         let record = serde_json::to_vec(&tab.record).ok();
-        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.clone(), record };
+        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.key.clone(), record };
         let session_id = tab.record.session_id.clone();
         match session_id.and_then(|session_id| self.live_mut(&session_id)) {
             Some(live) => {
@@ -189,31 +215,59 @@ impl App {
     /// Takes a tab away, here and in the journal; its session stays. Gives the session that it showed.
     fn drop_tab(&mut self, tab_id: &str) -> Option<String> {
         let session_id = self.tabs.map.unlink_tab(tab_id);
-        self.tabs.tabs.remove(tab_id);
+        let client = self.tabs.tabs.remove(tab_id).and_then(|tab| tab.client());
         self.tabs.order.retain(|other| other != tab_id);
         if let Some(session_id) = &session_id {
             // What waits to be written of it must not come after the end.
             self.flush(session_id);
-            self.unmute(session_id);
+            if let Some(client) = client {
+                self.come_back(client, session_id);
+            }
         }
-        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.clone(), record: None };
+        let row = TabRow { tab_id: tab_id.to_owned(), workspace: self.workspace.key.clone(), record: None };
         self.write(Commit { tabs: vec![row], ..Commit::default() });
         session_id
     }
 
     /// Tabs that a request names and that this process does not know: an earlier one may have opened them. Only the client whose
-    /// tab it is knows its id, so other windows leave it alone.
-    pub(super) fn restore_tabs(&mut self, request: &mut Request) {
-        for tab_id in request.tabs() {
-            if self.tabs.get(&tab_id).is_err() {
-                self.restore_tab(&tab_id);
+    /// tab it is knows its id, so other windows leave it alone. One whose client has left belongs to the one that names it now,
+    /// which is that client, connected again; one of a client that is connected is unknown to all others.
+    pub(super) fn name_tabs(&mut self, client: ClientId, request: &mut Request) -> Result<(), WireError> {
+        let named = request.tabs();
+        for tab_id in &named {
+            match self.tabs.get_mut(tab_id) {
+                Ok(tab) if tab.client().is_none() => tab.owner = Prompter::Client(client),
+                Ok(_) => {}
+                Err(_) => self.restore_tab(client, tab_id),
             }
+        }
+        match request {
+            // They say of each tab how it stands.
+            Request::TabAttach(_) | Request::TabDetach(_) => Ok(()),
+            _ => named.iter().try_for_each(|tab_id| self.is_tab_of(client, tab_id)),
+        }
+    }
+
+    /// Refuses a tab of another client that is connected.
+    fn is_tab_of(&self, client: ClientId, tab_id: &str) -> Result<(), WireError> {
+        match self.tabs.get(tab_id) {
+            Ok(tab) if tab.client() != Some(client) => Err(unknown_tab(tab_id)),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A client left: its tabs have no view and no client, and their sessions live.
+    pub(super) fn leave_tabs(&mut self, client: ClientId, trusted: bool) {
+        for tab in self.tabs.tabs.values_mut().filter(|tab| tab.client() == Some(client)) {
+            tab.owner = Prompter::Left { trusted };
+            tab.attached = false;
+            tab.window.detach();
         }
     }
 
     /// A tab of an earlier process: it has no view until one attaches.
-    fn restore_tab(&mut self, tab_id: &str) {
-        let workspace = self.workspace.clone();
+    fn restore_tab(&mut self, client: ClientId, tab_id: &str) {
+        let workspace = self.workspace.key.clone();
         let row = match self.journal.as_mut().map(|journal| journal.tab(&workspace, tab_id)) {
             Some(Ok(Some(row))) => row,
             Some(Err(error)) => {
@@ -232,7 +286,7 @@ impl App {
             record.waiting.pause();
         }
         let session = record.session_id.take().filter(|id| self.sessions.contains_key(id));
-        if session.as_ref().is_some_and(|id| self.tabs.map.tab_of(id).is_some()) {
+        if session.as_ref().is_some_and(|id| self.tabs.tab_of(client, id).is_some()) {
             // Its session goes on in another tab.
             return;
         }
@@ -242,14 +296,13 @@ impl App {
                 asked.stop_reason = Some("interrupted".to_owned());
             }
         }
-        let mut tab = Tab::of(record);
+        let mut tab = Tab::of(client, record);
         tab.attached = false;
         tab.window.detach();
-        if let Some(session_id) = session.filter(|id| self.tabs.map.link(&row.tab_id, id).is_ok()) {
+        if let Some(session_id) = session {
+            self.tabs.map.link(&row.tab_id, &session_id);
             tab.told = self.told_of(&session_id, &tab.record);
-            if let Some(live) = self.live_mut(&session_id) {
-                live.muted = true;
-            }
+            self.go_away(client, &session_id);
             tab.record.session_id = Some(session_id);
         }
         self.tabs.order.push(row.tab_id.clone());

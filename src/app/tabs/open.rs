@@ -3,6 +3,7 @@
 //! Owns the making, the taking over and the closing. Never sends a message itself: `show` does.
 
 use super::{TABS, Tab};
+use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionReply, SessionWish};
 use crate::app::record::Record;
@@ -12,7 +13,11 @@ use crate::protocol::tab::*;
 use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn tab_open(&mut self, params: TabOpenParams) -> Result<TabOpenResult, WireError> {
+    pub(in crate::app) fn tab_open(
+        &mut self,
+        client: ClientId,
+        params: TabOpenParams,
+    ) -> Result<TabOpenResult, WireError> {
         check_uuid("tabId", &params.tab_id)?;
         let tab_id = params.tab_id;
         let epoch = self.tab_epoch();
@@ -33,7 +38,7 @@ impl App {
         }
         if let Some(session_id) = &params.session_id {
             self.load(session_id)?;
-            match self.tabs.tab_of(session_id) {
+            match self.tabs.tab_of(client, session_id) {
                 Some(other) if self.tabs.get(&other)?.attached => {
                     return Err(WireError::new(
                         ErrorCode::Conflict,
@@ -46,7 +51,7 @@ impl App {
             }
         }
         self.make_room()?;
-        self.tabs.tabs.insert(tab_id.clone(), Tab::new(&tab_id, params.agent));
+        self.tabs.tabs.insert(tab_id.clone(), Tab::new(client, &tab_id, params.agent));
         self.tabs.order.push(tab_id.clone());
         let made = match params.session_id {
             Some(session_id) => {
@@ -96,7 +101,7 @@ impl App {
         let kind = self.kind_for(agent.as_deref());
         if kind == EngineKind::Acp {
             // An agent is a program: it is started for its first session.
-            self.may_run(kind)?;
+            self.may_run(self.prompter_of_tab(tab_id), kind)?;
         }
         let engine = self.engine_for(kind)?;
         if !engine.traits().sessions.is_elsewhere() {
@@ -109,8 +114,9 @@ impl App {
             return Ok(());
         }
         let wish = SessionWish {
-            workspace: self.folders.first().and_then(|folder| folder.path.clone()),
+            workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
             agent,
+            client: self.tabs.get(tab_id)?.client(),
             ..SessionWish::default()
         };
         let (waits, making) = Reply::new();
@@ -165,15 +171,13 @@ impl App {
     /// A tab has a session that is loaded: both maps and the journal know it before anybody is told (R001-47). Then the
     /// prompts that waited go on.
     fn tab_has(&mut self, tab_id: &str, session_id: &str) {
-        if self.tabs.map.link(tab_id, session_id).is_err() {
-            return;
-        }
+        self.tabs.map.link(tab_id, session_id);
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         tab.making = None;
         tab.error = None;
         tab.record.session_id = Some(session_id.to_owned());
         tab.record.prompts.clear();
-        let (record, shown) = (tab.record.clone(), tab.is_shown());
+        let (record, audience, client) = (tab.record.clone(), tab.audience(), tab.client());
         let told = self.told_of(session_id, &record);
         let queue = self.queue_of_tab(tab_id);
         if let Ok(tab) = self.tabs.get_mut(tab_id) {
@@ -181,15 +185,17 @@ impl App {
             // Of a session that was there before, the snapshot tells it.
             tab.queue = queue;
         }
-        if let Some(live) = self.live_mut(session_id) {
-            live.attached = true;
+        if let Some(client) = client {
+            self.subscribe(client, session_id);
         }
         if self.sessions.get(session_id).is_some_and(|session| session.saved.is_none())
             && let Some(live) = self.live_mut(session_id)
         {
             live.record_changed = true;
         }
-        self.set_muted(session_id, !shown);
+        if let Some(client) = client {
+            self.set_audience(client, session_id, audience);
+        }
         self.keep_tab(tab_id);
         self.flush(session_id);
         self.post(tab_id, None, TabMessage::SessionCreated {});
@@ -198,12 +204,18 @@ impl App {
         self.let_waiting_go(tab_id, session_id);
     }
 
-    pub(in crate::app) fn tab_close(&mut self, params: &TabIdParams) -> Result<TabIdResult, WireError> {
+    pub(in crate::app) fn tab_close(
+        &mut self,
+        client: ClientId,
+        params: &TabIdParams,
+    ) -> Result<TabIdResult, WireError> {
         self.tabs.get(&params.tab_id)?;
         // Before its turn ends: nobody hears of that any more.
-        // What another window works on goes on there.
+        // What another window works on, or another client follows, goes on there.
         let session_id = self.drop_tab(&params.tab_id);
-        if let Some(session_id) = session_id.filter(|id| !self.leases.elsewhere.contains(id)) {
+        let followed = |id: &String| self.clients.followers(id).any(|(follower, _)| follower != client);
+        let elsewhere = |id: &String| self.leases.elsewhere.contains(id) || followed(id);
+        if let Some(session_id) = session_id.filter(|id| !elsewhere(id)) {
             self.stop(&session_id)?;
             self.call_engine(
                 &session_id,
@@ -215,30 +227,35 @@ impl App {
 
     /// A session is gone: so are both entries of it (R001-49). A prompt in the tab begins a new one.
     pub(in crate::app) fn tab_session_gone(&mut self, session_id: &str) {
-        let Some(tab_id) = self.tabs.map.unlink_session(session_id) else { return };
+        for tab_id in self.tabs.map.unlink_session(session_id) {
+            self.tab_without_session(&tab_id);
+        }
+    }
+
+    fn tab_without_session(&mut self, tab_id: &str) {
         let error = WireError::new(
             ErrorCode::UnknownSession,
             "The session of this tab was deleted; send a prompt to begin a new one.",
         );
-        let Ok(tab) = self.tabs.get_mut(&tab_id) else { return };
+        let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         tab.record.session_id = None;
         let prompts = std::mem::take(&mut tab.record.prompts);
         let waited = std::mem::take(&mut tab.queue) != Default::default();
-        self.keep_tab(&tab_id);
+        self.keep_tab(tab_id);
         // Nothing more comes of what was asked, and a client that waits for it would wait for ever.
         for asked in prompts.into_iter().filter(|asked| asked.stop_reason.is_none()) {
             let stop_reason = "cancelled".to_owned();
-            self.post(&tab_id, Some(asked.message_id), TabMessage::ResponseComplete { stop_reason });
+            self.post(tab_id, Some(asked.message_id), TabMessage::ResponseComplete { stop_reason });
         }
         if waited {
-            self.post(&tab_id, None, TabMessage::Queue { items: Vec::new(), paused: false });
+            self.post(tab_id, None, TabMessage::Queue { items: Vec::new(), paused: false });
         }
-        self.tab_failed(&tab_id, &error);
+        self.tab_failed(tab_id, &error);
     }
 
     /// The agent of a session ended on its own.
     pub(in crate::app) fn tab_agent_exited(&mut self, session_id: &str, generation: u64, code: Option<i32>) {
-        if let Some(tab_id) = self.tabs.tab_of(session_id) {
+        for tab_id in self.tabs.tabs_of(session_id) {
             self.post(&tab_id, None, TabMessage::AgentExited { generation, code });
             self.pump(&tab_id);
         }
@@ -246,7 +263,7 @@ impl App {
 
     /// The session is open at a new process of its agent.
     pub(in crate::app) fn tab_agent_back(&mut self, session_id: &str) {
-        if let Some(tab_id) = self.tabs.tab_of(session_id) {
+        for tab_id in self.tabs.tabs_of(session_id) {
             self.post(&tab_id, None, TabMessage::SessionCreated {});
             self.pump(&tab_id);
         }

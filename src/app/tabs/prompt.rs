@@ -3,6 +3,8 @@
 //! Owns the message id of each turn and that an answer is complete once. The order of prompts is the session's queue.
 
 use super::{Asked, PROMPTS};
+use crate::app::client::ClientId;
+use crate::app::prompter::Prompter;
 use crate::app::state::App;
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::delivery::queue::QueuedPrompt;
@@ -20,6 +22,7 @@ pub(in crate::app) struct TurnOver {
 impl App {
     pub(in crate::app) fn tab_prompt(
         &mut self,
+        client: ClientId,
         params: TabPromptParams,
     ) -> Result<TabPromptResult, WireError> {
         check_uuid("tabId", &params.tab_id)?;
@@ -29,7 +32,7 @@ impl App {
             Some(session_id) => {
                 let message_id = Some(message_id.clone());
                 let prompt = SendMessageParams { session_id, text, attachment_ids, message_id };
-                self.send_message(prompt)?.disposition
+                self.send_message(client, prompt)?.disposition
             }
             None => {
                 let attachment_ids = attachment_ids.unwrap_or_default();
@@ -52,7 +55,8 @@ impl App {
                 "The prompt is blank; type what you want to ask.",
             ));
         }
-        self.may_prompt(self.kind_for(record.agent.as_deref()), &prompt.text)?;
+        let kind = self.kind_for(record.agent.as_deref());
+        self.may_prompt(self.prompter_of_tab(tab_id), kind, &prompt.text)?;
         if !prompt.attachment_ids.is_empty() {
             return Err(WireError::new(
                 ErrorCode::NotFound,
@@ -77,8 +81,14 @@ impl App {
         Ok(())
     }
 
+    /// On whose word the prompts of a tab are worked on.
+    pub(super) fn prompter_of_tab(&self, tab_id: &str) -> Prompter {
+        self.tabs.get(tab_id).map_or(Prompter::Nobody, |tab| tab.owner)
+    }
+
     /// The prompts that waited for the session go into its queue: in the journal that is one step.
     pub(super) fn let_waiting_go(&mut self, tab_id: &str, session_id: &str) {
+        let by = self.prompter_of_tab(tab_id);
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         let waiting = std::mem::take(&mut tab.record.waiting);
         if waiting.items().is_empty() {
@@ -96,6 +106,7 @@ impl App {
                 refused.push(prompt.message_id.clone());
                 continue;
             }
+            self.clients.prompters.waits(session_id, &prompt.message_id, by);
             if let Some(live) = self.live_mut(session_id) {
                 live.prompts
                     .push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
@@ -129,15 +140,16 @@ impl App {
 
     /// A turn begins; noted in the same transaction.
     pub(in crate::app) fn tab_turn_begins(&mut self, session_id: &str, turn: u64, message_id: &str) {
-        let Some(tab_id) = self.tabs.tab_of(session_id) else { return };
-        let Ok(tab) = self.tabs.get_mut(&tab_id) else { return };
-        tab.told.begin(turn, message_id);
-        let prompts = &mut tab.record.prompts;
-        prompts.push(Asked { message_id: message_id.to_owned(), turn, stop_reason: None });
-        if prompts.len() > PROMPTS {
-            prompts.remove(0);
+        for tab_id in self.tabs.tabs_of(session_id) {
+            let Ok(tab) = self.tabs.get_mut(&tab_id) else { continue };
+            tab.told.begin(turn, message_id);
+            let prompts = &mut tab.record.prompts;
+            prompts.push(Asked { message_id: message_id.to_owned(), turn, stop_reason: None });
+            if prompts.len() > PROMPTS {
+                prompts.remove(0);
+            }
+            self.keep_tab(&tab_id);
         }
-        self.keep_tab(&tab_id);
     }
 
     /// A turn is over; noted in the same transaction. Given to `tab_turn_over` when that is written.
@@ -146,8 +158,12 @@ impl App {
         session_id: &str,
         turn: u64,
         ended: &TurnState,
-    ) -> Option<TurnOver> {
-        let tab_id = self.tabs.tab_of(session_id)?;
+    ) -> Vec<TurnOver> {
+        let tabs = self.tabs.tabs_of(session_id).into_iter();
+        tabs.filter_map(|tab_id| self.turn_ends_in(tab_id, turn, ended)).collect()
+    }
+
+    fn turn_ends_in(&mut self, tab_id: String, turn: u64, ended: &TurnState) -> Option<TurnOver> {
         let stop_reason = match ended.stop() {
             // Some agents say that they came to an end when they were stopped.
             Stop::ByUser => "cancelled",
@@ -170,12 +186,13 @@ impl App {
     }
 
     /// Tells that an answer is complete: after its last piece, once.
-    pub(in crate::app) fn tab_turn_over(&mut self, over: Option<TurnOver>) {
-        let Some(TurnOver { tab_id, message_id, stop_reason }) = over else { return };
-        if self.tabs.get(&tab_id).is_ok_and(|tab| tab.covered) {
-            return;
+    pub(in crate::app) fn tab_turn_over(&mut self, over: Vec<TurnOver>) {
+        for TurnOver { tab_id, message_id, stop_reason } in over {
+            if self.tabs.get(&tab_id).is_ok_and(|tab| tab.covered) {
+                continue;
+            }
+            self.post(&tab_id, message_id, TabMessage::ResponseComplete { stop_reason });
+            self.pump(&tab_id);
         }
-        self.post(&tab_id, message_id, TabMessage::ResponseComplete { stop_reason });
-        self.pump(&tab_id);
     }
 }

@@ -3,9 +3,12 @@
 //! Owns `bb/tab`, and that a session whose tab nobody sees costs nothing on the wire. What is missed while nobody looks is
 //! read from the journal or the view later, never kept without bound.
 
+use std::borrow::Cow;
+
 use super::Asked;
-use crate::app::live::Flow;
+use crate::app::client::ClientId;
 use crate::app::state::App;
+use crate::app::subscription::{Audience, Subscription};
 use crate::app::wire_out;
 use crate::domain::tabs::{News, Step};
 use crate::domain::view::{Change, View, ViewLanes};
@@ -16,7 +19,7 @@ use crate::protocol::tab::*;
 impl App {
     /// Numbers a message of a tab. One that nobody will get makes a snapshot due instead.
     pub(super) fn post(&mut self, tab_id: &str, message_id: Option<String>, message: TabMessage) {
-        let hears = self.hears.tabs;
+        let hears = self.hears_tab(tab_id);
         let epoch = self.tabs.epoch.clone();
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         if !hears || !tab.attached {
@@ -32,16 +35,14 @@ impl App {
 
     /// Gives out what a tab has, as far as it is seen and there is credit and room.
     pub(super) fn pump(&mut self, tab_id: &str) {
-        let outbox = self.outbox.clone();
-        while self.hears.tabs {
+        loop {
             let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
-            if !tab.is_shown() {
-                return;
-            }
+            let client = tab.client().and_then(|client| self.clients.get(client));
+            let Some(client) = client.filter(|client| client.hears.tabs && tab.is_shown()) else { return };
             match tab.window.step() {
                 Step::Rest => return,
                 Step::Send(message) => {
-                    if !outbox.push(message.to_vec()) {
+                    if !client.outbox.push(Cow::Borrowed(message)) {
                         return;
                     }
                     tab.window.sent();
@@ -55,27 +56,35 @@ impl App {
         }
     }
 
-    /// All tabs: the outbox has room, or the client wants to hear them.
-    pub(in crate::app) fn pump_all(&mut self) {
-        let shown = self.tabs.tabs.iter().filter(|(_, tab)| tab.is_shown());
+    /// All tabs of a client: its outbox has room, or it wants to hear them.
+    pub(in crate::app) fn pump_all(&mut self, client: ClientId) {
+        let of_client = self.tabs.tabs.iter().filter(|(_, tab)| tab.client() == Some(client));
+        let shown = of_client.filter(|(_, tab)| tab.is_shown());
         let shown: Vec<String> = shown.map(|(id, _)| id.clone()).collect();
         for tab_id in shown {
             self.pump(&tab_id);
         }
     }
 
-    /// What is known of the session of a tab was read anew: its tab gets a snapshot.
-    pub(in crate::app) fn tab_anew(&mut self, session_id: &str) {
-        let Some(tab_id) = self.tabs.tab_of(session_id) else { return };
-        if let Ok(tab) = self.tabs.get_mut(&tab_id) {
-            tab.window.collapse();
-        }
-        self.pump(&tab_id);
+    /// Whether the client of a tab wants `bb/tab`.
+    fn hears_tab(&self, tab_id: &str) -> bool {
+        let client = self.tabs.get(tab_id).ok().and_then(|tab| self.clients.get(tab.client()?));
+        client.is_some_and(|client| client.hears.tabs)
     }
 
-    /// The client wants `bb/tab` no more: what it misses is a snapshot when it wants it again.
-    pub(in crate::app) fn forget_messages(&mut self) {
-        for tab in self.tabs.tabs.values_mut() {
+    /// What is known of a session was read anew: its tabs get a snapshot.
+    pub(in crate::app) fn tabs_anew(&mut self, session_id: &str) {
+        for tab_id in self.tabs.tabs_of(session_id) {
+            if let Ok(tab) = self.tabs.get_mut(&tab_id) {
+                tab.window.collapse();
+            }
+            self.pump(&tab_id);
+        }
+    }
+
+    /// A client wants `bb/tab` no more: what it misses is a snapshot when it wants it again.
+    pub(in crate::app) fn forget_messages(&mut self, client: ClientId) {
+        for tab in self.tabs.tabs.values_mut().filter(|tab| tab.client() == Some(client)) {
             tab.window.collapse();
         }
     }
@@ -143,7 +152,8 @@ impl App {
         let params = TabParams { tab_id: tab_id.to_owned(), index, epoch, message_id: None, message };
         let message = wire_out::notification("bb/tab", &params);
         let size = message.len();
-        if !self.outbox.push(message) {
+        let client = tab.client().and_then(|client| self.clients.get(client));
+        if !client.is_some_and(|client| client.push(message)) {
             return false;
         }
         tab.queue = (queue, paused);
@@ -152,11 +162,20 @@ impl App {
         true
     }
 
-    /// What changes of the view are for the tab of a session; they are in the journal.
-    pub(in crate::app) fn tell_tab(&mut self, session_id: &str, changes: &[Change], first_seq: u64) {
-        let Some(tab_id) = self.tabs.tab_of(session_id) else { return };
-        let hears = self.hears.tabs;
-        let Ok(tab) = self.tabs.get_mut(&tab_id) else { return };
+    /// What changes of the view are for the tabs of a session; they are in the journal.
+    pub(in crate::app) fn tell_tabs(&mut self, session_id: &str, changes: &[Change], first_seq: u64) {
+        for tab_id in self.tabs.tabs_of(session_id) {
+            let client = self.tabs.get(&tab_id).ok().and_then(|tab| tab.client());
+            // One that was opened by an earlier process, and is not looked at, gets a snapshot when it is.
+            if client.is_none_or(|client| self.clients.subscription(client, session_id).is_some()) {
+                self.tell_tab(&tab_id, changes, first_seq);
+            }
+        }
+    }
+
+    fn tell_tab(&mut self, tab_id: &str, changes: &[Change], first_seq: u64) {
+        let hears = self.hears_tab(tab_id);
+        let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         if !hears || tab.window.is_stale() {
             tab.window.collapse();
             return;
@@ -186,28 +205,29 @@ impl App {
                     (message_id, TabMessage::Permission { permission: *permission, status })
                 }
                 News::Anew => {
-                    if let Ok(tab) = self.tabs.get_mut(&tab_id) {
+                    if let Ok(tab) = self.tabs.get_mut(tab_id) {
                         tab.window.collapse();
                     }
                     break;
                 }
             };
-            self.post(&tab_id, message_id, message);
+            self.post(tab_id, message_id, message);
         }
-        self.pump(&tab_id);
+        self.pump(tab_id);
     }
 
     /// The queue of a session may have changed; it is in the journal.
     pub(in crate::app) fn tell_queue(&mut self, session_id: &str) {
-        let Some(tab_id) = self.tabs.tab_of(session_id) else { return };
-        let now = self.queue_of_tab(&tab_id);
-        let Ok(tab) = self.tabs.get_mut(&tab_id) else { return };
-        if tab.window.is_stale() || tab.queue == now {
-            return;
+        for tab_id in self.tabs.tabs_of(session_id) {
+            let now = self.queue_of_tab(&tab_id);
+            let Ok(tab) = self.tabs.get_mut(&tab_id) else { continue };
+            if tab.window.is_stale() || tab.queue == now {
+                continue;
+            }
+            tab.queue = now.clone();
+            self.post(&tab_id, None, TabMessage::Queue { items: now.0, paused: now.1 });
+            self.pump(&tab_id);
         }
-        tab.queue = now.clone();
-        self.post(&tab_id, None, TabMessage::Queue { items: now.0, paused: now.1 });
-        self.pump(&tab_id);
     }
 
     /// What waits in a tab: in its session, or for one.
@@ -221,38 +241,45 @@ impl App {
 
     pub(in crate::app) fn tab_visibility(
         &mut self,
+        client: ClientId,
         params: TabVisibilityParams,
     ) -> Result<TabVisibilityResult, WireError> {
         let tab_id = params.tab_id;
         let tab = self.tabs.get_mut(&tab_id)?;
         tab.visible = params.visible;
-        let hidden = !tab.is_shown();
+        let audience = tab.audience();
         if let Some(session_id) = self.tabs.map.session_of(&tab_id).map(str::to_owned) {
             // What happened up to now is told, or kept, as it was seen or not.
             self.flush(&session_id);
-            self.set_muted(&session_id, hidden);
+            self.set_audience(client, &session_id, audience);
         }
         self.pump(&tab_id);
         let index = self.tabs.get(&tab_id)?.window.index();
         Ok(TabVisibilityResult { tab_id, index })
     }
 
-    pub(in crate::app) fn tab_detach(&mut self, params: &TabDetachParams) -> Empty {
+    pub(in crate::app) fn tab_detach(&mut self, client: ClientId, params: &TabDetachParams) -> Empty {
         for tab_id in &params.tab_ids {
-            let Ok(tab) = self.tabs.get_mut(tab_id) else { continue };
+            let Some(tab) = self.tabs.get_mut(tab_id).ok().filter(|tab| tab.client() == Some(client)) else {
+                continue;
+            };
             tab.attached = false;
             tab.window.detach();
             if let Some(session_id) = self.tabs.map.session_of(tab_id).map(str::to_owned) {
-                self.set_muted(&session_id, true);
+                self.go_away(client, &session_id);
             }
         }
         Empty {}
     }
 
-    pub(in crate::app) fn tab_attach(&mut self, params: TabAttachParams) -> TabAttachResult {
+    pub(in crate::app) fn tab_attach(
+        &mut self,
+        client: ClientId,
+        params: TabAttachParams,
+    ) -> TabAttachResult {
         let epoch = self.tab_epoch();
         let tabs = params.tabs.into_iter().map(|seen| {
-            if self.tabs.get(&seen.tab_id).is_err() {
+            if self.tabs.get(&seen.tab_id).ok().is_none_or(|tab| tab.client() != Some(client)) {
                 let mode = TabAttachMode::Unknown;
                 return TabAttached { tab_id: seen.tab_id, index: 0, mode, epoch: None };
             }
@@ -275,13 +302,14 @@ impl App {
         }
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return (0, false) };
         (tab.attached, tab.visible) = (true, true);
+        let client = tab.client();
         let replayed = tab.window.attach(last);
         match &session_id {
             Some(session_id) => {
-                if let Some(live) = self.live_mut(session_id) {
-                    live.attached = true;
+                if let Some(client) = client {
+                    self.subscribe(client, session_id);
+                    self.come_back(client, session_id);
                 }
-                self.set_muted(session_id, false);
                 self.follow(session_id);
             }
             None => {
@@ -306,31 +334,36 @@ impl App {
         Ok(Empty {})
     }
 
+    /// A client follows a session from now on; one that does already goes on as it was.
+    pub(in crate::app) fn subscribe(&mut self, client: ClientId, session_id: &str) {
+        if self.live_mut(session_id).is_none() {
+            return;
+        }
+        let audience = self.tabs.audience(client, session_id);
+        if let Some(client) = self.clients.get_mut(client) {
+            client.follows.entry(session_id.to_owned()).or_insert_with(|| Subscription::new(audience));
+        }
+    }
+
     /// Suspends `bb/events` and `bb/view` of a session, or lets them go on from the journal.
-    pub(super) fn set_muted(&mut self, session_id: &str, muted: bool) {
-        let Some(live) = self.live_mut(session_id) else { return };
-        if muted {
-            live.muted = true;
-        } else {
-            self.unmute(session_id);
+    pub(super) fn set_audience(&mut self, client: ClientId, session_id: &str, audience: Audience) {
+        match audience {
+            Audience::Present => self.come_back(client, session_id),
+            Audience::Away => self.go_away(client, session_id),
         }
     }
 
-    /// The client asks for this session itself, whatever its tab is: it hears it.
-    pub(in crate::app) fn unmute(&mut self, session_id: &str) {
-        if let Some(live) = self.live_mut(session_id)
-            && std::mem::take(&mut live.muted)
-            && live.attached
-        {
-            self.catch_up(session_id);
+    pub(super) fn go_away(&mut self, client: ClientId, session_id: &str) {
+        if let Some(follows) = self.clients.subscription(client, session_id) {
+            follows.audience = Audience::Away;
         }
     }
 
-    /// Notes that a batch of a suspended session was not told; both are read again later.
-    pub(in crate::app) fn miss_batches(live: &mut crate::app::live::Live, from_seq: u64) {
-        if live.flow == Flow::Direct {
-            live.flow = Flow::Behind { next_seq: from_seq };
+    /// Somebody looks again, or asks for this session itself, whatever its tab is: the client hears it.
+    pub(in crate::app) fn come_back(&mut self, client: ClientId, session_id: &str) {
+        let Some(follows) = self.clients.subscription(client, session_id) else { return };
+        if std::mem::replace(&mut follows.audience, Audience::Present) == Audience::Away {
+            self.catch_up(client, session_id);
         }
-        live.view_stale = true;
     }
 }

@@ -3,10 +3,12 @@
 //! Owns incremental document sync (LSP 3.17, `textDocument/didChange`) in the three position encodings. Never reads a
 //! file, and never guesses: a change that does not fit makes its document unknown until it is opened again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ropey::Rope;
+
+use crate::domain::policy::uri::spelling;
 
 /// How the editor counts characters in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +82,22 @@ impl Overlay {
     /// Every open buffer, by URI.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<OpenDocument>)> {
         self.documents.iter().map(|(uri, document)| (&**uri, document))
+    }
+
+    /// Whether no buffer is open.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// Adds the buffers of another editor, but for files that are open here, however the two spell them.
+    pub fn lay_beneath(&mut self, below: &Self) {
+        let known: BTreeSet<Vec<u8>> = self.documents.keys().map(|uri| spelling(uri)).collect();
+        for (uri, document) in &below.documents {
+            if !known.contains(&spelling(uri)) {
+                self.bytes += document.text.len_bytes();
+                self.documents.insert(uri.clone(), document.clone());
+            }
+        }
     }
 
     /// Bytes of all texts together.
@@ -178,6 +196,24 @@ mod tests {
     const URI: &str = "file:///w/a.rs";
     const ALL: [PositionEncoding; 3] =
         [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
+
+    #[test]
+    fn buffers_of_another_editor_are_seen_where_the_own_has_none_however_a_file_is_spelled() {
+        // Given two editors, with one file open in both
+        let (mut own, mut other) = (Overlay::new(), Overlay::new());
+        own.open("file:///w/a%2Ers", "rust", 1, "own");
+        other.open("file:///w/a.rs", "rust", 2, "other's");
+        other.open("file:///w/b.rs", "rust", 3, "only there");
+        // When the one is laid beneath the other
+        own.lay_beneath(&other);
+        // Then what is open in both is its own
+        let seen: Vec<(&str, String)> = own.iter().map(|(uri, open)| (uri, open.text.to_string())).collect();
+        assert_eq!(
+            seen,
+            [("file:///w/a%2Ers", "own".to_owned()), ("file:///w/b.rs", "only there".to_owned())]
+        );
+        assert_eq!(own.bytes(), "ownonly there".len());
+    }
 
     fn at(line: u32, character: u32) -> Position {
         Position { line, character }

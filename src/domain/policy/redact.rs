@@ -47,20 +47,37 @@ impl Redactor {
         let mut written: Vec<String> = shown.iter().flat_map(|shown| spellings(shown)).collect();
         written.extend(spellings(secret));
         for spelling in written {
-            let known = |other: &Spelling| other.finder.needle() == spelling.as_bytes();
-            if self.spellings.iter().any(known) {
-                continue;
-            }
-            if self.spellings.len() >= SPELLINGS {
-                let oldest = self.spellings.iter().enumerate().min_by_key(|(_, spelling)| spelling.age);
-                if let Some(at) = oldest.map(|(at, _)| at) {
-                    self.spellings.remove(at);
-                }
-            }
-            let finder = memmem::Finder::new(&spelling).into_owned();
-            self.spellings.push(Spelling { finder, age: self.added });
-            self.added += 1;
+            self.keep(memmem::Finder::new(&spelling).into_owned());
         }
+        self.longest_first();
+    }
+
+    /// Hides what another one knows, too.
+    pub fn add_all(&mut self, other: &Self) {
+        let mut by_age: Vec<&Spelling> = other.spellings.iter().collect();
+        by_age.sort_by_key(|spelling| spelling.age);
+        for spelling in by_age {
+            self.keep(spelling.finder.clone());
+        }
+        self.longest_first();
+    }
+
+    /// One more spelling, in place of the oldest where there is no room.
+    fn keep(&mut self, finder: memmem::Finder<'static>) {
+        if self.spellings.iter().any(|known| known.finder.needle() == finder.needle()) {
+            return;
+        }
+        if self.spellings.len() >= SPELLINGS {
+            let oldest = self.spellings.iter().enumerate().min_by_key(|(_, spelling)| spelling.age);
+            if let Some(at) = oldest.map(|(at, _)| at) {
+                self.spellings.remove(at);
+            }
+        }
+        self.spellings.push(Spelling { finder, age: self.added });
+        self.added += 1;
+    }
+
+    fn longest_first(&mut self) {
         self.spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.finder.needle().len()));
     }
 

@@ -8,7 +8,7 @@ mod messages;
 mod uuid;
 mod window;
 
-pub use maps::{TabMap, Taken};
+pub use maps::TabMap;
 pub use messages::{News, Told};
 pub use uuid::is_uuid_v4;
 pub use window::{Step, Window};

@@ -15,9 +15,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineTraits, Prompt};
+use crate::app::ports::{Engine, EngineCall, EngineReport, EngineTraits, Prompt, TurnScopes};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
-use crate::domain::edits::overlay::Overlay;
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
@@ -56,7 +55,7 @@ pub struct EmbeddedEngine {
 
 struct Shared {
     reports: mpsc::Sender<EngineReport>,
-    overlay: watch::Receiver<Arc<Overlay>>,
+    scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
     fresh_id: FreshId,
     now_ms: Clock,
@@ -71,7 +70,6 @@ struct Shared {
 #[derive(Default)]
 struct State {
     roots: Vec<Root>,
-    trusted: bool,
     model: Option<Result<Target, ModelError>>,
     tokens: TokenStore,
     sessions: HashMap<String, Session>,
@@ -94,19 +92,19 @@ impl EmbeddedEngine {
     /// An engine that reports into `reports` and runs its turns on `runtime`. `tokens` are those of the environment.
     pub fn new(
         reports: mpsc::Sender<EngineReport>,
-        overlay: watch::Receiver<Arc<Overlay>>,
+        scopes: watch::Receiver<Arc<TurnScopes>>,
         runtime: Handle,
         tokens: HostTokens,
         fresh_id: impl Fn() -> String + Send + Sync + 'static,
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
-        Self::with_limits(reports, overlay, runtime, tokens, Limits::default(), fresh_id, now_ms)
+        Self::with_limits(reports, scopes, runtime, tokens, Limits::default(), fresh_id, now_ms)
     }
 
     /// The same with other patience for model endpoints.
     pub fn with_limits(
         reports: mpsc::Sender<EngineReport>,
-        overlay: watch::Receiver<Arc<Overlay>>,
+        scopes: watch::Receiver<Arc<TurnScopes>>,
         runtime: Handle,
         tokens: HostTokens,
         limits: Limits,
@@ -117,7 +115,7 @@ impl EmbeddedEngine {
         Self {
             shared: Arc::new(Shared {
                 reports,
-                overlay,
+                scopes,
                 runtime,
                 fresh_id: Arc::new(fresh_id),
                 now_ms: Arc::new(now_ms),
@@ -150,7 +148,8 @@ impl Engine for EmbeddedEngine {
             EngineCall::SetFolders(folders) => {
                 shared.state().roots = folders.into_iter().filter_map(root).collect();
             }
-            EngineCall::SetTrust { trusted } => shared.state().trusted = trusted,
+            // Each turn has its own: that of the client which prompted it.
+            EngineCall::SetTrust { .. } => {}
             EngineCall::SetModel(setting) => {
                 let model = shared.target_of(setting);
                 shared.state().model = model;

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::Shared;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
-use crate::app::ports::{CommandRan, EngineReport, Want};
+use crate::app::ports::{CommandRan, EngineReport, TurnScope, Want};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView};
 use crate::protocol::WireError;
@@ -46,9 +46,8 @@ impl SessionPort {
 
 impl TurnPort for SessionPort {
     fn workspace(&self) -> WorkspaceView {
-        let overlay = Arc::clone(&self.shared.overlay.borrow());
-        let state = self.shared.state();
-        WorkspaceView { roots: state.roots.clone(), overlay, trusted: state.trusted }
+        let TurnScope { overlay, trusted } = self.shared.scopes.borrow().of(&self.session_id).clone();
+        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted }
     }
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {

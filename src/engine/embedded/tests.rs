@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Applied, CommandRan, Ruling, Secret, Want};
+use crate::app::ports::{Applied, CommandRan, Ruling, Secret, TurnScope, Want};
 use crate::domain::event::EngineEvent;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
@@ -19,18 +19,19 @@ struct Bench {
     folder: tempfile::TempDir,
     /// Of the turns that are started.
     model: RefCell<Option<ModelSetting>>,
-    _overlay: watch::Sender<Arc<Overlay>>,
+    _scopes: watch::Sender<Arc<TurnScopes>>,
 }
 
 fn bench(trusted: bool) -> Bench {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "red\n").unwrap();
     let (sender, reports) = mpsc::channel(4);
-    let (overlay_sender, overlay) = watch::channel(Arc::new(Overlay::new()));
+    let shared = TurnScope { trusted, ..TurnScope::default() };
+    let (scopes_sender, scopes) = watch::channel(Arc::new(TurnScopes { shared, ..TurnScopes::default() }));
     let ids = AtomicU64::new(0);
     let engine = EmbeddedEngine::new(
         sender,
-        overlay,
+        scopes,
         Handle::current(),
         HostTokens::default(),
         move || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)),
@@ -42,8 +43,7 @@ fn bench(trusted: bool) -> Bench {
         name: "work".to_owned(),
         path: Some(path),
     }]));
-    engine.call(EngineCall::SetTrust { trusted });
-    Bench { engine, reports, folder, model: RefCell::default(), _overlay: overlay_sender }
+    Bench { engine, reports, folder, model: RefCell::default(), _scopes: scopes_sender }
 }
 
 impl Bench {
@@ -216,10 +216,10 @@ async fn a_second_turn_in_a_busy_session_ends_at_once_and_leaves_the_first_alone
 #[tokio::test]
 async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
     let (sender, mut reports) = mpsc::channel(64);
-    let (_overlay, overlay) = watch::channel(Arc::new(Overlay::new()));
+    let (_scopes, scopes) = watch::channel(Arc::new(TurnScopes::default()));
     let engine = EmbeddedEngine::new(
         sender,
-        overlay,
+        scopes,
         Handle::current(),
         HostTokens::default(),
         || panic!("on purpose"),
