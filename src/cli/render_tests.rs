@@ -157,7 +157,7 @@ fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let env = json!({"A": "b\nc"}).as_object().cloned();
     let pieces = renderer.permission(&permission("ls", Action::Command { command, cwd: ".".into(), env }));
     let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
-                  with: A=b\n        c\n  a rule would cover: run: ls";
+                  with: A=b\n  | c\n  a rule would cover: run: ls";
     assert_eq!(pieces, [Piece::Note(wanted.into())]);
 }
 

@@ -385,7 +385,7 @@ mod tests {
         let least = json!({"id": "", "type": "t", "payload": {}, "seq": 1, "class": "notice", "pane": [], "origin": "local"});
         let most = json!({"id": "7\"", "type": "t\n", "turn": 2, "ts": -3, "payload": {"a": [1.5, "é"]}, "seq": 4,
             "class": "permission.request", "pane": ["chat", "run"], "origin": "engine", "repaired": true,
-            "permission": {"requestId": "r", "digest": "d", "title": "x", "options": []}});
+            "permission": {"requestId": "r", "digest": "d", "title": "x", "subject": {"kind": "tool", "name": "x"}, "options": []}});
         for json in [least, most] {
             let mut event: SessionEvent = serde_json::from_value(json).unwrap();
             assert_eq!(event.to_json(), serde_json::to_vec(&event).unwrap());

@@ -20,7 +20,8 @@ fn fault_02_a_rule_arrives_as_a_rule() {
     server.prompt(&session, "build");
     let ask = server.wait_ask(&session);
     assert_eq!(ask["permission"]["title"], "make all", "{ask}");
-    assert_eq!(ask["permission"]["rule"], json!({ "pattern": "make *", "scope": "workspace" }), "{ask}");
+    let rule = &ask["permission"]["options"][1]["rule"];
+    assert_eq!(*rule, json!({ "pattern": "make *", "scope": "workspace", "holder": "engine" }), "{ask}");
     let mut wider = Server::decision(&session, &ask, "allow_rule");
     wider["ruleUpdate"] = json!({ "pattern": "*" });
     assert_eq!(server.refused("bb/approvePermission", wider)["data"]["code"], "invalid_params");

@@ -89,7 +89,10 @@ fn r000_28_a_patch_is_shown_asked_for_and_then_written_byte_for_byte() {
     let ask = server.wait_ask(&session);
     let permission = &ask["permission"];
     assert_eq!(permission["title"], "Write src/a.txt");
-    assert_eq!(permission["rule"], json!({ "pattern": "write: src/a.txt", "scope": "session" }));
+    let rules: Vec<&Value> =
+        permission["options"].as_array().expect("options").iter().map(|o| &o["rule"]).collect();
+    let rule = |scope| json!({ "pattern": "write: src/a.txt", "scope": scope, "holder": "server" });
+    assert_eq!(rules, [&Value::Null, &rule("session"), &rule("workspace"), &Value::Null]);
     let kinds: Vec<&Value> =
         permission["options"].as_array().expect("options").iter().map(|o| &o["kind"]).collect();
     assert_eq!(kinds, ["allow_once", "allow_rule", "allow_rule", "deny"]);
@@ -431,8 +434,8 @@ fn a_rule_answers_the_same_command_and_no_other() {
     let (mut server, session) = place(&model, json!({}));
     server.prompt(&session, "run it");
     let ask = server.wait_ask(&session);
-    let rule = json!({ "pattern": "run: printf x >> log (in .)", "scope": "session" });
-    assert_eq!(ask["permission"]["rule"], rule);
+    let rule = json!({ "pattern": "run: printf x >> log (in .)", "scope": "session", "holder": "server" });
+    assert_eq!(ask["permission"]["options"][1]["rule"], rule);
     let mut wider = Server::decision(&session, &ask, "allow_rule");
     wider["ruleUpdate"] = json!({ "pattern": "run: *" });
     assert_eq!(server.refused("bb/approvePermission", wider)["data"]["code"], "invalid_params");

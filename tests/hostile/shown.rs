@@ -36,7 +36,11 @@ fn shown(server: &Server, ask: &Value) -> Vec<String> {
     });
     assert_eq!(&card, permission, "the card says what the event says");
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    vec![text(&permission["title"]), text(&permission["rule"]["pattern"])]
+    assert_eq!(
+        permission["subject"]["command"], permission["title"],
+        "the subject hides no more than the title"
+    );
+    vec![text(&permission["title"]), text(&permission["options"][1]["rule"]["pattern"])]
 }
 
 #[test]

@@ -78,7 +78,8 @@ fn a_title_says_what_is_done_and_not_what_the_agent_calls_it() {
         (json!({"title": "t", "kind": "fetch", "rawInput": {"url": "https://x.y/z"}}), "Fetch https://x.y/z"),
         (json!({"title": "Mystery", "kind": "other", "rawInput": {"a": 1}}), "Mystery {\"a\":1}"),
         (json!({"title": "Mystery"}), "Mystery"),
-        (json!({}), "A tool without a name"),
+        (json!({"rawInput": {"a": 1}}), "A tool without a name {\"a\":1}"),
+        (json!({}), "The agent does not say what it wants to do."),
     ] {
         assert_eq!(title(call.clone()), expected, "{call}");
     }
