@@ -6,7 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
-use breadboard_ls::domain::approval::{AskRoot, Permission, digest_of};
+use breadboard_ls::domain::approval::{AskRoot, Permission};
 use breadboard_ls::domain::dialect::{Dialect, fact, normalize};
 use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
 use breadboard_ls::domain::fact::Fact;
@@ -159,17 +159,12 @@ fn event(dialect: Dialect, kind: &str, payload: Value, turn: Option<u64>, seq: u
     let raw = EngineEvent { id, kind: kind.to_owned(), turn, ts: Some(0), payload, repaired: false };
     let normalized = normalize(dialect, raw);
     let mut event = normalized.event;
-    event.permission = normalized.ask.map(|ask| Permission {
-        request_id: match ask.engine_request_id.as_str() {
+    event.permission = normalized.ask.map(|ask| {
+        let request_id = match ask.engine_request_id.as_str() {
             "" | "1:0" => format!("q{}", seq % 5),
             id => id.to_owned(),
-        },
-        digest: digest_of(&ask.title, &ask.subject, &AskRoot::AtEngine),
-        title: ask.title,
-        options: ask.options,
-        rule: ask.rule,
-        input: ask.input,
-        expires_at: None,
+        };
+        Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut()
     });
     event.sequenced(seq)
 }

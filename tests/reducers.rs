@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, digest_of};
+use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk};
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::{EngineEvent, LocalKind, NormalizedEvent, Origin, SessionEvent};
 use breadboard_ls::domain::view::{
@@ -375,15 +375,7 @@ fn session_event(step: &Step, seq: u64) -> SessionEvent {
 }
 
 fn permission(ask: PermissionAsk) -> Permission {
-    Permission {
-        request_id: ask.engine_request_id,
-        digest: digest_of(&ask.title, &ask.subject, &AskRoot::AtEngine),
-        title: ask.title,
-        options: ask.options,
-        rule: ask.rule,
-        input: ask.input,
-        expires_at: None,
-    }
+    Permission::of(&ask, ask.engine_request_id.clone(), &AskRoot::AtEngine, None).cut()
 }
 
 fn text_block(id: &str, text: &str) -> Block {

@@ -219,11 +219,7 @@ fn hide(redactor: &Redactor, event: &mut SessionEvent) {
     redactor.scrub_name(&mut event.kind);
     redactor.scrub_map(&mut event.payload);
     if let Some(permission) = &mut event.permission {
-        redactor.scrub_text(&mut permission.title);
-        permission.options.iter_mut().for_each(|option| redactor.scrub_text(&mut option.label));
-        if let Some(rule) = &mut permission.rule {
-            redactor.scrub_text(&mut rule.pattern);
-        }
+        permission.for_each_text(|text| redactor.scrub_text(text));
     }
 }
 

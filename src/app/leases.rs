@@ -512,6 +512,7 @@ impl App {
             | Request::Stop(_)
             | Request::QueueList(_)
             | Request::PermissionList(_)
+            | Request::PermissionGet(_)
             | Request::PermissionRevoke(_)
             | Request::ListFiles(_)
             | Request::ReadFileSnippet(_)

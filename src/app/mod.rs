@@ -24,6 +24,7 @@ mod on_editor;
 mod on_engine;
 mod on_event;
 mod on_request;
+mod permission_request;
 pub mod ports;
 mod progress;
 mod prompter;

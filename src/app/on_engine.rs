@@ -2,13 +2,12 @@
 
 use super::deliver::Recording;
 use super::live::{LastWords, Writing};
-use super::ports::{EngineCursor, EngineReport, LedgerRow, RuleHolder, Settlement, StreamReport, TurnEnd};
+use super::ports::{EngineCursor, EngineReport, LedgerRow, Settlement, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
 use crate::domain::approval::{
-    InputForm, Permission, PermissionAsk, PermissionOptionKind, PermissionRule, PermissionStatus, digest_of,
-    rule_allows,
+    PermissionAsk, PermissionOptionKind, PermissionStatus, RuleHolder, rule_allows,
 };
 use crate::domain::dialect::{Dialect, fact, normalize};
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
@@ -130,7 +129,7 @@ impl App {
             }
             return;
         };
-        let engine_seq = ask.subject.get("seq").and_then(serde_json::Value::as_u64);
+        let engine_seq = ask.payload.get("seq").and_then(serde_json::Value::as_u64);
         if traits.resume.is_followed() {
             match self.same_id(session_id, &ask.engine_request_id) {
                 Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
@@ -152,22 +151,15 @@ impl App {
             return;
         }
         let asked_at = self.ambient.now_ms();
-        let root_name = self.root_name_in(&ask.subject);
+        let ask = self.completed(session_id, dialect, ask);
+        let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
-        let permission = Permission {
-            request_id: self.ambient.fresh_id(),
-            digest: digest_of(&ask.title, &ask.subject, &root),
-            title: ask.title,
-            options: ask.options,
-            rule: ask.rule.as_ref().map(PermissionRule::shown),
-            input: ask.input.map(InputForm::shown),
-            expires_at: self.settings.ask_expiry_ms.map(|ms| asked_at.saturating_add(ms)),
-        };
-        event.permission = Some(permission.clone());
+        let permission = self.permission(session_id, &ask, &root, asked_at);
+        event.permission = Some(permission.clone().cut());
         let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
             permission,
-            rule: ask.rule,
+            rules: ask.rules(),
             root,
             root_name,
             source,
@@ -197,7 +189,8 @@ impl App {
     /// An ask: into the ledger with its event, then settled at once when a saved rule covers it.
     fn ask(&mut self, session_id: &str, ask: Ask, recording: Recording) {
         let (request_id, asked_at) = (ask.permission.request_id.clone(), ask.asked_at);
-        let asked = ask.rule.as_ref();
+        let asked = ask.server_rule();
+        let asked = asked.as_ref();
         let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
         // Another window may have taken a rule back.
         self.read_rules();
@@ -310,7 +303,7 @@ impl LoopNews {
             | Fact::ToolResult(_)
             | Fact::Plan(_)
             | Fact::Patch(_)
-            | Fact::Ask(_)
+            | Fact::Ask { .. }
             | Fact::Answered(Answered::Settled { .. } | Answered::Unnamed)
             | Fact::Usage(_)
             | Fact::Reward(_)

@@ -93,6 +93,9 @@ impl App {
             Request::ApprovePermission(params) => {
                 self.approve_permission(client, params, reply.of::<methods::ApprovePermission>())
             }
+            Request::PermissionGet(params) => {
+                reply.of::<methods::PermissionGet>().settle(self.permission_get(&params))
+            }
             Request::PermissionList(params) => {
                 reply.of::<methods::PermissionList>().settle(self.permission_list(&params))
             }

@@ -2,13 +2,16 @@
 //!
 //! Owns the record's shape on disk. Never holds what can be derived from the journal: the head, the view, the events.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::ports::{AgentProcess, Attachment, SessionRow};
 use super::turn::TurnState;
-use crate::domain::approval::{AskRoot, Permission, PermissionRule, PermissionStatus, RootedRule};
+use crate::domain::approval::{
+    AskRoot, OfferedRule, Permission, PermissionRule, PermissionStatus, RootedRule, RuleHolder,
+};
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::dialect::acp::state::AgentState;
 use crate::protocol::settings::EngineKind;
@@ -119,11 +122,11 @@ impl Record {
 /// One ask of the ledger: what was shown, and how it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
-    /// What clients were shown.
+    /// What clients may see, whole; they were sent it cut.
     pub permission: Permission,
-    /// The rule that it offers, in the engine's own characters; clients were shown `permission.rule`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<PermissionRule>,
+    /// The rules that its options would save, in the engine's own characters, by option.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, OfferedRule>,
     /// The folder that it is about.
     #[serde(default)]
     pub root: AskRoot,
@@ -154,6 +157,13 @@ pub struct Ask {
     /// Whether this process sent that answer. One of a process that is gone may never have arrived: it can be given again.
     #[serde(skip)]
     pub sent: bool,
+}
+
+impl Ask {
+    /// The rule of ours that answers such a request: the one that its options would save.
+    pub fn server_rule(&self) -> Option<PermissionRule> {
+        self.rules.values().filter(|rule| rule.holder == RuleHolder::Server).find_map(OfferedRule::saved)
+    }
 }
 
 /// Who, or what, settled an ask (`resolvedBy` on the wire).

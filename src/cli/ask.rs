@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::answers::{Open, Pending};
+use self::answers::Open;
 use super::args::AskArgs;
 use super::client::{Client, ClientError, Incoming, Refusal};
 use super::console::Console;
@@ -23,7 +23,7 @@ use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
 use super::render::{Renderer, Seen};
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, visible_line};
-use crate::domain::approval::Decision;
+use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::{Answered, Fact, TurnReport};
@@ -76,6 +76,7 @@ pub fn ask(args: &AskArgs) -> Exit {
         question: 0,
         reading: false,
         answers: HashMap::new(),
+        coming: HashMap::new(),
         stop: None,
         interrupted,
         outcome: TurnOutcome::default(),
@@ -228,11 +229,13 @@ struct Turn {
     trusted: bool,
     trust_refused: bool,
     seq: u64,
-    waiting: VecDeque<Pending>,
+    waiting: VecDeque<Permission>,
     open: Option<Open>,
     question: u64,
     reading: bool,
-    answers: HashMap<u64, (Pending, Decision)>,
+    answers: HashMap<u64, (Permission, Decision)>,
+    /// Requests whose whole subject is on its way, by the id of our own request.
+    coming: HashMap<u64, Permission>,
     stop: Option<u64>,
     interrupted: Arc<AtomicBool>,
     outcome: TurnOutcome,
@@ -346,7 +349,7 @@ impl Turn {
         }
         // A task asks inside an event of its own, so the permission tells and not the class.
         if let Some(permission) = event.permission.clone() {
-            self.asked(Pending { permission, event: event.clone() })?;
+            self.asked(permission)?;
         }
         match fact {
             Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,
@@ -375,7 +378,7 @@ impl Turn {
             | Fact::ToolResult(_)
             | Fact::Plan(_)
             | Fact::Patch(_)
-            | Fact::Ask(_)
+            | Fact::Ask { .. }
             | Fact::Answered(Answered::Confirmed(_) | Answered::Unnamed)
             | Fact::TurnBegan
             | Fact::Usage(_)
@@ -403,6 +406,10 @@ impl Turn {
                 outcome.as_ref().is_ok_and(|said| said.get("stopping") == Some(&Value::Bool(true)));
             // A turn that does not run has no end to wait for.
             return Ok(if stopping { Next::Listen } else { Next::Finished });
+        }
+        if let Some(permission) = self.coming.remove(&id) {
+            self.whole_came(permission, outcome)?;
+            return Ok(Next::Listen);
         }
         let Some((pending, decision)) = self.answers.remove(&id) else { return Ok(Next::Listen) };
         if let Err(refusal) = outcome {

@@ -6,18 +6,18 @@
 
 use serde_json::{Map, Value};
 
-use super::terminal::{Look, Tone, diff, marked, visible, visible_code, visible_line};
-use crate::domain::approval::{Permission, PermissionOptionKind};
+use super::terminal::{Look, Tone, diff, marked, marked_diff, visible, visible_line};
+use crate::domain::approval::{Action, ChangeKind, FileChange, Permission, PermissionOptionKind};
 use crate::domain::event::Origin;
 use crate::domain::fact::{
-    Answered, Ask, Fact, Notice, NoticeLevel, Patch, Plan, Shape, Text, TextPart, ToolNews, ToolProgress,
+    Answered, Fact, Notice, NoticeLevel, Patch, Plan, Shape, Text, TextPart, ToolNews, ToolProgress,
     ToolStep, TurnReport, Voice,
 };
 
 /// Characters of a progress line or of one tool's argument.
 const LINE: usize = 72;
-/// Characters of the raw details of an ask that we have no words for. What is longer says so; the title stays whole.
-const DETAILS: usize = 4_000;
+/// What is said of a request whose engine does not tell all of what it would do.
+const UNKNOWN: &str = "The agent did not tell exactly what it would do, so it can be allowed once only.";
 /// Files remembered for the closing line; more are counted only.
 const FILES: usize = 8;
 /// Bytes of the answer remembered for the closing line, which looks for file names in it.
@@ -110,7 +110,7 @@ impl Renderer {
                 self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
             }
             // A permission needs an answer, so the driver asks for `permission` itself; the rest is not for a terminal.
-            Fact::Ask(_)
+            Fact::Ask { .. }
             | Fact::Answered(_)
             | Fact::Prompt(_)
             | Fact::ToolOutput(_)
@@ -132,49 +132,84 @@ impl Renderer {
         pieces
     }
 
-    /// What is asked, whole: the title, then the diff or the command, then the rule that could be saved. Nothing of it is
-    /// cut, since an allowing answer covers all of it; only raw details that merely repeat the ask may be.
-    pub fn permission(&mut self, permission: &Permission, asked: &Ask<'_>) -> Vec<Piece> {
-        let err = self.seen.err;
+    /// What is asked: the title, then the change, the command, the arguments or the question, then the rule that could be
+    /// saved. Nothing of it is cut here, since an allowing answer covers all of it.
+    pub fn permission(&mut self, permission: &Permission) -> Vec<Piece> {
+        let (err, subject) = (self.seen.err, &permission.subject);
         let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
-        if let Some(reason) = asked.reason {
-            lines.push_str(&indented("why: ", &visible(reason)));
+        if let Some(reason) = &subject.reason {
+            lines.push_str(&indented("why: ", &marked(reason)));
         }
-        let would = asked.call.as_ref().and_then(|call| match &call.step {
-            ToolStep::Update(state) => state.content.as_deref().filter(|content| !content.is_empty()),
-            ToolStep::Called
-            | ToolStep::Began
-            | ToolStep::Printed(_)
-            | ToolStep::Ended(_)
-            | ToolStep::Result(_) => None,
-        });
-        if let Some(patch) = asked.diff {
-            if !self.seen.one_screen || self.shown_diff.as_deref() != Some(patch) {
-                lines.push('\n');
-                lines.push_str(diff(err, patch).trim_end_matches('\n'));
+        match &subject.action {
+            Action::Edit { files } => files.iter().for_each(|file| self.file(&mut lines, file)),
+            Action::Command { command, cwd, env } => {
+                lines.push_str(&indented("command: ", &marked(command)));
+                lines.push_str(&indented("in: ", &marked(cwd)));
+                for (name, value) in env.iter().flatten() {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    lines.push_str(&indented("with: ", &marked(&format!("{name}={value}"))));
+                }
             }
-        } else if let Some(command) = asked.command {
-            lines.push_str(&indented("command: ", &visible_code(command)));
-            if let Some(directory) = asked.directory {
-                lines.push_str(&indented("in: ", &visible_code(directory)));
+            Action::Tool { name, input } => {
+                lines.push_str(&indented("tool: ", &marked(name)));
+                match input {
+                    Some(Value::Object(fields)) => {
+                        for (name, value) in fields {
+                            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                            lines.push_str(&indented(&format!("{name}: "), &marked(&value)));
+                        }
+                    }
+                    Some(other) => lines.push_str(&indented("with: ", &marked(&other.to_string()))),
+                    None => {}
+                }
             }
-            if let Some(environment) = asked.environment {
-                let environment = Value::Object(environment.clone()).to_string();
-                lines.push_str(&indented("environment: ", &visible_code(&environment)));
+            Action::Question { text, input } => {
+                if marked(text) != marked(&permission.title) {
+                    lines.push_str(&indented("question: ", &marked(text)));
+                }
+                if let Some(url) = input.as_ref().and_then(|form| form.url.as_deref()) {
+                    lines.push_str(&indented("address: ", &marked(url)));
+                }
             }
-        } else if let Some(would) = would {
-            lines.push('\n');
-            lines.push_str(diff(err, would).trim_end_matches('\n'));
-        } else if let Some(raw) = asked.raw {
-            let details = Value::Object(raw.clone()).to_string();
-            lines.push_str(&indented("details: ", &visible_line(&details, DETAILS)));
         }
-        if let Some(rule) = permission.rule.as_ref().filter(|_| offers_rule(permission)) {
+        if subject.truncated {
+            lines.push_str(&indented("", "This is not all of it."));
+        }
+        if subject.unknown {
+            lines.push_str(&indented("", UNKNOWN));
+        }
+        if let Some(rule) = permission.options.iter().find_map(|option| option.rule.as_ref()) {
             lines.push_str(&indented("a rule would cover: ", &marked(&rule.pattern)));
         }
         let mut pieces = Vec::new();
         self.note(&mut pieces, lines);
         pieces
+    }
+
+    fn file(&self, lines: &mut String, file: &FileChange) {
+        let what = match file.change {
+            ChangeKind::Modify => "change: ",
+            ChangeKind::Create => "new file: ",
+            ChangeKind::Delete => "delete: ",
+            ChangeKind::Rename => "rename: ",
+        };
+        let root = file.root.as_ref().map(|root| format!("{root}: ")).unwrap_or_default();
+        let from = file.old_path.as_ref().map(|old| format!("{old} → ")).unwrap_or_default();
+        let counts = match (file.added, file.removed) {
+            (Some(added), Some(removed)) => format!(" (+{added} −{removed})"),
+            (Some(added), None) => format!(" (+{added})"),
+            (None, _) => String::new(),
+        };
+        lines.push_str(&indented(
+            what,
+            &format!("{}{counts}", marked(&format!("{root}{from}{}", file.file_path))),
+        ));
+        if let Some(diff) = &file.diff
+            && (!self.seen.one_screen || self.shown_diff.as_ref() != Some(diff))
+        {
+            lines.push('\n');
+            lines.push_str(marked_diff(self.seen.err, diff).trim_end_matches('\n'));
+        }
     }
 
     /// A sentence of our own between the pieces; `line` must be safe to show.
@@ -293,7 +328,9 @@ impl Renderer {
             self.mid_line = false;
         }
         pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
-        self.shown_diff = Some(patch.diff.to_owned());
+        // As a request shows it: its hunks, safe to show.
+        let hunks = patch.diff.find("@@").and_then(|at| patch.diff.get(at..)).unwrap_or_default();
+        self.shown_diff = Some(visible(hunks).into_owned());
     }
 
     fn finish(&mut self, pieces: &mut Vec<Piece>, origin: Origin, report: &TurnReport<'_>) {

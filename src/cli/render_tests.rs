@@ -1,7 +1,9 @@
 //! What is shown for events and asks, whole.
 
 use super::*;
-use crate::domain::approval::{PermissionOption, PermissionRule, RuleScope};
+use crate::domain::approval::{
+    AskRoot, OfferedRule, PermissionAsk, PermissionOption, RuleHolder, RuleScope, Subject,
+};
 use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::SessionEvent;
 use serde_json::json;
@@ -126,50 +128,65 @@ fn an_engine_that_does_not_stream_is_heard_at_its_end() {
     assert_eq!(renderer.close(), [Piece::Answer("\n".into())]);
 }
 
-fn permission(title: &str) -> Permission {
-    let option = |id: &str, kind| PermissionOption { option_id: id.into(), label: id.into(), kind };
-    Permission {
-        request_id: "r".into(),
-        digest: "d".into(),
+fn permission(title: &str, action: Action) -> Permission {
+    let rule = OfferedRule {
+        pattern: "run: ls".into(),
+        scope: Some(RuleScope::Session),
+        holder: RuleHolder::Server,
+    };
+    let ask = PermissionAsk {
+        engine_request_id: String::new(),
         title: title.into(),
         options: vec![
-            option("allow_once", PermissionOptionKind::AllowOnce),
-            option("allow_rule", PermissionOptionKind::AllowRule),
-            option("deny", PermissionOptionKind::Deny),
+            PermissionOption::plain("allow_once", "allow_once", PermissionOptionKind::AllowOnce),
+            PermissionOption::ruling("allow_rule", "allow_rule", rule),
+            PermissionOption::plain("deny", "deny", PermissionOptionKind::Deny),
         ],
-        rule: Some(PermissionRule { pattern: "run: ls".into(), scope: RuleScope::Session }),
-        input: None,
-        expires_at: None,
-    }
+        subject: Subject::new(action).because(Some("to see")),
+        tool_call_id: None,
+        patch_id: None,
+        payload: json!({}),
+    };
+    Permission::of(&ask, "r".into(), &AskRoot::AtEngine, None)
 }
 
 #[test]
 fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let mut renderer = Renderer::new(PIPED);
-    let asked = json!({"command": "ls\nwhy: harmless\x1b[8m", "working_directory": ".", "reason": "to see"});
-    let asked = event("permission.request", "command.request_approval", asked);
-    let Fact::Ask(asked) = fact(Dialect::Desktop, &asked) else { panic!("no ask: {asked:?}") };
-    let pieces = renderer.permission(&permission("ls"), &asked);
+    let command = "ls\nwhy: harmless\x1b[8m".to_owned();
+    let env = json!({"A": "b\nc"}).as_object().cloned();
+    let pieces = renderer.permission(&permission("ls", Action::Command { command, cwd: ".".into(), env }));
     let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
-                  a rule would cover: run: ls";
+                  with: A=b\n        c\n  a rule would cover: run: ls";
     assert_eq!(pieces, [Piece::Note(wanted.into())]);
 }
 
 #[test]
+fn what_an_engine_did_not_tell_is_said_to_be_untold() {
+    let mut renderer = Renderer::new(PIPED);
+    let mut asked =
+        permission("Edit a", Action::Edit { files: vec![FileChange::untold("a", ChangeKind::Modify)] });
+    asked.subject.unknown = true;
+    asked.options.remove(1);
+    let wanted = "Permission needed: Edit a\n  why: to see\n  change: a\n  \
+                  The agent did not tell exactly what it would do, so it can be allowed once only.";
+    assert_eq!(renderer.permission(&asked), [Piece::Note(wanted.into())]);
+}
+
+#[test]
 fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
-    let shows = |one_screen: bool, asked: &str| {
+    let shows = |one_screen: bool, new: &str| {
         let mut renderer = Renderer::new(Seen { one_screen, ..PIPED });
-        let patch = event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": "+b\n"}));
+        let diff = "--- a/a\n+++ b/a\n@@ -0,0 +1,1 @@\n+b\n";
+        let patch = event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": diff}));
         draw(&mut renderer, &patch);
-        let payload = json!({"args": {"file_path": "a", "diff": asked}});
-        let event = event("permission.request", "tool.request_approval", payload);
-        let Fact::Ask(details) = fact(Dialect::Desktop, &event) else { panic!("no ask: {event:?}") };
-        match renderer.permission(&permission("Write a"), &details).last() {
-            Some(Piece::Note(text)) => text.contains(asked.trim_end()),
+        let files = vec![FileChange::of_texts("a", None, new)];
+        match renderer.permission(&permission("Write a", Action::Edit { files })).last() {
+            Some(Piece::Note(text)) => text.contains(&format!("+{}", new.trim_end())),
             other => panic!("not a note: {other:?}"),
         }
     };
-    assert!(!shows(true, "+b\n"));
-    assert!(shows(true, "+other\n"));
-    assert!(shows(false, "+b\n"));
+    assert!(!shows(true, "b\n"));
+    assert!(shows(true, "other\n"));
+    assert!(shows(false, "b\n"));
 }

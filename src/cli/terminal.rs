@@ -120,8 +120,17 @@ pub fn visible_line(text: &str, limit: usize) -> String {
 
 /// A unified diff with its lines coloured. `diff` may be foreign; it is made safe here, and ends in a newline.
 pub fn diff(look: Look, diff: &str) -> String {
+    coloured(look, &visible(diff))
+}
+
+/// The same for a diff that the server made safe already.
+pub fn marked_diff(look: Look, diff: &str) -> String {
+    coloured(look, &marked(diff))
+}
+
+fn coloured(look: Look, diff: &str) -> String {
     let mut text = String::with_capacity(diff.len() + 16);
-    for line in visible(diff).lines() {
+    for line in diff.lines() {
         let tone = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Some(Tone::Strong),
             [b'@', b'@', ..] => Some(Tone::Dim),

@@ -29,8 +29,11 @@ pub enum Fact<'a> {
     Plan(Plan),
     /// A patch waits for a decision.
     Patch(Patch<'a>),
-    /// The engine waits for an answer.
-    Ask(Box<Ask<'a>>),
+    /// The engine waits for an answer; what it asks stands in the event's `permission`.
+    Ask {
+        /// The tool call that waits, where the request tells it.
+        call: Option<Box<ToolNews<'a>>>,
+    },
     /// A permission request was answered.
     Answered(Answered<'a>),
     /// A turn began.
@@ -48,7 +51,7 @@ pub enum Fact<'a> {
     /// What the engine offers: commands or skills.
     Commands(Commands),
     /// News of a task.
-    Task(Box<TaskNews<'a>>),
+    Task(Box<TaskNews>),
     /// The checkpoints that there are, oldest first.
     Checkpoints(Vec<Checkpoint>),
     /// A checkpoint was restored.
@@ -306,25 +309,6 @@ pub struct Patch<'a> {
     pub diff: &'a str,
 }
 
-/// What a permission request is about, beside what its card says.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ask<'a> {
-    /// Why the engine asks.
-    pub reason: Option<&'a str>,
-    /// What would be changed.
-    pub diff: Option<&'a str>,
-    /// What would be run.
-    pub command: Option<&'a str>,
-    /// Where it would be run.
-    pub directory: Option<&'a str>,
-    /// Variables that it would be run with.
-    pub environment: Option<&'a Map<String, Value>>,
-    /// Everything that the engine said, for a request that nothing else says enough of.
-    pub raw: Option<&'a Map<String, Value>>,
-    /// The tool call that waits for the answer.
-    pub call: Option<ToolNews<'a>>,
-}
-
 /// An answer to a permission request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answered<'a> {
@@ -472,7 +456,7 @@ pub enum CommandsOf {
 
 /// News of a task. Ids are keys.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct TaskNews<'a> {
+pub struct TaskNews {
     /// The task; `None` when the event names none.
     pub id: Option<String>,
     /// The task that it belongs to.
@@ -491,8 +475,6 @@ pub struct TaskNews<'a> {
     pub attempt: Option<u64>,
     /// The engine was asked to stop.
     pub stop_requested: bool,
-    /// What the task asks.
-    pub ask: Option<Ask<'a>>,
     /// What the task was answered.
     pub answered: Option<Confirmed>,
 }

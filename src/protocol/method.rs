@@ -127,6 +127,7 @@ requests! {
     Command, "bb/command", CommandParams => CommandResult, "Gives the engine one of its commands.";
     ApprovePermission, "bb/approvePermission", ApprovePermissionParams => ApprovePermissionResult, "Answers an ask of the engine.";
     PermissionList, "bb/permission/list", PermissionListParams => PermissionListResult, "Lists what waits for an answer, and the rules that were saved.";
+    PermissionGet, "bb/permission/get", PermissionGetParams => PermissionGetResult, "Gives one request for permission whole, settled ones too.";
     PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.";
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.";
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.";
@@ -205,6 +206,7 @@ impl Request {
             QueueRemove,
             QueueResume,
             ApprovePermission,
+            PermissionGet,
             ListFiles,
             ReadFileSnippet,
             OpenDiff,

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::approval::{Permission, RuleScope};
+use crate::domain::approval::{Permission, PermissionStatus, RuleHolder, RuleScope};
 
 /// Params of `bb/permission/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,14 +51,44 @@ pub struct SavedRule {
     pub rule_id: String,
     /// What it covers, as it was shown.
     pub pattern: String,
-    /// Where it holds.
-    pub scope: RuleScope,
+    /// Where it holds; absent where only its holder knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<RuleScope>,
+    /// Who keeps it.
+    pub holder: RuleHolder,
+    /// Whether `bb/permission/revoke` takes it back. What an engine or an agent keeps is taken back there.
+    pub revocable: bool,
     /// Path of the folder that it was given for; it holds in no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// The session, for a rule of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+}
+
+/// Params of `bb/permission/get`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionGetParams {
+    /// Id of the session; this or `tabId`.
+    pub session_id: Option<String>,
+    /// Id of a tab, whose session is meant.
+    pub tab_id: Option<String>,
+    /// Id of the request.
+    pub request_id: String,
+}
+
+/// Result of `bb/permission/get`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionGetResult {
+    /// The request, with nothing of its subject cut.
+    pub permission: Permission,
+    /// How it stands.
+    pub status: PermissionStatus,
+    /// Who settled it, as in `bb/approvePermission`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_by: Option<String>,
 }
 
 /// Params of `bb/permission/revoke`.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind, digest_of};
+use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind};
 use breadboard_ls::domain::dialect::acp::decode::{
     self, AcpLine, ask_event, method_event, prompt_event, read_line, unreadable_event, update_event,
 };
-use breadboard_ls::domain::dialect::{Dialect, normalize};
+use breadboard_ls::domain::dialect::{Dialect, completed, normalize};
 use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
 use breadboard_ls::domain::fact::NoticeLevel;
 use breadboard_ls::domain::view::{
@@ -138,15 +138,12 @@ impl Story {
         let normalized = normalize(Dialect::Acp, event);
         let mut event = normalized.event;
         if let Some(ask) = normalized.ask {
-            event.permission = Some(Permission {
-                request_id: format!("p-{}", ask.engine_request_id),
-                digest: digest_of(&ask.title, &ask.subject, &AskRoot::AtEngine),
-                title: ask.title.clone(),
-                options: ask.options.clone(),
-                rule: ask.rule.clone(),
-                input: ask.input.clone(),
-                expires_at: None,
-            });
+            let told = self.state.told_of(ask.tool_call_id.as_deref());
+            let earlier: Vec<SessionEvent> =
+                self.events.iter().filter(|event| told.contains(&event.seq)).cloned().collect();
+            let ask = completed(Dialect::Acp, ask, &earlier).limited();
+            let request_id = format!("p-{}", ask.engine_request_id);
+            event.permission = Some(Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut());
             self.asks.insert(ask.engine_request_id.clone(), ask);
         }
         self.push(event);

@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, EngineDecision, RuleHolder, Ruling, Settlement};
+use crate::app::ports::{EngineCall, EngineDecision, Ruling, Settlement};
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    ALLOW_IN_WORKSPACE, Decision, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
-    PermissionStatus, RootedRule, RuleScope, narrowed,
+    Decision, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionStatus,
+    RootedRule, RuleHolder, narrowed,
 };
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::shown::reveal;
@@ -106,15 +106,17 @@ impl App {
             return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
         }
         let rule = match option.kind {
-            // An agent keeps its own rules: what "always" covers is its word, shown as it wrote it.
-            PermissionOptionKind::AllowRule if ask.rule.is_none() && self.keeps_rules(&session_id) => None,
+            PermissionOptionKind::AllowRule
+                if ask.rules.get(&option.option_id).is_some_and(|rule| rule.holder == RuleHolder::Agent) =>
+            {
+                // The agent keeps it, by the option.
+                None
+            }
             PermissionOptionKind::AllowRule => {
                 let update = params.rule_update.unwrap_or_default();
-                let globs = self.traits_of(&session_id).rules == RuleHolder::Engine;
-                let offered = ask.rule.clone().map(|rule| match option.option_id.as_str() {
-                    ALLOW_IN_WORKSPACE => PermissionRule { scope: RuleScope::Workspace, ..rule },
-                    _ => rule,
-                });
+                let offered = ask.rules.get(&option.option_id);
+                let globs = offered.is_some_and(|rule| rule.holder == RuleHolder::Engine);
+                let offered = offered.and_then(OfferedRule::saved);
                 // Given back as it was shown.
                 let pattern = update.pattern.map(|pattern| reveal(&pattern).unwrap_or(pattern));
                 let rule = narrowed(offered.as_ref(), pattern, update.scope, globs)?;
@@ -122,7 +124,7 @@ impl App {
             }
             PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => None,
         };
-        let content = params.content.filter(|_| ask.permission.input.is_some()).map(Value::Object);
+        let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
         Ok(Chosen { session_id, request_id, answer: Answer::New(option, rule, content) })
     }
 
@@ -136,6 +138,17 @@ impl App {
         session_id: &str,
         request_id: &str,
     ) -> Result<ApprovePermissionResult, WireError> {
+        let ask = self.settled_ask(session_id, request_id)?;
+        Ok(ApprovePermissionResult {
+            request_id: request_id.to_owned(),
+            outcome: ApprovalOutcome::AlreadyResolved,
+            resolution: Some(ask.status),
+            resolved_by: ask.resolved_by.map(|by| by.as_str().to_owned()),
+        })
+    }
+
+    /// A request of the ledger that does not wait any more.
+    pub(super) fn settled_ask(&mut self, session_id: &str, request_id: &str) -> Result<Ask, WireError> {
         self.flush(session_id);
         let unwritten = self
             .backlog
@@ -150,21 +163,11 @@ impl App {
             Some(row) => Some(row),
             None => self.journal()?.ask(session_id, request_id).ok().flatten(),
         };
-        let Some(row) = row else {
-            return Err(WireError::new(
+        row.and_then(|row| serde_json::from_slice(&row.record).ok()).ok_or_else(|| {
+            WireError::new(
                 ErrorCode::UnknownRequest,
                 "There is no such permission request in this session; it may belong to another one.",
-            ));
-        };
-        let resolved_by = serde_json::from_slice::<Ask>(&row.record)
-            .ok()
-            .and_then(|ask| ask.resolved_by)
-            .map(|by| by.as_str().to_owned());
-        Ok(ApprovePermissionResult {
-            request_id: request_id.to_owned(),
-            outcome: ApprovalOutcome::AlreadyResolved,
-            resolution: Some(row.status),
-            resolved_by,
+            )
         })
     }
 
@@ -262,7 +265,7 @@ enum Answer {
 
 /// No, where an agent offers nothing that says so: it hears that its request was cancelled.
 fn no_to_all() -> PermissionOption {
-    PermissionOption { option_id: String::new(), label: String::new(), kind: PermissionOptionKind::Deny }
+    PermissionOption::plain("", "", PermissionOptionKind::Deny)
 }
 
 /// How an ask stands once this option was chosen.

@@ -8,7 +8,8 @@ use crate::app::ports::{Ruling, Settlement};
 use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::{
-    AskRoot, Decision, FolderIdentity, PermissionAsk, PermissionRule, PermissionStatus, RootedRule, RuleScope,
+    AskRoot, Decision, FolderIdentity, PermissionAsk, PermissionRule, PermissionStatus, RootedRule,
+    RuleHolder, RuleScope,
 };
 use crate::domain::edits::text::hex;
 use crate::domain::shown::{Kind, show};
@@ -113,7 +114,7 @@ impl App {
             asks.sort_by_key(|ask| ask.asked_at);
             pending.extend(asks.into_iter().map(|ask| PendingPermission {
                 session_id: session_id.clone(),
-                permission: ask.permission.clone(),
+                permission: ask.permission.clone().cut(),
                 source: ask.source.clone(),
                 generation: ask.generation,
                 asked_at: ask.asked_at,
@@ -124,6 +125,30 @@ impl App {
             rules.extend(session.record.rooted_rules.iter().map(|rule| saved(rule, Some(session_id))));
         }
         Ok(PermissionListResult { pending, rules })
+    }
+
+    /// One request, whole, from memory or the ledger.
+    pub(in crate::app) fn permission_get(
+        &mut self,
+        params: &PermissionGetParams,
+    ) -> Result<PermissionGetResult, WireError> {
+        let Some(session_id) = &params.session_id else {
+            return Err(WireError::new(
+                ErrorCode::InvalidParams,
+                "The params of `bb/permission/get` need a `sessionId` or a `tabId`.",
+            ));
+        };
+        self.load(session_id)?;
+        let waiting = self.live_mut(session_id).and_then(|live| live.asks.get(&params.request_id).cloned());
+        let ask = match waiting {
+            Some(ask) => ask,
+            None => self.settled_ask(session_id, &params.request_id)?,
+        };
+        Ok(PermissionGetResult {
+            permission: ask.permission,
+            status: ask.status,
+            resolved_by: ask.resolved_by.map(|by| by.as_str().to_owned()),
+        })
     }
 
     pub(in crate::app) fn permission_revoke(
@@ -191,11 +216,13 @@ impl App {
 }
 
 fn saved(rooted: &RootedRule, session_id: Option<&String>) -> SavedRule {
-    let PermissionRule { pattern, scope } = rooted.rule.shown();
+    let PermissionRule { pattern, scope } = &rooted.rule;
     SavedRule {
         rule_id: id_of(rooted, session_id),
-        pattern,
-        scope,
+        pattern: show(pattern, Kind::Code).into_owned(),
+        scope: Some(*scope),
+        holder: RuleHolder::Server,
+        revocable: true,
         folder: folder_of(rooted).map(|folder| show(&folder.path, Kind::Code).into_owned()),
         session_id: session_id.cloned(),
     }

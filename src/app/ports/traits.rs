@@ -2,6 +2,8 @@
 //!
 //! Owns the questions. Whoever in the loop has to know asks the one that it means, and never which engine it is.
 
+use crate::domain::approval::RuleHolder;
+
 /// How an engine works. The default is the embedded engine's, and what holds where there is no engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EngineTraits {
@@ -61,18 +63,6 @@ pub enum Settlement {
     Answer,
     /// An event of the engine's, which may take an answer and throw it away.
     Event,
-}
-
-/// Who holds the rules that answer later requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RuleHolder {
-    /// This server, whole patterns.
-    #[default]
-    Server,
-    /// The engine, which reads a last `*` of a pattern as "whatever follows".
-    Engine,
-    /// The agent, in words of its own, by the id of the chosen option.
-    Agent,
 }
 
 impl SessionHome {

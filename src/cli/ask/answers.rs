@@ -4,16 +4,15 @@
 
 use std::io::{BufRead, Read};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::client::Incoming;
+use super::super::client::Refusal;
 use super::super::render::offers_rule;
-use super::super::terminal::{Tone, visible_code};
+use super::super::terminal::{Tone, marked, visible_code};
 use super::{Ended, Turn};
-use crate::domain::approval::{Decision, Permission};
-use crate::domain::dialect::fact;
-use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Ask, Fact};
+use crate::domain::approval::{Decision, Permission, PermissionStatus};
+use crate::protocol::permission::PermissionGetResult;
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
@@ -23,22 +22,16 @@ const TYPED: u64 = 1 << 10;
 /// What the user is being asked.
 pub(super) enum Open {
     /// About this permission.
-    Decision(Pending),
+    Decision(Permission),
     /// Whether to trust the folder, because this permission was allowed.
-    Trust(Pending, Decision),
+    Trust(Permission, Decision),
     /// Whether to trust the folder, because the engine takes no prompt without.
     TrustForPrompt,
 }
 
-pub(super) struct Pending {
-    pub(super) permission: Permission,
-    /// The event that asks.
-    pub(super) event: SessionEvent,
-}
-
 impl Turn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
-    pub(super) fn asked(&mut self, pending: Pending) -> Result<(), Ended> {
+    pub(super) fn asked(&mut self, pending: Permission) -> Result<(), Ended> {
         if !self.interactive {
             self.show_ask(&pending)?;
             self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
@@ -48,8 +41,39 @@ impl Turn {
         if self.waiting.len() >= WAITING {
             return self.decide(pending, Decision::Deny);
         }
+        if pending.subject.truncated {
+            // Nobody is asked about what is not seen whole.
+            let params = json!({ "sessionId": self.session_id, "requestId": pending.request_id });
+            let id = self.client.send_request("bb/permission/get", params)?;
+            self.coming.insert(id, pending);
+            return Ok(());
+        }
         self.waiting.push_back(pending);
         self.ask_next()
+    }
+
+    /// The whole of a request that came cut.
+    pub(super) fn whole_came(
+        &mut self,
+        cut: Permission,
+        outcome: Result<Value, Refusal>,
+    ) -> Result<(), Ended> {
+        let whole = outcome.map_err(|refusal| refusal.message).and_then(|result| {
+            serde_json::from_value::<PermissionGetResult>(result).map_err(|error| error.to_string())
+        });
+        match whole {
+            Ok(whole) if whole.status == PermissionStatus::Pending => {
+                self.waiting.push_back(whole.permission);
+                self.ask_next()
+            }
+            Ok(_) => Ok(()),
+            Err(why) => {
+                self.show_ask(&cut)?;
+                let why = marked(&why).into_owned();
+                self.say(Tone::Warn, &format!("denied: all of it could not be read to show it: {why}"));
+                self.decide(cut, Decision::Deny)
+            }
+        }
     }
 
     fn ask_next(&mut self) -> Result<(), Ended> {
@@ -63,23 +87,17 @@ impl Turn {
         Ok(())
     }
 
-    fn show_ask(&mut self, pending: &Pending) -> Result<(), Ended> {
-        let pieces = match fact(self.dialect, &pending.event) {
-            Fact::Ask(asked) => self.renderer.permission(&pending.permission, &asked),
-            Fact::Task(news) => self.renderer.permission(&pending.permission, &news.ask.unwrap_or_default()),
-            // The permission says what is asked.
-            _ => self.renderer.permission(&pending.permission, &Ask::default()),
-        };
+    fn show_ask(&mut self, pending: &Permission) -> Result<(), Ended> {
+        let pieces = self.renderer.permission(pending);
         self.show(&pieces)
     }
 
     /// An ask was settled, perhaps by somebody else: nobody needs to be asked about it any more.
     pub(super) fn settled(&mut self, id: &str) -> Result<(), Ended> {
-        self.waiting.retain(|pending| pending.permission.request_id != id);
+        self.waiting.retain(|pending| pending.request_id != id);
+        self.coming.retain(|_, pending| pending.request_id != id);
         let open_id = match &self.open {
-            Some(Open::Decision(pending) | Open::Trust(pending, _)) => {
-                Some(pending.permission.request_id.as_str())
-            }
+            Some(Open::Decision(pending) | Open::Trust(pending, _)) => Some(pending.request_id.as_str()),
             Some(Open::TrustForPrompt) | None => None,
         };
         if open_id == Some(id) {
@@ -94,7 +112,7 @@ impl Turn {
     /// typed for something else.
     pub(super) fn put_question(&mut self) {
         let text = match &self.open {
-            Some(Open::Decision(pending)) if offers_rule(&pending.permission) => {
+            Some(Open::Decision(pending)) if offers_rule(pending) => {
                 "[y]es once / [n]o / [r]ule for this session?".to_owned()
             }
             Some(Open::Decision(_)) => "[y]es once / [n]o?".to_owned(),
@@ -158,7 +176,7 @@ impl Turn {
             Open::Decision(pending) => {
                 let decision = match word {
                     Some("y" | "yes") => Decision::AllowOnce,
-                    Some("r" | "rule") if offers_rule(&pending.permission) => Decision::AllowRule,
+                    Some("r" | "rule") if offers_rule(&pending) => Decision::AllowRule,
                     Some("n" | "no") => Decision::Deny,
                     Some(_) => {
                         self.open = Some(Open::Decision(pending));
@@ -199,12 +217,12 @@ impl Turn {
         Ok(())
     }
 
-    pub(super) fn decide(&mut self, pending: Pending, decision: Decision) -> Result<(), Ended> {
+    pub(super) fn decide(&mut self, pending: Permission, decision: Decision) -> Result<(), Ended> {
         let params = json!({
             "sessionId": self.session_id,
-            "requestId": pending.permission.request_id,
+            "requestId": pending.request_id,
             "decision": decision,
-            "digest": pending.permission.digest,
+            "digest": pending.digest,
         });
         let id = self.client.send_request("bb/approvePermission", params)?;
         self.answers.insert(id, (pending, decision));

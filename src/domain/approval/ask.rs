@@ -2,14 +2,20 @@
 //!
 //! Never holds the state of an ask: that is the session's ledger.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::root::AskRoot;
+use super::subject::Subject;
 use crate::domain::edits::text::hex;
-use crate::domain::shown::{Kind, show};
+use crate::domain::shown::{Kind, cut_marked, show};
+
+/// Bytes of a title in a view.
+const TITLE: usize = 16 * 1024;
 
 /// What an engine asks, in the engine's terms, before the loop gave it an id of ours.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,14 +24,16 @@ pub struct PermissionAsk {
     pub engine_request_id: String,
     /// One line that names exactly what would happen, safe to show.
     pub title: String,
-    /// What can be answered, narrowest first. Labels are safe to show.
+    /// What can be answered, narrowest first. Labels are safe to show; the patterns of rules are in the engine's own characters.
     pub options: Vec<PermissionOption>,
-    /// The rule that "allow_rule" would save, in the engine's own characters.
-    pub rule: Option<PermissionRule>,
-    /// What the user is asked to fill in, in the engine's own characters.
-    pub input: Option<InputForm>,
-    /// Everything the answer covers (command, patch, directory …); its digest is what was shown.
-    pub subject: Value,
+    /// What would happen, in the engine's own characters.
+    pub subject: Subject,
+    /// The tool call that waits for the answer, as a key.
+    pub tool_call_id: Option<String>,
+    /// The patch that waits for the answer.
+    pub patch_id: Option<String>,
+    /// Everything that the engine said with it (command, patch, directory …); the digest covers it.
+    pub payload: Value,
 }
 
 /// An ask as clients see it (`Permission` of wire.md section 3). What would not be seen in its text is written out.
@@ -38,17 +46,57 @@ pub struct Permission {
     pub digest: String,
     /// One line that names exactly what would happen.
     pub title: String,
+    /// What would happen, for a card.
+    pub subject: Subject,
     /// What can be answered, narrowest first.
     pub options: Vec<PermissionOption>,
-    /// The rule that "allow_rule" would save.
+    /// The tool call that waits for the answer; a `tool` block has the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<PermissionRule>,
-    /// What the user is asked to fill in; an allowing answer carries it as `content`.
+    pub tool_call_id: Option<String>,
+    /// The patch that waits for the answer; a `patch` block has the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<InputForm>,
+    pub patch_id: Option<String>,
     /// Milliseconds since the Unix epoch after which the ask counts as denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+}
+
+impl Permission {
+    /// What an engine asks, whole, as clients may see it. `request_id` is ours. The digest binds what the engine said, what was
+    /// made of it, and the folder.
+    pub fn of(ask: &PermissionAsk, request_id: String, root: &AskRoot, expires_at: Option<i64>) -> Self {
+        let covered = serde_json::json!([ask.payload, ask.subject]);
+        Self {
+            request_id,
+            digest: digest_of(&ask.title, &covered, root),
+            title: ask.title.clone(),
+            subject: ask.subject.clone().shown(),
+            options: ask.options.iter().map(PermissionOption::shown).collect(),
+            tool_call_id: ask.tool_call_id.clone(),
+            patch_id: ask.patch_id.clone(),
+            expires_at,
+        }
+    }
+
+    /// As events, blocks and messages carry it; `bb/permission/get` has the whole one.
+    pub fn cut(mut self) -> Self {
+        self.subject = self.subject.cut();
+        if self.title.len() > TITLE {
+            self.title = cut_marked(self.title, TITLE);
+            self.subject.truncated = true;
+        }
+        self
+    }
+
+    /// Every text of it that an engine wrote, for redaction.
+    pub fn for_each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        change(&mut self.title);
+        self.subject.for_each_text(&mut change);
+        for option in &mut self.options {
+            change(&mut option.label);
+            option.rule.iter_mut().for_each(|rule| change(&mut rule.pattern));
+        }
+    }
 }
 
 /// A form, or a page to visit, that an engine asks for (ACP elicitation).
@@ -65,9 +113,6 @@ pub struct InputForm {
     pub url: Option<String>,
 }
 
-/// The option of our own engine that saves its rule for the workspace, not for the session only.
-pub const ALLOW_IN_WORKSPACE: &str = "allow_rule_workspace";
-
 /// One answer that can be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,6 +123,71 @@ pub struct PermissionOption {
     pub label: String,
     /// Which decision it is.
     pub kind: PermissionOptionKind,
+    /// The rule that it would save.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<OfferedRule>,
+}
+
+impl PermissionOption {
+    /// One that saves no rule. `label` must be safe to show.
+    pub fn plain(option_id: &str, label: &str, kind: PermissionOptionKind) -> Self {
+        Self { option_id: option_id.to_owned(), label: label.to_owned(), kind, rule: None }
+    }
+
+    /// One that saves a rule. `label` must be safe to show.
+    pub fn ruling(option_id: &str, label: &str, rule: OfferedRule) -> Self {
+        let kind = PermissionOptionKind::AllowRule;
+        Self { option_id: option_id.to_owned(), label: label.to_owned(), kind, rule: Some(rule) }
+    }
+
+    /// The option as clients see it.
+    pub fn shown(&self) -> Self {
+        Self { rule: self.rule.as_ref().map(OfferedRule::shown), ..self.clone() }
+    }
+}
+
+/// Who holds the rules that answer later requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleHolder {
+    /// This server, whole patterns.
+    #[default]
+    Server,
+    /// The engine, which reads a last `*` of a pattern as "whatever follows".
+    Engine,
+    /// The agent, in words of its own, by the id of the chosen option.
+    Agent,
+}
+
+/// The rule that an option would save, in the words of whoever holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferedRule {
+    /// What it would cover. As it is sent to clients, what would not be seen in it is written out; an answer may give it back as
+    /// it was sent.
+    pub pattern: String,
+    /// Where it would hold; absent where only the holder knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<RuleScope>,
+    /// Who would keep it.
+    pub holder: RuleHolder,
+}
+
+impl OfferedRule {
+    /// The rule as clients see it.
+    pub fn shown(&self) -> Self {
+        Self { pattern: show(&self.pattern, Kind::Code).into_owned(), ..self.clone() }
+    }
+
+    /// The rule with a pattern of its own, which this server or the engine saves. `None`: the agent keeps it, by the option.
+    pub fn saved(&self) -> Option<PermissionRule> {
+        match (self.holder, self.scope) {
+            (RuleHolder::Server | RuleHolder::Engine, Some(scope)) => {
+                Some(PermissionRule { pattern: self.pattern.clone(), scope })
+            }
+            (RuleHolder::Server | RuleHolder::Engine | RuleHolder::Agent, _) => None,
+        }
+    }
 }
 
 /// The kind of an option, in the words of a decision.
@@ -207,6 +317,20 @@ impl PermissionStatus {
 }
 
 impl PermissionAsk {
+    /// The rules that its options would save, in the engine's own characters, by option.
+    pub fn rules(&self) -> BTreeMap<String, OfferedRule> {
+        let ruling = |option: &PermissionOption| Some((option.option_id.clone(), option.rule.clone()?));
+        self.options.iter().filter_map(ruling).collect()
+    }
+
+    /// What can be answered: of what the engine never told, no rule.
+    pub fn limited(mut self) -> Self {
+        if self.subject.unknown {
+            self.options.retain(|option| option.kind != PermissionOptionKind::AllowRule);
+        }
+        self
+    }
+
     /// The option that an answer means: `option_id` wins; a plain decision takes the narrowest option of its kind,
     /// which is the first, since asks list options narrowest first. `None` when there is no such option.
     pub fn choose(
@@ -288,7 +412,7 @@ mod tests {
 
     #[test]
     fn option_id_wins_over_decision_and_a_plain_decision_takes_the_narrowest() {
-        let option = |id: &str, kind| PermissionOption { option_id: id.into(), label: id.into(), kind };
+        let option = |id: &str, kind| PermissionOption::plain(id, id, kind);
         let options = vec![
             option("once", PermissionOptionKind::AllowOnce),
             option("dir", PermissionOptionKind::AllowRule),

@@ -4,14 +4,18 @@
 //! itself: the loop does, once.
 
 mod ask;
+mod change;
 mod narrow;
 mod root;
 mod rule;
+mod subject;
 
 pub use ask::{
-    ALLOW_IN_WORKSPACE, Decision, InputForm, Permission, PermissionAsk, PermissionOption,
-    PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope, digest_of,
+    Decision, InputForm, OfferedRule, Permission, PermissionAsk, PermissionOption, PermissionOptionKind,
+    PermissionRule, PermissionStatus, RuleHolder, RuleScope, digest_of,
 };
+pub use change::{ChangeKind, FileChange};
 pub use narrow::{RuleRefusal, narrowed};
 pub use root::{AskRoot, FolderIdentity};
 pub use rule::{RootedRule, rule_allows};
+pub use subject::{Action, Subject};

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use slot::Slot;
 
 use super::approval::PermissionAsk;
-use super::event::{EngineEvent, EventClass, EventRef, NormalizedEvent, Origin, Pane};
+use super::event::{EngineEvent, EventClass, EventRef, NormalizedEvent, Origin, Pane, SessionEvent};
 use super::fact::Fact;
 
 /// The dialects that there are.
@@ -79,6 +79,16 @@ pub fn normalize(dialect: Dialect, event: EngineEvent) -> Normalized {
         event.id.clear();
     }
     Normalized { event, ask }
+}
+
+/// The ask with what the engine said of its tool call before, oldest first (the events that `ViewState::told_of` names):
+/// engines name a call in their request and keep what it would do in the events before.
+pub fn completed(dialect: Dialect, ask: PermissionAsk, earlier: &[SessionEvent]) -> PermissionAsk {
+    match dialect {
+        Dialect::Desktop => ask,
+        Dialect::Breadboard => breadboard::completed(ask, earlier),
+        Dialect::Acp => acp::completed(ask, earlier),
+    }
 }
 
 /// What an event says. Total, pure and lazy: it reads no more of a payload than the fact has of it.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::event::LocalKind;
-use crate::domain::fact::{Answered, Ask, Confirmed, Prompt, Text, TextOf, TextPart, TurnReport, Voice};
+use crate::domain::fact::{Answered, Confirmed, Prompt, Text, TextOf, TextPart, TurnReport, Voice};
 
 fn event(dialect: Dialect, kind: &str, payload: &Value) -> NormalizedEvent {
     let payload = serde_json::from_value(payload.clone()).unwrap();
@@ -140,14 +140,14 @@ fn r003_24_what_a_task_asks_and_is_answered_stands_in_its_news() {
     let news = |payload: &Value| {
         let event = event(Dialect::Breadboard, "task_event", payload);
         let Fact::Task(news) = fact(Dialect::Breadboard, &event) else { panic!("no task: {event:?}") };
-        (news.id.clone(), news.ask.and_then(|ask| ask.raw.cloned()), news.answered.clone())
+        (news.id.clone(), news.answered.clone())
     };
     let asks = json!({"kind": "permission_request", "task_id": "t", "payload": asked});
-    assert_eq!(news(&asks), (Some("t".to_owned()), asked.as_object().cloned(), None));
+    assert_eq!(news(&asks), (Some("t".to_owned()), None));
     let answer = json!({"kind": "permission_response", "task_id": "t", "payload": {"request_id": "r", "response": "no"}});
     let confirmed = Confirmed { engine_request_id: "r".to_owned(), allowed: false, words: "no".to_owned() };
-    assert_eq!(news(&answer), (Some("t".to_owned()), None, Some(confirmed)));
-    assert_eq!(news(&json!({"kind": "news", "task_id": "t"})), (Some("t".to_owned()), None, None));
+    assert_eq!(news(&answer), (Some("t".to_owned()), Some(confirmed)));
+    assert_eq!(news(&json!({"kind": "news", "task_id": "t"})), (Some("t".to_owned()), None));
 }
 
 #[test]
@@ -164,23 +164,6 @@ fn what_the_server_makes_itself_says_the_same_in_every_session() {
         assert_eq!(fact(dialect, &answered), Fact::Answered(expected));
         assert_eq!(dialect.turn_numbers(Origin::Local), TurnNumbers::Turns);
     }
-}
-
-#[test]
-fn an_ask_tells_what_would_be_run_and_why() {
-    let payload = json!({"request_id": "r", "command": "ls", "working_directory": "core", "reason": "why",
-        "environment": {"A": "b"}});
-    let event = event(Dialect::Desktop, "command.request_approval", &payload);
-    let environment = payload["environment"].as_object();
-    let expected = Ask {
-        reason: Some("why"),
-        command: Some("ls"),
-        directory: Some("core"),
-        environment,
-        raw: payload.as_object(),
-        ..Ask::default()
-    };
-    assert_eq!(fact(Dialect::Desktop, &event), Fact::Ask(Box::new(expected)));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::ops::Range;
 use imara_diff::InternedInput;
 
 use super::changes::{Change, changes};
+use super::patch::{Hunk, LineKind};
 use crate::domain::dialect::desktop::message::PatchHunk;
 
 /// Lines of context around a change.
@@ -38,6 +39,97 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
         }
     }
     TextDiff { unified, hunks }
+}
+
+/// The hunks of two texts, one below the other, without the lines that name the file.
+pub fn diff_body(old: &str, new: &str) -> String {
+    let input = InternedInput::new(old, new);
+    let mut body = String::new();
+    for hunk in hunks(&input, &changes(&input).changes) {
+        write_hunk(&mut body, &hunk);
+    }
+    body
+}
+
+/// The same as one hunk that takes the whole old text out and puts the whole new one in, without comparing them.
+pub fn replacing_body(old: &str, new: &str) -> String {
+    let mut content = String::with_capacity(old.len() + new.len());
+    let mut lines = |mark, text: &str| {
+        let mut count = 0;
+        for line in text.split_inclusive('\n') {
+            body_line(&mut content, mark, line);
+            count += 1;
+        }
+        count
+    };
+    let (old_lines, new_lines) = (lines('-', old), lines('+', new));
+    let mut body = String::new();
+    let (old_start, new_start) = (u64::from(old_lines > 0), u64::from(new_lines > 0));
+    write_hunk(&mut body, &PatchHunk { old_start, old_lines, new_start, new_lines, content });
+    body
+}
+
+/// A hunk that was read, written again with the counts of its body.
+pub fn hunk_body(hunk: &Hunk) -> String {
+    let mut content = String::new();
+    let (mut old_lines, mut new_lines) = (0, 0);
+    for line in &hunk.lines {
+        let (mark, old, new) = match line.kind {
+            LineKind::Context => (' ', 1, 1),
+            LineKind::Removed => ('-', 1, 0),
+            LineKind::Added => ('+', 0, 1),
+        };
+        body_line(&mut content, mark, &line.text);
+        old_lines += old;
+        new_lines += new;
+    }
+    let mut body = String::new();
+    let (old_start, new_start) = (hunk.old_start, hunk.new_start);
+    write_hunk(&mut body, &PatchHunk { old_start, old_lines, new_start, new_lines, content });
+    body
+}
+
+/// Lines that a diff adds and removes. Inside a hunk every line counts as what its first character says, so that an added
+/// line `++ x` is not taken for a header; outside, nothing counts.
+pub fn changed_lines(diff: &str) -> (u64, u64) {
+    let (mut added, mut removed) = (0, 0);
+    let (mut old_left, mut new_left) = (0_u64, 0_u64);
+    for line in diff.lines() {
+        if old_left == 0 && new_left == 0 {
+            if let Some((old, new)) = hunk_lengths(line) {
+                (old_left, new_left) = (old, new);
+            }
+            continue;
+        }
+        match line.as_bytes().first() {
+            Some(b'+') => {
+                added += 1;
+                new_left = new_left.saturating_sub(1);
+            }
+            Some(b'-') => {
+                removed += 1;
+                old_left = old_left.saturating_sub(1);
+            }
+            Some(b'\\') => {}
+            Some(_) | None => {
+                old_left = old_left.saturating_sub(1);
+                new_left = new_left.saturating_sub(1);
+            }
+        }
+    }
+    (added, removed)
+}
+
+/// Lengths from `@@ -a,b +c,d @@`; a length that is not written is 1.
+fn hunk_lengths(line: &str) -> Option<(u64, u64)> {
+    let mut words = line.strip_prefix("@@ -")?.split(' ');
+    let length = |range: &str| {
+        let (start, length) = range.split_once(',').unwrap_or((range, "1"));
+        start.parse::<u64>().ok().and_then(|_| length.parse().ok())
+    };
+    let old = length(words.next()?)?;
+    let new = length(words.next()?.strip_prefix('+')?)?;
+    Some((old, new))
 }
 
 /// The hunks of these changes: each with its context, and near ones together.
@@ -162,6 +254,23 @@ fn header(into: &mut String, mark: &str, side: &str, path: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_counted_inside_hunks_only() {
+        let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n--- b\n+++ c\n+d\n\
+                    \\ No newline at end of file\n@@ -9 +10,0 @@ fn\n-e\n--- not in a hunk\n";
+        assert_eq!(changed_lines(diff), (2, 2));
+        assert_eq!(changed_lines(""), (0, 0));
+        assert_eq!(changed_lines("@@ -x +y @@\n+a"), (0, 0));
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_to_compare_is_taken_out_and_put_in_whole() {
+        let body = replacing_body("a\nb\n", "a\nc");
+        assert_eq!(body, "@@ -1,2 +1,2 @@\n-a\n-b\n+a\n+c\n\\ No newline at end of file\n");
+        assert_eq!(changed_lines(&body), (2, 2));
+        assert_eq!(replacing_body("", "a\n"), "@@ -0,0 +1,1 @@\n+a\n");
+    }
 
     #[test]
     fn r002_78_79_one_changed_line_has_three_lines_of_context() {

@@ -150,6 +150,9 @@ pub enum BlockBody {
     },
     /// A tool call.
     Tool {
+        /// The engine's id of the call, as a permission names it; absent where the engine gives none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<String>,
         /// Name of the tool.
         name: String,
         /// How it stands.

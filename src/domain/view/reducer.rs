@@ -23,8 +23,8 @@ use crate::domain::cut;
 use crate::domain::dialect::{Dialect, TurnNumbers, fact};
 use crate::domain::event::{EventClass, Origin, SessionEvent};
 use crate::domain::fact::{
-    Answered, Ask, Compaction, Fact, Notice, NoticeLevel, Prompt, TaskNews, Text, ToolNews, ToolStep,
-    TurnClosed, TurnEnd, TurnReport,
+    Answered, Compaction, Fact, Notice, NoticeLevel, Prompt, TaskNews, Text, ToolNews, ToolStep, TurnClosed,
+    TurnEnd, TurnReport,
 };
 
 /// One sentence of a summary.
@@ -60,6 +60,12 @@ impl ViewState {
     /// where `turns` is at least their number.
     pub fn after(turns: u64) -> Self {
         Self { turn: Turn::over(turns), ..Self::default() }
+    }
+
+    /// The events that told what a tool call would do, or, without one, what the calls that run would do: their `seq`s,
+    /// oldest first, at most 32.
+    pub fn told_of(&self, call: Option<&str>) -> Vec<u64> {
+        self.tools.told_of(call)
     }
 
     /// Takes in the next event of the session and tells what changes in the view, safe to show. Events come in the order of
@@ -106,7 +112,7 @@ impl ViewState {
                 let body = patch_block::body(patch);
                 changes.push(Change::put(Lane::Chat, Block { id, turn: event.turn, seq: event.seq, body }));
             }
-            Fact::Ask(asked) => self.ask(event, *asked, changes),
+            Fact::Ask { call } => self.ask(event, call, changes),
             Fact::Answered(answered) => self.answered(event, &answered, changes),
             Fact::TurnBegan => {
                 self.enter_turn(event, changes);
@@ -290,12 +296,12 @@ impl ViewState {
         self.tools.hear(event, of, news, changes);
     }
 
-    fn ask(&mut self, event: &SessionEvent, asked: Ask<'_>, changes: &mut Vec<Change>) {
+    fn ask(&mut self, event: &SessionEvent, call: Option<Box<ToolNews<'_>>>, changes: &mut Vec<Change>) {
         let turn = self.enter_turn(event, changes);
         self.interrupt(changes);
-        if let (Some(call), Some(permission)) = (asked.call, &event.permission) {
+        if let (Some(call), Some(permission)) = (call, &event.permission) {
             let of = OfTurn { index: turn.index, over: self.no_turn_runs() };
-            self.tools.ask(event, of, call, &permission.request_id, changes);
+            self.tools.ask(event, of, *call, &permission.request_id, changes);
         }
         self.transcript.ask(event, changes);
     }
@@ -375,10 +381,10 @@ impl ViewState {
     }
 
     /// News of a task, or of none that has a name.
-    fn task(&mut self, event: &SessionEvent, mut news: TaskNews<'_>, changes: &mut Vec<Change>) {
+    fn task(&mut self, event: &SessionEvent, news: TaskNews, changes: &mut Vec<Change>) {
         if event.permission.is_some() {
             // A task asks inside an event of its own; the card stands in the chat all the same.
-            self.ask(event, news.ask.take().unwrap_or_default(), changes);
+            self.ask(event, None, changes);
         }
         let named = self.tasks.event(event, &news, changes);
         if news.stop_requested {

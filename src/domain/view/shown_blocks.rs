@@ -19,6 +19,7 @@ impl Block {
             | BlockBody::Reasoning { .. }
             | BlockBody::Permission { .. } => {}
             BlockBody::Tool {
+                tool_call_id: _,
                 name,
                 title,
                 input,

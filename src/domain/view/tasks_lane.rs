@@ -65,12 +65,7 @@ enum Under {
 
 impl TasksLane {
     /// Takes in what one event says of its task. `false`: it names no task, and nothing changed.
-    pub(super) fn event(
-        &mut self,
-        event: &SessionEvent,
-        news: &TaskNews<'_>,
-        changes: &mut Vec<Change>,
-    ) -> bool {
+    pub(super) fn event(&mut self, event: &SessionEvent, news: &TaskNews, changes: &mut Vec<Change>) -> bool {
         let Some(id) = news.id.clone() else { return false };
         let is_new = !self.tasks.contains_key(&id);
         if is_new {
@@ -290,7 +285,7 @@ impl TasksLane {
 impl Task {
     /// The status that an event says. Two in one event have no order, nor has a snapshot; else the later event decides,
     /// but that a task leaves `failed` by a new attempt only.
-    fn hear(&mut self, news: &TaskNews<'_>) {
+    fn hear(&mut self, news: &TaskNews) {
         let again =
             news.again || (news.attempt.is_some() && self.attempt.is_some() && news.attempt > self.attempt);
         self.attempt = self.attempt.max(news.attempt);

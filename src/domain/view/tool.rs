@@ -16,6 +16,9 @@ use crate::domain::fact::{Shape, ToolNews, ToolOutcome, ToolProgress, ToolState}
 const PREVIEW: usize = 4 * 1024;
 /// Asks of one call that wait.
 const ASKS: usize = 8;
+/// Events of one call that are remembered as telling what it would do. An agent that streams its arguments tells it in its last
+/// ones.
+const TOLD: usize = 8;
 const DENIED: &str = "Denied.";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +53,8 @@ pub(super) struct Tool {
     keeps_plan: bool,
     /// Ids of its asks that wait.
     asks: Vec<String>,
+    /// `seq`s of the events that told what it would do, oldest first.
+    told: Vec<u64>,
 }
 
 /// Where a status comes from, the least to be trusted first.
@@ -70,6 +75,7 @@ impl Tool {
             None => format!("t-{}", event.seq),
         };
         let body = BlockBody::Tool {
+            tool_call_id: news.id.clone(),
             name: "tool".to_owned(),
             status: ToolBlockStatus::Running,
             title: None,
@@ -97,6 +103,7 @@ impl Tool {
             alias: None,
             keeps_plan: false,
             asks: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -115,6 +122,20 @@ impl Tool {
             Shape::Execution => !self.execution,
             Shape::Transcript => !self.transcript,
         }
+    }
+
+    /// An event told what it would do.
+    pub(super) fn tell(&mut self, seq: u64) {
+        if self.told.len() >= TOLD {
+            // The first names it, the last has what came latest.
+            self.told.remove(1);
+        }
+        self.told.push(seq);
+    }
+
+    /// The events that told what it would do.
+    pub(super) fn told(&self) -> &[u64] {
+        &self.told
     }
 
     /// Shows the call as it stands.

@@ -19,6 +19,8 @@ const RUNNING: usize = 128;
 /// Calls that ended and of which more may come. That follows within the step, or soon; when one more ends the oldest is
 /// forgotten, and what still comes for it makes a block of its own.
 const ENDED: usize = 64;
+/// Events that are read again for one permission request, the newest. Each is at most as long as an event may be.
+const TOLD: usize = 32;
 
 /// The tool calls that run, and those of which more may come; each oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -87,6 +89,20 @@ impl Tools {
         tool.put(changes);
     }
 
+    /// The events that told what this call would do, or, without one, what the calls that run would do; oldest first.
+    pub(super) fn told_of(&self, call: Option<&str>) -> Vec<u64> {
+        let mut told: Vec<u64> = match call {
+            Some(_) => {
+                let mut newest = self.ended.iter().chain(&self.running).rev();
+                newest.find(|tool| tool.call.as_deref() == call).map(Tool::told).unwrap_or_default().to_vec()
+            }
+            None => self.running.iter().flat_map(Tool::told).copied().collect(),
+        };
+        told.sort_unstable();
+        told.drain(..told.len().saturating_sub(TOLD));
+        told
+    }
+
     /// An ask was settled.
     pub(super) fn settled(&mut self, request_id: &str, status: PermissionStatus, changes: &mut Vec<Change>) {
         let asked = |tool: &&mut Tool| tool.waits_for(request_id);
@@ -148,12 +164,14 @@ impl Tools {
     fn begin(&mut self, event: &SessionEvent, of: OfTurn, news: ToolNews<'_>, changes: &mut Vec<Change>) {
         let running = self.running.iter_mut().find(|tool| news.id.is_some() && tool.call == news.id);
         if let Some(tool) = running {
+            tool.tell(event.seq);
             tool.announce(news);
             tool.put(changes);
             return;
         }
         self.make_room(changes);
         let mut tool = Tool::new(event, of.index, &news);
+        tool.tell(event.seq);
         tool.announce(news);
         tool.put(changes);
         self.running.push(tool);
@@ -171,7 +189,11 @@ impl Tools {
         let id = news.id.clone();
         let turn = state.begins.then_some(of.index);
         let over = matches!(self.place_by_id(id.as_deref(), turn), Place::Ended(_));
+        let tells = state.begins || state.content.is_some() || news.input.is_some() || news.title.is_some();
         let Some(tool) = self.open(event, of, &news, &state, changes) else { return };
+        if tells {
+            tool.tell(event.seq);
+        }
         let last = tool.update(event, news, state, over);
         // No end of a turn comes behind it that would close it; its own end still may.
         if of.over && !over && !last {

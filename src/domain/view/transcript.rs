@@ -11,7 +11,7 @@ use super::open_text::{OpenText, Streaming};
 use super::plans::Plans;
 use super::prompts::{Echo, Prompts, Sent};
 use super::turn::TurnName;
-use crate::domain::approval::{Permission, PermissionStatus};
+use crate::domain::approval::{Action, Permission, PermissionStatus, Subject};
 use crate::domain::cut;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::fact::{Plan, Text, TextOf, TextPart, Voice};
@@ -23,7 +23,7 @@ use crate::domain::shown::cut_marked;
 const PENDING: usize = 64;
 /// JSON of one ask that is kept to show it settled. Of a longer one the settled card shows the start of its title; the card
 /// that waits always shows it whole.
-const ASK: usize = 16 * 1024;
+const ASK: usize = 64 * 1024;
 const PHASE: usize = 40;
 
 /// What is open in the transcript.
@@ -287,7 +287,8 @@ fn bounded(mut permission: Permission) -> Permission {
     let size = serde_json::to_vec(&permission).map_or(usize::MAX, |json| json.len());
     if size > ASK {
         permission.title = cut_marked(permission.title, 1024);
-        permission.rule = None;
+        permission.subject = Subject::new(Action::Tool { name: permission.title.clone(), input: None });
+        permission.subject.truncated = true;
         permission.options.clear();
     }
     permission

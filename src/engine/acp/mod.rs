@@ -49,9 +49,10 @@ use self::routes::Routes;
 use self::task::{Place, Told};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, RuleHolder,
-    SessionHome, Settlement, StreamResume, TurnEnd,
+    AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, SessionHome,
+    Settlement, StreamResume, TurnEnd,
 };
+use crate::domain::approval::RuleHolder;
 use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::tab::AgentRestartResult;

@@ -29,9 +29,10 @@ use self::link::{Links, Pace};
 use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, RuleHolder, Secret, SessionHome, Settlement,
-    StreamCall, StreamReport, StreamResume, TurnEnd,
+    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, Secret, SessionHome, Settlement, StreamCall,
+    StreamReport, StreamResume, TurnEnd,
 };
+use crate::domain::approval::RuleHolder;
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
 use crate::protocol::settings::{EngineKind, EngineSetting};

@@ -9,9 +9,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::domain::approval::{InputForm, PermissionAsk, PermissionOption, PermissionOptionKind};
+use super::subject;
+use crate::domain::approval::{
+    Action, InputForm, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder,
+    Subject,
+};
 use crate::domain::dialect::quoted::quoted;
-use crate::domain::event::EngineEvent;
+use crate::domain::event::{EngineEvent, SessionEvent};
+use crate::domain::fingerprint::key;
 use crate::domain::shown::{Kind, cut_marked, show_start};
 
 /// A title may show a long command whole; past that the end is named as missing, and the details have it.
@@ -32,31 +37,61 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
         return None;
     }
     let params: &Map<String, Value> = &event.payload;
-    let (title, options, input) = match event.kind.as_str() {
+    let mut tool_call_id = None;
+    let (title, options, subject) = match event.kind.as_str() {
         "session/request_permission" => {
-            let call = params.get("toolCall").and_then(Value::as_object);
-            (call.map(call_title), offered(params), None)
+            let nothing = Map::new();
+            let call = params.get("toolCall").and_then(Value::as_object).unwrap_or(&nothing);
+            tool_call_id = text(call, "toolCallId").map(key);
+            (call_title(call), offered(params), subject::of_call(call))
         }
         "elicitation/create" => {
             let (title, input) = elicitation(params);
             let options = vec![
-                option("accept", "Accept", PermissionOptionKind::AllowOnce),
-                option("decline", "Decline", PermissionOptionKind::Deny),
+                PermissionOption::plain("accept", "Accept", PermissionOptionKind::AllowOnce),
+                PermissionOption::plain("decline", "Decline", PermissionOptionKind::Deny),
             ];
-            (Some(title), options, Some(input))
+            let text = input.message.clone();
+            (title, options, Subject::new(Action::Question { text, input: Some(input) }))
         }
-        "terminal/create" => (Some(terminal_title(params)), once_or_not(), None),
-        "fs/write_text_file" => (Some(write_title(params)), once_or_not(), None),
+        "terminal/create" => (terminal_title(params), once_or_not(), subject::of_terminal(params)),
+        "fs/write_text_file" => (write_title(params), once_or_not(), subject::of_write(params)),
         _ => return None,
     };
     Some(PermissionAsk {
         engine_request_id: event.id.clone(),
-        title: title.unwrap_or_else(|| "The agent does not say what it wants to do.".to_owned()),
+        title,
         options,
-        rule: None,
-        input,
-        subject: Value::Object(params.clone()),
+        subject,
+        tool_call_id,
+        patch_id: None,
+        payload: Value::Object(params.clone()),
     })
+}
+
+/// The ask with what the agent said of its call before, oldest first: agents name a call in their request and no more.
+pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[SessionEvent]) -> PermissionAsk {
+    let Some(call) = ask.payload.get("toolCall").and_then(Value::as_object) else { return ask };
+    let mut whole = Map::new();
+    let same = |call: &Map<String, Value>| text(call, "toolCallId").map(key) == ask.tool_call_id;
+    let said = earlier.iter().map(|event| &*event.payload).filter(|earlier| same(earlier));
+    for said in said.chain([call]) {
+        for (name, value) in said {
+            // Absent, null and empty mean unchanged.
+            let says = match value {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(fields) => !fields.is_empty(),
+                Value::String(words) => !words.trim().is_empty(),
+                Value::Bool(_) | Value::Number(_) => true,
+            };
+            if says {
+                whole.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let (title, subject) = (call_title(&whole), subject::of_call(&whole));
+    PermissionAsk { title, subject, ..ask }
 }
 
 /// The agent's own options, the narrowest first. Of a kind that nobody knows the widest is assumed.
@@ -67,21 +102,23 @@ fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
         .flatten()
         .filter_map(|offered| {
             let id = offered.get("optionId").and_then(Value::as_str)?;
+            let label = |most| {
+                let name = offered.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+                show_start(name.unwrap_or(id), Kind::Sentence, most).into_owned()
+            };
             let (rank, kind) = match offered.get("kind").and_then(Value::as_str) {
                 Some("allow_once") => (0, PermissionOptionKind::AllowOnce),
                 Some("reject_once") => (2, PermissionOptionKind::Deny),
                 Some("reject_always") => (3, PermissionOptionKind::Deny),
                 Some(_) | None => (1, PermissionOptionKind::AllowRule),
             };
-            let name = offered.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
-            Some((
-                rank,
-                PermissionOption {
-                    option_id: id.to_owned(),
-                    label: show_start(name.unwrap_or(id), Kind::Sentence, LABEL).into_owned(),
-                    kind,
-                },
-            ))
+            // What "always" covers, the agent alone knows; its words for it stand on the option.
+            let rule = (kind == PermissionOptionKind::AllowRule).then(|| OfferedRule {
+                pattern: offered.get("name").and_then(Value::as_str).unwrap_or(id).to_owned(),
+                scope: None,
+                holder: RuleHolder::Agent,
+            });
+            Some((rank, PermissionOption { option_id: id.to_owned(), label: label(LABEL), kind, rule }))
         })
         .take(OPTIONS)
         .collect();
@@ -91,13 +128,9 @@ fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
 
 fn once_or_not() -> Vec<PermissionOption> {
     vec![
-        option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
-        option("deny", "Deny", PermissionOptionKind::Deny),
+        PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+        PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
     ]
-}
-
-fn option(id: &str, label: &str, kind: PermissionOptionKind) -> PermissionOption {
-    PermissionOption { option_id: id.to_owned(), label: label.to_owned(), kind }
 }
 
 /// What a tool call would do.
@@ -138,6 +171,9 @@ fn call_title(call: &Map<String, Value>) -> String {
         }
     }
     let said = text(call, "title").or_else(|| text(call, "name"));
+    if parts.is_empty() && said.is_none() && input.is_none_or(Map::is_empty) {
+        return "The agent does not say what it wants to do.".to_owned();
+    }
     if parts.is_empty() {
         let what = code(said.unwrap_or("A tool without a name"), PART);
         return match call
@@ -160,7 +196,7 @@ fn run(command: &str) -> String {
 }
 
 /// The command line of arguments: text, or words, or a program and its arguments.
-fn command_line(input: &Map<String, Value>) -> Option<String> {
+pub(super) fn command_line(input: &Map<String, Value>) -> Option<String> {
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(quoted).collect()
     };
@@ -195,6 +231,18 @@ fn diffs(call: &Map<String, Value>) -> Vec<String> {
 
 /// Paths that a call is about: those of its arguments and, where those have none, its locations.
 fn targets(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    for path in paths_of(call, input) {
+        let path = code(&path, PART).into_owned();
+        if !shown.contains(&path) {
+            shown.push(path);
+        }
+    }
+    shown
+}
+
+/// The same, as the agent wrote them, perhaps more than once.
+pub(super) fn paths_of(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<String> {
     const NAMES: [&str; 9] = [
         "filePath",
         "filepath",
@@ -222,14 +270,7 @@ fn targets(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
             .filter_map(|place| place.get("path").and_then(Value::as_str))
             .map(str::to_owned),
     );
-    let mut shown: Vec<String> = Vec::new();
-    for path in paths {
-        let path = code(&path, PART).into_owned();
-        if !shown.contains(&path) {
-            shown.push(path);
-        }
-    }
-    shown
+    paths
 }
 
 fn listed(items: &[String]) -> String {
@@ -286,7 +327,7 @@ fn code(text: &str, most: usize) -> Cow<'_, str> {
     show_start(text, Kind::Code, most)
 }
 
-fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     map.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 

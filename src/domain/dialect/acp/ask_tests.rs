@@ -12,8 +12,13 @@ fn asked(method: &str, params: Value) -> PermissionAsk {
     let normalized = normalize(Dialect::Acp, ask_event(method, payload.into(), 2, &RpcId::number(0)));
     assert_eq!((normalized.event.id.as_str(), normalized.event.class), ("", EventClass::PermissionRequest));
     let ask = normalized.ask.unwrap();
-    assert_eq!((ask.engine_request_id.as_str(), &ask.subject, &ask.rule), ("2:0", &params, &None));
+    assert_eq!((ask.engine_request_id.as_str(), &ask.payload), ("2:0", &params));
     ask
+}
+
+fn always(id: &str, name: &str) -> PermissionOption {
+    let rule = OfferedRule { pattern: name.to_owned(), scope: None, holder: RuleHolder::Agent };
+    PermissionOption::ruling(id, name, rule)
 }
 
 fn title(call: Value) -> String {
@@ -37,12 +42,12 @@ fn options_are_the_agents_own_and_stand_narrowest_first() {
     assert_eq!(
         ask.options,
         vec![
-            option("yes", "Yes", PermissionOptionKind::AllowOnce),
-            option("proj", "Always in <b>project</b>", PermissionOptionKind::AllowRule),
-            option("user", "Always", PermissionOptionKind::AllowRule),
-            option("odd", "Perhaps", PermissionOptionKind::AllowRule),
-            option("no", "No", PermissionOptionKind::Deny),
-            option("never", "Never", PermissionOptionKind::Deny),
+            PermissionOption::plain("yes", "Yes", PermissionOptionKind::AllowOnce),
+            always("proj", "Always in <b>project</b>"),
+            always("user", "Always"),
+            always("odd", "Perhaps"),
+            PermissionOption::plain("no", "No", PermissionOptionKind::Deny),
+            PermissionOption::plain("never", "Never", PermissionOptionKind::Deny),
         ]
     );
 }
@@ -119,7 +124,7 @@ fn an_elicitation_is_an_ask_with_a_form_or_a_page() {
     );
     assert_eq!(ask.title, "Who⏎are you?");
     assert_eq!(
-        ask.input,
+        ask.subject.form().cloned(),
         Some(InputForm { message: "Who\nare you?".to_owned(), schema: Some(schema), url: None })
     );
     assert_eq!(
@@ -132,7 +137,7 @@ fn an_elicitation_is_an_ask_with_a_form_or_a_page() {
     );
     assert_eq!(ask.title, "Visit https://a.b/c: Log in");
     assert_eq!(
-        ask.input,
+        ask.subject.form().cloned(),
         Some(InputForm { message: "Log in".to_owned(), schema: None, url: Some("https://a.b/c".to_owned()) })
     );
 }

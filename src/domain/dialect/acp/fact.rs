@@ -14,8 +14,8 @@ use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text};
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
-    Ask, Commands, CommandsOf, Compaction, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
-    TextPart, TurnEnd, TurnReport, Usage, UsageOf, Voice,
+    Commands, CommandsOf, Compaction, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
+    TextPart, ToolNews, TurnEnd, TurnReport, Usage, UsageOf, Voice,
 };
 use crate::domain::fingerprint::{key, short};
 
@@ -41,7 +41,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::ToolOutput => tools::news(event.payload, false).map_or(Fact::Unknown, Fact::ToolOutput),
         EventClass::ToolResult => tools::news(event.payload, false).map_or(Fact::Unknown, Fact::ToolResult),
         EventClass::PlanUpdate => plan(event).map_or(Fact::Unknown, Fact::Plan),
-        EventClass::PermissionRequest => Fact::Ask(Box::new(ask(event))),
+        EventClass::PermissionRequest => Fact::Ask { call: waiting_call(event) },
         EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(event.payload))),
         EventClass::Notice => Fact::Notice(notice(event.payload)),
         EventClass::ContextCompaction => compaction(event).map_or(Fact::Unknown, Fact::Compaction),
@@ -128,10 +128,10 @@ fn scope(plan: &Map<String, Value>) -> String {
     key(text(plan, "planId").unwrap_or(MAIN))
 }
 
-/// What is asked, and for which call.
-fn ask(event: EventRef<'_>) -> Ask<'_> {
+/// The call that waits for an answer.
+fn waiting_call(event: EventRef<'_>) -> Option<Box<ToolNews<'_>>> {
     let call = event.payload.get("toolCall").and_then(Value::as_object);
-    Ask { raw: Some(event.payload), call: call.and_then(|call| tools::news(call, false)), ..Ask::default() }
+    call.and_then(|call| tools::news(call, false)).map(Box::new)
 }
 
 /// What a `notice` says.

@@ -11,6 +11,8 @@ pub mod encode;
 pub(super) mod fact;
 pub mod results;
 pub mod state;
+mod subject;
 mod tools;
 
+pub(super) use ask::completed;
 pub(super) use class::classify;

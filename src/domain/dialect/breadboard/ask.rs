@@ -6,40 +6,56 @@
 use serde_json::{Map, Value};
 
 use super::permissions::request_id;
+use super::subject;
+use super::tools::{WholeCall, whole_call};
 use crate::domain::approval::{
-    PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
+    OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder, RuleScope,
 };
+use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::shown::{Kind, show};
 
 /// The ask. `envelope` is the payload of the event: `request` itself, or the task event around it. `None` without an id,
 /// since nobody could answer it.
 pub(super) fn ask(request: &Map<String, Value>, envelope: &Map<String, Value>) -> Option<PermissionAsk> {
     let engine_request_id = request_id(request).or_else(|| request_id(envelope))?;
-    let items: Vec<&Map<String, Value>> = request
-        .get("items")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object)
-        .collect();
-    let rule = rule(request, &items);
-    let mut options = vec![option("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
-    if let Some(rule) = &rule {
+    let items = items_of(request);
+    let mut options =
+        vec![PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
+    if let Some(rule) = rule(request, &items) {
         let label = match rule.scope {
-            RuleScope::Session => "Allow for this session",
-            RuleScope::Workspace => "Allow in this workspace",
+            Some(RuleScope::Session) | None => "Allow for this session",
+            Some(RuleScope::Workspace) => "Allow in this workspace",
         };
-        options.push(option("allow_rule", label, PermissionOptionKind::AllowRule));
+        options.push(PermissionOption::ruling("allow_rule", label, rule));
     }
-    options.push(option("deny", "Deny", PermissionOptionKind::Deny));
+    options.push(PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny));
+    let (subject, tool_call_id) = subject::of(request, &items, &[]);
     Some(PermissionAsk {
         engine_request_id,
         title: show(&title(request, &items), Kind::Code).into_owned(),
         options,
-        rule,
-        input: None,
-        subject: Value::Object(request.clone()),
+        subject,
+        tool_call_id,
+        patch_id: None,
+        payload: Value::Object(request.clone()),
     })
+}
+
+/// The ask with what the calls before it said, oldest first.
+pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[SessionEvent]) -> PermissionAsk {
+    let Some(request) = ask.payload.as_object() else { return ask };
+    let calls: Vec<WholeCall> = earlier
+        .iter()
+        .filter(|event| event.class == EventClass::ToolCall)
+        .filter_map(|event| whole_call(event.into()))
+        .collect();
+    let (subject, tool_call_id) = subject::of(request, &items_of(request), &calls);
+    PermissionAsk { subject, tool_call_id, ..ask }
+}
+
+fn items_of(request: &Map<String, Value>) -> Vec<&Map<String, Value>> {
+    let items = request.get("items").and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_object).collect()
 }
 
 fn title(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> String {
@@ -107,7 +123,7 @@ fn says_no_more(metadata: &Map<String, Value>) -> bool {
 
 /// The rule that the engine suggests. Several items of different patterns get none: the engine keeps one pattern and
 /// allows them all, so what is saved would not be what was shown.
-fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<PermissionRule> {
+fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<OfferedRule> {
     let kind_of = |item: &Map<String, Value>| {
         (text(item, "category").map(str::to_owned), text(item, "pattern").map(str::to_owned))
     };
@@ -123,15 +139,11 @@ fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<P
         Some("session") => RuleScope::Session,
         Some(_) | None => RuleScope::Workspace,
     };
-    Some(PermissionRule { pattern: pattern.to_owned(), scope })
+    Some(OfferedRule { pattern: pattern.to_owned(), scope: Some(scope), holder: RuleHolder::Engine })
 }
 
 fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     map.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
-fn option(id: &str, label: &str, kind: PermissionOptionKind) -> PermissionOption {
-    PermissionOption { option_id: id.to_owned(), label: label.to_owned(), kind }
 }
 
 #[cfg(test)]

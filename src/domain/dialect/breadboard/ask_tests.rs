@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::domain::approval::{Action, Subject};
 
 fn asked(payload: Value) -> PermissionAsk {
     let payload = payload.as_object().unwrap();
@@ -11,6 +12,10 @@ fn asked(payload: Value) -> PermissionAsk {
 
 fn item(category: &str, pattern: &str, metadata: Value) -> Value {
     json!({"item_id": "i", "category": category, "pattern": pattern, "metadata": metadata})
+}
+
+fn rule_of(ask: &PermissionAsk) -> Option<(String, Option<RuleScope>)> {
+    ask.options.iter().find_map(|option| option.rule.clone()).map(|rule| (rule.pattern, rule.scope))
 }
 
 fn ids(ask: &PermissionAsk) -> Vec<&str> {
@@ -31,13 +36,26 @@ fn r003_20_a_command_asks_with_its_exact_text_and_the_rule_that_the_engine_sugge
             engine_request_id: "permission_1".into(),
             title: "cargo test && rm x".into(),
             options: vec![
-                option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
-                option("allow_rule", "Allow in this workspace", PermissionOptionKind::AllowRule),
-                option("deny", "Deny", PermissionOptionKind::Deny),
+                PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+                PermissionOption::ruling(
+                    "allow_rule",
+                    "Allow in this workspace",
+                    OfferedRule {
+                        pattern: "cargo test *".into(),
+                        scope: Some(RuleScope::Workspace),
+                        holder: RuleHolder::Engine,
+                    }
+                ),
+                PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
             ],
-            rule: Some(PermissionRule { pattern: "cargo test *".into(), scope: RuleScope::Workspace }),
-            input: None,
-            subject: payload,
+            subject: Subject::new(Action::Command {
+                command: "cargo test && rm x".into(),
+                cwd: ".".into(),
+                env: None
+            }),
+            tool_call_id: None,
+            patch_id: None,
+            payload,
         }
     );
 }
@@ -55,7 +73,7 @@ fn every_item_of_an_ask_stands_in_its_title_and_patterns_that_differ_offer_no_ru
         "(1) ls -la (2) Edit src/a.rs (write_file) (3) Fetch https://example.org/x \
          (4) launch {\"function\":\"launch\",\"to\":\"moon\"}"
     );
-    assert_eq!((ids(&ask), &ask.rule), (vec!["allow_once", "deny"], &None));
+    assert_eq!((ids(&ask), rule_of(&ask)), (vec!["allow_once", "deny"], None));
 
     let same = asked(json!({"request_id": "r", "items": [
         item("shell", "ls *", json!({"command": "ls a"})), item("shell", "ls *", json!({"command": "ls b"}))]}));
@@ -80,16 +98,17 @@ fn an_edit_by_a_patch_names_no_file_and_is_told_in_words_unless_more_is_known() 
 fn one_pattern_in_two_categories_is_two_rules_and_offers_none() {
     let ask = asked(json!({"request_id": "r", "rule_suggestion": "*", "items": [
         item("shell", "*", json!({"command": "ls"})), item("edit", "*", json!({"path": "a"}))]}));
-    assert_eq!(ask.rule, None);
+    assert_eq!(rule_of(&ask), None);
 }
 
 #[test]
 fn an_ask_without_items_is_told_by_its_own_fields_and_without_a_pattern_offers_no_rule() {
     let bare = |payload| {
         let ask = asked(payload);
-        (ask.title, ask.rule.map(|rule| (rule.pattern, rule.scope)))
+        let rule = rule_of(&ask);
+        (ask.title, rule)
     };
-    let session = Some(("*".to_owned(), RuleScope::Session));
+    let session = Some(("*".to_owned(), Some(RuleScope::Session)));
     assert_eq!(
         bare(
             json!({"request_id": "r", "category": "shell", "metadata": {"command": "ls"}, "pattern": "*", "default_scope": "session"})

@@ -194,7 +194,7 @@ fn r003_24_a_task_that_asks_stays_a_task_and_carries_the_ask() {
     assert_eq!((out.event.class, &*out.event.pane), (EventClass::TaskEvent, &[Pane::Tasks][..]));
     let ask = out.ask.unwrap();
     assert_eq!((ask.engine_request_id.as_str(), ask.title.as_str()), ("permission_1", "ls -la"));
-    assert_eq!(ask.subject, inner);
+    assert_eq!(ask.payload, inner);
 
     for other in
         [json!({"kind": "subagent_spawned", "payload": inner}), json!({"kind": "permission_request"})]

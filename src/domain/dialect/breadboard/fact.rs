@@ -2,7 +2,7 @@
 //!
 //! Owns which reading a class gets. Texts: `text`; tools: `tools`; runs, tasks, checkpoints and counts: `run`.
 
-use super::permissions::{ask, asked, permission_answer};
+use super::permissions::permission_answer;
 use super::words::{Word, is};
 use super::{run, text, tools};
 use crate::domain::dialect::Slot;
@@ -37,10 +37,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::ToolOutput => tools::output(event),
         EventClass::ToolResult => tools::result(event),
         EventClass::PlanUpdate | EventClass::TodoUpdate => tools::todo(event),
-        EventClass::PermissionRequest => {
-            let asked = asked(event.kind, event.payload).unwrap_or(event.payload);
-            Fact::Ask(Box::new(ask(asked)))
-        }
+        EventClass::PermissionRequest => Fact::Ask { call: None },
         EventClass::PermissionResponse => Fact::Answered(
             permission_answer(event.kind, event.payload).map_or(Answered::Unnamed, Answered::Confirmed),
         ),

@@ -11,9 +11,11 @@ pub mod http;
 pub mod permissions;
 mod run;
 pub mod schema;
+mod subject;
 mod text;
 mod tools;
 pub mod words;
 
+pub(super) use ask::completed;
 pub(super) use class::classify;
 pub use class::row;

@@ -7,9 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::words::is;
-use crate::domain::dialect::limits::text;
 use crate::domain::event::EngineEvent;
-use crate::domain::fact::{Ask, Confirmed};
+use crate::domain::fact::Confirmed;
 use crate::domain::payload::Payload;
 
 /// Asks that one session can have waiting; the engine runs one step at a time, and each step asks at most a few. More
@@ -30,18 +29,6 @@ pub fn task_kind(payload: &Payload) -> Option<String> {
 /// The payload of an ask: of a `permission_request`, or of one that a `task_event` carries for a sub-agent.
 pub fn asked<'a>(kind: &str, payload: &'a Payload) -> Option<&'a Map<String, Value>> {
     carried(kind, payload, "permission_request")
-}
-
-/// What is asked. The card says all of it; the rest is for who wants more.
-pub(super) fn ask(asked: &Map<String, Value>) -> Ask<'_> {
-    Ask {
-        reason: text(asked, "reason"),
-        diff: text(asked, "diff"),
-        command: text(asked, "command"),
-        directory: text(asked, "working_directory"),
-        raw: Some(asked),
-        ..Ask::default()
-    }
 }
 
 /// The answer that a `permission_response` confirms, or one that a `task_event` carries for a sub-agent. `None` for every

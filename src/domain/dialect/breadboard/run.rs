@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::permissions::{ask, asked, permission_answer, task_kind};
+use super::permissions::{permission_answer, task_kind};
 use super::words::is;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{DETAILS, PARTS, counted, parts, text};
@@ -163,7 +163,7 @@ impl Loose {
 }
 
 /// News of a task, or what it asks and was answered.
-pub(super) fn task(event: EventRef<'_>) -> TaskNews<'_> {
+pub(super) fn task(event: EventRef<'_>) -> TaskNews {
     let told = event.payload.read::<Told>().unwrap_or_default();
     let kind = told.kind.text().unwrap_or_default();
     let last = kind.rsplit(['_', '.', ':', '-']).next().unwrap_or_default();
@@ -178,7 +178,6 @@ pub(super) fn task(event: EventRef<'_>) -> TaskNews<'_> {
         again: matches!(last, "spawned" | "started" | "restarted" | "retried"),
         attempt: told.attempt.number(),
         stop_requested: task_kind(event.payload).is_some_and(|kind| is(&kind, "stop_requested")),
-        ask: asked(event.kind, event.payload).map(ask),
         answered: permission_answer(event.kind, event.payload),
     }
 }

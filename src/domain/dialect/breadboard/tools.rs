@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::text::{last_word, read};
 use crate::domain::cut;
@@ -102,6 +102,35 @@ pub(super) fn call(event: EventRef<'_>) -> Fact<'_> {
         preview: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(|diff| cut::line(&diff, DIFF)),
         name: Some(name),
         ..ToolNews::default()
+    })
+}
+
+/// A call with all its arguments, for whoever decides about it.
+pub(super) struct WholeCall {
+    /// The engine's id of it, as a key.
+    pub(super) id: Option<String>,
+    /// The tool.
+    pub(super) name: String,
+    /// What it is called with; `None` when that is no object.
+    pub(super) arguments: Option<Map<String, Value>>,
+    /// A diff that the engine made of it.
+    pub(super) diff: Option<String>,
+}
+
+/// The call that an event announces, whole.
+pub(super) fn whole_call(event: EventRef<'_>) -> Option<WholeCall> {
+    let fields = read::<CallFields<'_>>(event)?;
+    let inner = fields.call.0.unwrap_or_default();
+    let function = inner.function.0.unwrap_or_default();
+    let arguments = function.arguments.and_then(|raw| match serde_json::from_str::<String>(raw.get()) {
+        Ok(text) => serde_json::from_str(&text).ok(),
+        Err(_) => serde_json::from_str(raw.get()).ok(),
+    });
+    Some(WholeCall {
+        id: [fields.call_id, inner.id].into_iter().find_map(Plain::text).map(|id| key(&id)),
+        name: [function.name, fields.tool, fields.tool_name].into_iter().find_map(Plain::text)?.into_owned(),
+        arguments,
+        diff: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(Cow::into_owned),
     })
 }
 

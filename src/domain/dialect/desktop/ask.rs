@@ -5,42 +5,106 @@
 use serde_json::{Map, Value};
 
 use crate::domain::approval::{
-    ALLOW_IN_WORKSPACE, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule, RuleScope,
+    Action, ChangeKind, FileChange, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind,
+    RuleHolder, RuleScope, Subject,
 };
 use crate::domain::dialect::quoted::quoted;
+use crate::domain::fingerprint::key;
 use crate::domain::shown::{Kind, show};
 
 /// The ask of a message of class `permission.request`.
 pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     let text = |name: &str| payload.get(name).and_then(Value::as_str);
     let is_command = kind == "command.request_approval";
-    let (title, pattern) = if let (None, Some(args)) =
+    let args = payload.get("args").or_else(|| payload.get("arguments"));
+    let arg = |name: &str| args.and_then(|args| args.get(name)).and_then(Value::as_str);
+    let (title, pattern, subject) = if let (None, Some(args)) =
         (text(if is_command { "command" } else { "tool_name" }), payload.get("arguments"))
     {
         // No rule: nobody knows which of these arguments decide what would be done.
-        (elsewhere(text("tool").unwrap_or_default(), args), None)
+        let name = text("tool").unwrap_or_default();
+        (elsewhere(name, args), None, elsewhere_subject(name, args))
     } else if is_command {
-        run(text("command").unwrap_or_default(), text("working_directory"))
+        let command = text("command").unwrap_or_default();
+        let (title, pattern) = run(command, text("working_directory"));
+        (title, pattern, command_subject(command, text("working_directory"), payload.get("environment")))
     } else {
-        tool(text("tool_name").unwrap_or_default(), payload.get("args"))
+        let name = text("tool_name").unwrap_or_default();
+        let (title, pattern) = tool(name, args);
+        (title, pattern, tool_subject(name, args))
     };
-    let mut options = vec![option("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
-    if pattern.is_some() {
-        options.push(option("allow_rule", "Allow for this session", PermissionOptionKind::AllowRule));
-        options.push(option(
-            ALLOW_IN_WORKSPACE,
+    let mut options =
+        vec![PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
+    if let Some(pattern) = pattern {
+        let rule =
+            |scope| OfferedRule { pattern: pattern.clone(), scope: Some(scope), holder: RuleHolder::Server };
+        options.push(PermissionOption::ruling(
+            "allow_rule",
+            "Allow for this session",
+            rule(RuleScope::Session),
+        ));
+        options.push(PermissionOption::ruling(
+            "allow_rule_workspace",
             "Always allow in this workspace",
-            PermissionOptionKind::AllowRule,
+            rule(RuleScope::Workspace),
         ));
     }
-    options.push(option("deny", "Deny", PermissionOptionKind::Deny));
+    options.push(PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny));
+    let reason = text("reason").or_else(|| arg("reason")).or_else(|| text("message"));
     PermissionAsk {
         engine_request_id: text("request_id").or(text("command_id")).unwrap_or_default().to_owned(),
         title: show(&title, Kind::Code).into_owned(),
         options,
-        rule: pattern.map(|pattern| PermissionRule { pattern, scope: RuleScope::Session }),
-        input: None,
-        subject: Value::Object(payload.clone()),
+        subject: subject.because(reason),
+        tool_call_id: text("call_id").or(text("tool_call_id")).filter(|id| !id.is_empty()).map(key),
+        patch_id: arg("patch_id").or(text("patch_id")).filter(|id| !id.is_empty()).map(str::to_owned),
+        payload: Value::Object(payload.clone()),
+    }
+}
+
+fn command_subject(command: &str, directory: Option<&str>, environment: Option<&Value>) -> Subject {
+    let env = environment.and_then(Value::as_object).filter(|variables| !variables.is_empty());
+    Subject::new(Action::Command {
+        command: command.to_owned(),
+        cwd: directory.filter(|directory| !directory.is_empty()).unwrap_or(".").to_owned(),
+        env: env.cloned(),
+    })
+}
+
+fn tool_subject(name: &str, args: Option<&Value>) -> Subject {
+    let arg = |key: &str| args.and_then(|args| args.get(key)).and_then(Value::as_str);
+    let path = arg("file_path");
+    match (name, path) {
+        ("write_file", Some(path)) => {
+            let of_diff = arg("diff").map(|diff| FileChange::of_diff(diff, Some(path))).unwrap_or_default();
+            let files = match (of_diff.is_empty(), arg("content")) {
+                (false, _) => of_diff,
+                (true, Some(content)) => vec![FileChange::rewritten(path, content)],
+                (true, None) => {
+                    let file = FileChange::untold(path, ChangeKind::Modify);
+                    return Subject::unknown(Action::Edit { files: vec![file] });
+                }
+            };
+            // A diff names the file as the engine shows it; what is asked for is this path.
+            let only = files.len() == 1;
+            let named = |file: FileChange| if only { file.at(path) } else { file };
+            Subject::new(Action::Edit { files: files.into_iter().map(named).collect() })
+        }
+        ("delete_file", Some(path)) => {
+            Subject::new(Action::Edit { files: vec![FileChange::untold(path, ChangeKind::Delete)] })
+        }
+        ("execute_command", _) if arg("command").is_some() => {
+            command_subject(arg("command").unwrap_or_default(), arg("working_directory"), None)
+        }
+        _ => Subject::new(Action::Tool { name: name.to_owned(), input: args.cloned() }),
+    }
+}
+
+/// What is asked in the words of the public source.
+fn elsewhere_subject(tool: &str, args: &Value) -> Subject {
+    match args.as_object().map(|args| (args.len(), args.get("command").and_then(Value::as_str))) {
+        Some((1, Some(command))) => command_subject(command, None, None),
+        Some(_) | None => Subject::new(Action::Tool { name: tool.to_owned(), input: Some(args.clone()) }),
     }
 }
 
@@ -82,8 +146,4 @@ fn tool(name: &str, args: Option<&Value>) -> (String, Option<String>) {
     }
     let args = args.map(Value::to_string).unwrap_or_default();
     (format!("{name} {args}"), None)
-}
-
-pub(super) fn option(id: &str, label: &str, kind: PermissionOptionKind) -> PermissionOption {
-    PermissionOption { option_id: id.to_owned(), label: label.to_owned(), kind }
 }

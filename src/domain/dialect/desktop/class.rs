@@ -149,9 +149,10 @@ fn fits(needs: &[(&str, Shape)], payload: &Map<String, Value>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::option;
     use super::*;
-    use crate::domain::approval::{ALLOW_IN_WORKSPACE, PermissionOptionKind, PermissionRule, RuleScope};
+    use crate::domain::approval::{
+        Action, OfferedRule, PermissionOption, PermissionOptionKind, RuleHolder, RuleScope, Subject,
+    };
     use crate::domain::dialect::{Dialect, Normalized, normalize};
     use serde_json::json;
 
@@ -291,32 +292,48 @@ mod tests {
         }
     }
 
+    fn pattern_of(ask: &PermissionAsk) -> Option<String> {
+        ask.options.iter().find_map(|option| option.rule.as_ref()).map(|rule| rule.pattern.clone())
+    }
+
     #[test]
     fn a_command_asks_with_its_exact_text_and_its_directory_in_the_rule() {
         let payload = json!({"request_id": "r1", "command_id": "c1", "command": "cargo test && rm x",
             "working_directory": "core", "environment": {}, "requires_approval": true, "reason": "check"});
         let ask = normalized("command.request_approval", payload.clone()).ask.unwrap();
+        let rule = |scope| OfferedRule {
+            pattern: "run: cargo test && rm x (in core)".into(),
+            scope: Some(scope),
+            holder: RuleHolder::Server,
+        };
         assert_eq!(
             ask,
             PermissionAsk {
                 engine_request_id: "r1".into(),
                 title: "cargo test && rm x".into(),
                 options: vec![
-                    option("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
-                    option("allow_rule", "Allow for this session", PermissionOptionKind::AllowRule),
-                    option(
-                        ALLOW_IN_WORKSPACE,
-                        "Always allow in this workspace",
-                        PermissionOptionKind::AllowRule
+                    PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+                    PermissionOption::ruling(
+                        "allow_rule",
+                        "Allow for this session",
+                        rule(RuleScope::Session)
                     ),
-                    option("deny", "Deny", PermissionOptionKind::Deny),
+                    PermissionOption::ruling(
+                        "allow_rule_workspace",
+                        "Always allow in this workspace",
+                        rule(RuleScope::Workspace)
+                    ),
+                    PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
                 ],
-                rule: Some(PermissionRule {
-                    pattern: "run: cargo test && rm x (in core)".into(),
-                    scope: RuleScope::Session
-                }),
-                input: None,
-                subject: payload,
+                subject: Subject::new(Action::Command {
+                    command: "cargo test && rm x".into(),
+                    cwd: "core".into(),
+                    env: None
+                })
+                .because(Some("check")),
+                tool_call_id: None,
+                patch_id: None,
+                payload,
             }
         );
     }
@@ -328,7 +345,7 @@ mod tests {
                 json!({"request_id": "r", "tool": "run_command", "arguments": arguments, "message": null});
             let ask = normalized(kind, payload).ask.unwrap();
             let ids: Vec<String> = ask.options.into_iter().map(|option| option.option_id).collect();
-            (ask.title, ask.rule, ids)
+            (ask.title, ids)
         };
         let once = || vec!["allow_once".to_owned(), "deny".to_owned()];
         let cases = [
@@ -341,7 +358,7 @@ mod tests {
             ("tool.request_approval", json!({"path": "a"}), "run_command {\"path\":\"a\"}"),
         ];
         for (kind, arguments, title) in cases {
-            assert_eq!(asked(kind, arguments), (title.to_owned(), None, once()), "{kind}");
+            assert_eq!(asked(kind, arguments), (title.to_owned(), once()), "{kind}");
         }
     }
 
@@ -350,7 +367,7 @@ mod tests {
         let ask =
             normalized("command.request_approval", json!({"command_id": "c9", "command": "ls"})).ask.unwrap();
         assert_eq!(ask.engine_request_id, "c9");
-        assert_eq!(ask.rule.unwrap().pattern, "run: ls (in .)");
+        assert_eq!(pattern_of(&ask).unwrap(), "run: ls (in .)");
     }
 
     #[test]
@@ -361,8 +378,8 @@ mod tests {
         );
         let ask = write.ask.unwrap();
         assert_eq!(
-            (ask.title.as_str(), ask.rule.unwrap().pattern.as_str()),
-            ("Write src/a.rs", "write: src/a.rs")
+            (ask.title.as_str(), pattern_of(&ask).as_deref()),
+            ("Write src/a.rs", Some("write: src/a.rs"))
         );
 
         let strange = normalized(
@@ -371,7 +388,7 @@ mod tests {
         );
         let ask = strange.ask.unwrap();
         assert_eq!(ask.title, "launch {\"to\":\"moon\"}");
-        assert_eq!(ask.rule, None);
+        assert_eq!(pattern_of(&ask), None);
         let ids: Vec<_> = ask.options.iter().map(|option| option.option_id.as_str()).collect();
         assert_eq!(ids, ["allow_once", "deny"]);
     }

@@ -13,8 +13,8 @@ use crate::domain::dialect::limits::{
 };
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
-    Ask, Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews,
-    ToolOutcome, ToolStep, TurnEnd, TurnReport, Voice,
+    Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews, ToolOutcome,
+    ToolStep, TurnEnd, TurnReport, Voice,
 };
 use crate::domain::fingerprint::key;
 
@@ -51,7 +51,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
             rationale: said("rationale"),
             diff: said("diff"),
         }),
-        EventClass::PermissionRequest => Fact::Ask(Box::new(ask(payload))),
+        EventClass::PermissionRequest => Fact::Ask { call: None },
         EventClass::RetrievalStatus => Fact::Search { stage: said("stage"), message: said("message") },
         EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(payload))),
         EventClass::RunErrorOrGap => {
@@ -153,22 +153,6 @@ fn step(step: &Value) -> PlanStep {
                 files.map(|file| cut::line(file, PLAN_TEXT)).collect()
             })
             .unwrap_or_default(),
-    }
-}
-
-/// A command says it in its message, a tool in its arguments.
-fn ask(payload: &Map<String, Value>) -> Ask<'_> {
-    let args = payload.get("args").or_else(|| payload.get("arguments")).and_then(Value::as_object);
-    let field = |name: &str| text(payload, name).or_else(|| args.and_then(|args| text(args, name)));
-    let environment = payload.get("environment").and_then(Value::as_object);
-    Ask {
-        reason: field("reason").or_else(|| text(payload, "message")),
-        diff: field("diff"),
-        command: field("command"),
-        directory: field("working_directory"),
-        environment: environment.filter(|variables| !variables.is_empty()),
-        raw: Some(payload),
-        call: None,
     }
 }
 

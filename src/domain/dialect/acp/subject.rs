@@ -1,0 +1,226 @@
+//! What an agent's request is about, as the files, the command or the tool that a person decides on.
+//!
+//! Owns where agents write a change: as differences, as changes by path, as a diff, as the text before and after. Never
+//! guesses: what no field tells is unknown, and is said to be.
+
+use serde_json::{Map, Value};
+
+use super::ask::{command_line, paths_of, text};
+use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
+
+/// Names under which agents put a unified diff.
+const DIFFS: [&str; 4] = ["diff", "unified_diff", "patch", "patchText"];
+/// Names under which they put the text that is to be replaced, and the one in its place.
+const REPLACED: [(&str, &str); 4] = [
+    ("old_string", "new_string"),
+    ("oldString", "newString"),
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+];
+/// Names under which they put a whole new text.
+const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_content"];
+
+/// Of a tool call: what it changes, else what it runs, else the tool with its arguments.
+pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
+    let input = call.get("rawInput").and_then(Value::as_object).filter(|input| !input.is_empty());
+    let kind = text(call, "kind").unwrap_or("other");
+    let reason =
+        input.and_then(|input| ["reason", "description"].into_iter().find_map(|name| text(input, name)));
+    let files = changed(call, input);
+    let command = input.and_then(command_line);
+    if !files.is_empty() && command.is_none() {
+        let untold = |file: &FileChange| {
+            file.diff.is_none() && matches!(file.change, ChangeKind::Modify | ChangeKind::Create)
+        };
+        let unknown = files.iter().any(untold);
+        return Subject { unknown, ..Subject::new(Action::Edit { files }) }.because(reason);
+    }
+    if !files.is_empty() {
+        // Neither may hide the other.
+        let name = text(call, "title").or_else(|| text(call, "name")).unwrap_or("Several actions").to_owned();
+        let both =
+            serde_json::json!({ "command": command, "content": call.get("content"), "arguments": input });
+        return Subject::new(Action::Tool { name, input: Some(both) }).because(reason);
+    }
+    if let Some(command) = command {
+        let cwd = input.and_then(|input| {
+            ["cwd", "workdir", "directory", "working_directory"]
+                .into_iter()
+                .find_map(|name| text(input, name))
+        });
+        let cwd = cwd.unwrap_or(".").to_owned();
+        return Subject::new(Action::Command { command, cwd, env: None }).because(reason);
+    }
+    let paths = paths_of(call, input);
+    let name = text(call, "title").or_else(|| text(call, "name")).or_else(|| text(call, "kind"));
+    let tool = || Action::Tool {
+        name: name.unwrap_or("A tool without a name").to_owned(),
+        input: call.get("rawInput").filter(|input| !is_empty(input)).cloned(),
+    };
+    match kind {
+        "delete" if !paths.is_empty() => {
+            let files =
+                each_once(paths).into_iter().map(|path| FileChange::untold(&path, ChangeKind::Delete));
+            Subject::new(Action::Edit { files: files.collect() })
+        }
+        "move" => match moved(input) {
+            Some(file) => Subject::new(Action::Edit { files: vec![file] }),
+            None if input.is_some() => Subject::new(tool()),
+            None => Subject::unknown(tool()),
+        },
+        // The arguments say no more than where: what would be written there nobody told.
+        "edit" if !paths.is_empty() && !input.is_some_and(tells_more) => {
+            let files =
+                each_once(paths).into_iter().map(|path| FileChange::untold(&path, ChangeKind::Modify));
+            Subject::unknown(Action::Edit { files: files.collect() })
+        }
+        "execute" if input.is_none() => Subject::unknown(tool()),
+        "read" | "search" | "fetch" if !paths.is_empty() || input.is_some() => {
+            let input = input.map(|input| Value::Object(input.clone()));
+            let input = input.unwrap_or_else(|| serde_json::json!({ "paths": paths }));
+            let name = name.unwrap_or(kind).to_owned();
+            Subject::new(Action::Tool { name, input: Some(input) })
+        }
+        _ if input.is_some() || call.get("rawInput").is_some_and(|input| !is_empty(input)) => {
+            Subject::new(tool())
+        }
+        _ => Subject::unknown(tool()),
+    }
+    .because(reason)
+}
+
+/// Of a command in a terminal.
+pub(super) fn of_terminal(params: &Map<String, Value>) -> Subject {
+    let env: Map<String, Value> = params
+        .get("env")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|variable| {
+            let name = variable.get("name").and_then(Value::as_str)?.to_owned();
+            Some((name, variable.get("value").cloned().unwrap_or_default()))
+        })
+        .collect();
+    let cwd = text(params, "cwd").unwrap_or(".").to_owned();
+    match command_line(params) {
+        Some(command) => {
+            Subject::new(Action::Command { command, cwd, env: Some(env).filter(|env| !env.is_empty()) })
+        }
+        None => Subject::unknown(Action::Command { command: String::new(), cwd, env: None }),
+    }
+}
+
+/// Of a file that the agent writes through us; the text that is there now was put beside it.
+pub(super) fn of_write(params: &Map<String, Value>) -> Subject {
+    let path = text(params, "path").unwrap_or("a file without a name");
+    let old = params.get("oldText").and_then(Value::as_str);
+    match params.get("content").and_then(Value::as_str) {
+        Some(new) => Subject::new(Action::Edit { files: vec![FileChange::of_texts(path, old, new)] }),
+        None => Subject::unknown(Action::Edit { files: vec![FileChange::untold(path, ChangeKind::Modify)] }),
+    }
+}
+
+/// The files that a call changes, as far as it tells what it writes.
+fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<FileChange> {
+    let content = call.get("content").and_then(Value::as_array);
+    let differences: Vec<FileChange> = content
+        .into_iter()
+        .flatten()
+        .filter(|piece| piece.get("type").and_then(Value::as_str) == Some("diff"))
+        .map(|piece| {
+            let path = piece.get("path").and_then(Value::as_str).unwrap_or("a file without a name");
+            let old = piece.get("oldText").and_then(Value::as_str).filter(|old| !old.is_empty());
+            FileChange::of_texts(path, old, piece.get("newText").and_then(Value::as_str).unwrap_or_default())
+        })
+        .collect();
+    if !differences.is_empty() {
+        return differences;
+    }
+    let Some(input) = input else { return Vec::new() };
+    if let Some(changes) = input.get("changes").and_then(Value::as_object) {
+        return changes.iter().flat_map(|(path, change)| by_path(path, change)).collect();
+    }
+    let path = ["filePath", "filepath", "file_path", "abs_path", "path", "target_file"]
+        .into_iter()
+        .find_map(|name| text(input, name));
+    if let Some(diff) = DIFFS.into_iter().find_map(|name| text(input, name)) {
+        return FileChange::of_diff(diff, path);
+    }
+    let Some(path) = path else { return Vec::new() };
+    let field = |name: &str| input.get(name).and_then(Value::as_str);
+    let replaced = REPLACED.into_iter().find_map(|(old, new)| Some((field(old)?, field(new)?)));
+    if let Some((old, new)) = replaced {
+        return vec![FileChange::of_texts(path, Some(old).filter(|old| !old.is_empty()), new)];
+    }
+    // Arguments with a path and a text are a change only where the call is one.
+    match (text(call, "kind"), CONTENTS.into_iter().find_map(field)) {
+        (Some("edit"), Some(new)) => vec![FileChange::rewritten(path, new)],
+        (_, _) => Vec::new(),
+    }
+}
+
+/// A change under the path of its file: `{ type | kind, content | unified_diff, move_path }`.
+fn by_path(path: &str, change: &Value) -> Vec<FileChange> {
+    let field = |name: &str| change.get(name).and_then(Value::as_str);
+    // Codex wraps what it says in the name of the change.
+    let inner = ["add", "update", "delete"].into_iter().find_map(|name| Some((name, change.get(name)?)));
+    if let Some((kind, inner)) = inner.filter(|(_, inner)| inner.is_object()) {
+        let mut flat = inner.clone();
+        if let Some(fields) = flat.as_object_mut() {
+            fields.insert("type".to_owned(), Value::from(kind));
+        }
+        return by_path(path, &flat);
+    }
+    if let Some(diff) = DIFFS.into_iter().find_map(field) {
+        let files = FileChange::of_diff(diff, Some(path));
+        return files
+            .into_iter()
+            .map(|file| match field("move_path") {
+                Some(to) => {
+                    FileChange { old_path: Some(path.to_owned()), change: ChangeKind::Rename, ..file.at(to) }
+                }
+                None => FileChange { change: ChangeKind::Modify, ..file.at(path) },
+            })
+            .collect();
+    }
+    vec![match (field("type").or_else(|| field("kind")), field("content")) {
+        (Some("delete"), _) => FileChange::untold(path, ChangeKind::Delete),
+        (_, Some(content)) => FileChange::of_texts(path, None, content),
+        (Some("add"), None) => FileChange::untold(path, ChangeKind::Create),
+        (_, None) => FileChange::untold(path, ChangeKind::Modify),
+    }]
+}
+
+fn moved(input: Option<&Map<String, Value>>) -> Option<FileChange> {
+    let field = |names: [&str; 3]| names.into_iter().find_map(|name| text(input?, name));
+    let (from, to) = (field(["source", "from", "old_path"])?, field(["destination", "to", "new_path"])?);
+    Some(FileChange::renamed(from, to))
+}
+
+/// Whether arguments say anything beside paths.
+fn tells_more(input: &Map<String, Value>) -> bool {
+    let is_path = |name: &str| name.to_ascii_lowercase().contains("path") || name == "target_file";
+    input.iter().any(|(name, value)| !is_path(name) && !is_empty(value))
+}
+
+fn each_once(paths: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for path in paths {
+        if !once.contains(&path) {
+            once.push(path);
+        }
+    }
+    once
+}
+
+fn is_empty(input: &Value) -> bool {
+    match input {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "subject_tests.rs"]
+mod tests;
