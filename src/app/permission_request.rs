@@ -65,9 +65,9 @@ impl App {
     fn places_of(&self, session_id: &str) -> Places {
         let record = self.known(session_id).ok().map(|session| &session.record);
         let held = record.and_then(|record| record.held.as_ref());
-        let several = self.folders.len() > 1;
+        let several = self.workspace.folders.len() > 1;
         let mut folders = Vec::new();
-        for folder in &self.folders {
+        for folder in &self.workspace.folders {
             let name = several.then(|| folder.name.clone());
             let Some(path) = folder.path.clone() else { continue };
             // An agent may name a folder by the path behind its links.

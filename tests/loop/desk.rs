@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use breadboard_ls::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
 use breadboard_ls::app::ports::*;
 use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
-use breadboard_ls::domain::approval::FolderIdentity;
+use breadboard_ls::domain::approval::{FolderIdentity, RuleHolder};
 use breadboard_ls::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
