@@ -38,9 +38,13 @@ impl App {
         let Some(client) = self.clients.get_mut(id) else { return };
         client.trusted = trusted;
         client.state_changed = true;
+        let anyone = self.clients.anyone_trusts();
+        if !anyone {
+            self.clients.prompters.distrust();
+            self.distrust_tabs();
+        }
         self.clients.scopes_changed = true;
         self.publish_scopes();
-        let anyone = self.clients.anyone_trusts();
         for engine in self.engines() {
             engine.call(EngineCall::SetTrust { trusted: anyone });
         }

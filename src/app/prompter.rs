@@ -92,6 +92,15 @@ impl Prompters {
         }
     }
 
+    /// Nobody trusts the workspace any more: neither does whoever left.
+    pub(super) fn distrust(&mut self) {
+        for prompter in self.turns.values_mut().chain(self.waiting.values_mut()) {
+            if let Prompter::Left { trusted } = prompter {
+                *trusted = false;
+            }
+        }
+    }
+
     /// Every session with an open turn, and on whose word it runs.
     pub(super) fn turns(&self) -> impl Iterator<Item = (&String, Prompter)> {
         self.turns.iter().map(|(session_id, by)| (session_id, *by))
@@ -119,6 +128,10 @@ mod tests {
         );
         assert_eq!(prompters.of_waiting("s", "m1"), Prompter::Left { trusted: true });
         assert_eq!(prompters.of_waiting("s", "m2"), Prompter::Client(second));
+        // And loses it when nobody trusts the workspace any more
+        prompters.distrust();
+        assert_eq!(prompters.of_turn("s"), Prompter::Left { trusted: false });
+        assert_eq!(prompters.of_waiting("s", "m1"), Prompter::Left { trusted: false });
         // And nothing is kept of a session that is gone
         prompters.forget("s");
         assert_eq!(prompters.of_turn("s"), Prompter::Nobody);

@@ -465,6 +465,26 @@ async fn a_turn_runs_with_the_trust_of_its_prompter_and_a_decision_with_that_of_
 }
 
 #[tokio::test]
+async fn trust_that_the_last_window_takes_back_ends_it_for_turns_of_those_who_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    let session = desk.session().await;
+    let other = desk.connect(true, StartUp::default());
+    other.prompt(&session, "one").await;
+    other.leave();
+    let _running = desk.wants_run(&session, "make").await;
+    desk.caught_up().await;
+    assert_eq!(desk.window.asked("bb/terminal/run").len(), 1);
+    desk.tell(EditorEvent::WorkspaceTrust { trusted: false });
+    let run = desk.wants_run(&session, "make").await;
+    assert_eq!(run.await.unwrap().unwrap_err().code, ErrorCode::UntrustedWorkspace);
+    // Nor does trust that is given anew reach back to it.
+    desk.tell(EditorEvent::WorkspaceTrust { trusted: true });
+    let run = desk.wants_run(&session, "make").await;
+    assert_eq!(run.await.unwrap().unwrap_err().code, ErrorCode::UntrustedWorkspace);
+}
+
+#[tokio::test]
 async fn who_edits_a_prompt_that_waits_or_lets_the_queue_go_on_has_prompted_it() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir);

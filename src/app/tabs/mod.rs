@@ -265,6 +265,13 @@ impl App {
         }
     }
 
+    /// Nobody trusts the workspace any more: neither do the clients that left, whose prompts may still wait in a tab.
+    pub(super) fn distrust_tabs(&mut self) {
+        for tab in self.tabs.tabs.values_mut().filter(|tab| tab.client().is_none()) {
+            tab.owner = Prompter::Left { trusted: false };
+        }
+    }
+
     /// A tab of an earlier process: it has no view until one attaches.
     fn restore_tab(&mut self, client: ClientId, tab_id: &str) {
         let workspace = self.workspace.key.clone();
