@@ -66,7 +66,7 @@ async fn what_an_agent_offers_is_known_after_a_restart_and_no_secret_stands_in_i
     process(&desk, AgentStatus::Starting, None).await;
     let hello = AgentHello {
         title: Some("Agent A".to_owned()),
-        version: Some("1.2".to_owned()),
+        version: Some("1.2 sk-hush-12345".to_owned()),
         auth_methods: Vec::new(),
         capabilities: AgentCapabilities { load_session: true, ..AgentCapabilities::default() },
     };
@@ -92,7 +92,7 @@ async fn what_an_agent_offers_is_known_after_a_restart_and_no_secret_stands_in_i
     report(&desk, AgentReport::Changed { session_id: id.clone(), change }).await;
     // Then all of it is the answer
     let mut expected = json!({
-        "agent": {"name": "a", "title": "Agent A", "version": "1.2", "generation": 3, "status": "running"},
+        "agent": {"name": "a", "title": "Agent A", "version": "1.2 [redacted]", "generation": 3, "status": "running"},
         "modes": {"currentModeId": "code", "availableModes": [{"id": "ask", "name": "Ask [redacted]"}]},
         "configOptions": [
             {"id": "m", "name": "Model", "type": "select", "currentValue": "small"},
