@@ -3,11 +3,16 @@
 //! Owns the fold of what agents tell of themselves: their events, which are in the journal, and their answers, which are kept in
 //! the session's record with them. So the answer is whole after a restart and in another window. Never asks an agent.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::ports::AgentProcess;
 use super::record::{AgentSnapshot, Record};
 use super::state::App;
 use crate::domain::dialect::Dialect;
-use crate::domain::dialect::acp::state::{AgentChange, AgentState, is_standing};
+use crate::domain::dialect::acp::state::{AgentChange, is_standing};
 use crate::domain::event::SessionEvent;
 use crate::domain::policy::redact::Redactor;
 use crate::protocol::WireError;
@@ -43,6 +48,7 @@ impl App {
 
     /// The process of an agent began, greeted or ended.
     pub(super) fn agent_process(&mut self, agent: String, process: AgentProcess) {
+        let process = without_secrets(&self.redactor, process);
         self.agent_processes.insert(agent, process);
     }
 
@@ -92,11 +98,11 @@ pub(super) fn fold(record: &mut Record, dialect: Dialect, event: &SessionEvent) 
 }
 
 /// Answers come as the agent wrote them; events were cleaned when they were recorded.
-fn without_secrets(redactor: &Redactor, state: AgentState) -> AgentState {
-    let text = serde_json::to_vec(&state).unwrap_or_default();
+fn without_secrets<T: Serialize + DeserializeOwned + Default>(redactor: &Redactor, told: T) -> T {
+    let text = serde_json::to_vec(&told).unwrap_or_default();
     match redactor.scrub(&text) {
-        std::borrow::Cow::Borrowed(_) => state,
+        Cow::Borrowed(_) => told,
         // What cannot be read any more held one in a place where none belongs.
-        std::borrow::Cow::Owned(clean) => serde_json::from_slice(&clean).unwrap_or_default(),
+        Cow::Owned(clean) => serde_json::from_slice(&clean).unwrap_or_default(),
     }
 }

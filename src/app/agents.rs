@@ -34,7 +34,12 @@ impl App {
     pub(super) fn on_agent_report(&mut self, report: AgentReport) {
         match report {
             AgentReport::Process { agent, process } => self.agent_process(agent, process),
-            AgentReport::Changed { session_id, change } => self.agent_changed(&session_id, change),
+            AgentReport::Changed { session_id, change, command } => {
+                self.agent_changed(&session_id, change);
+                if let Some(done) = command {
+                    done.reply.answer(done.result);
+                }
+            }
             AgentReport::Exited { agent, generation, code, sessions, message, expected } => {
                 tracing::warn!(agent, generation, ?code, expected, "an agent ended");
                 self.agent_exited(&sessions, &Exit { generation, code, message, expected });

@@ -1,5 +1,6 @@
 //! Modes, options and models.
 
+use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
 use breadboard_ls::protocol::ErrorCode;
 use breadboard_ls::protocol::agent::AgentStatus;
@@ -27,8 +28,12 @@ async fn commands_become_requests_of_the_session() {
         ("set_config_option", json!({ "configId": "fast", "value": true })),
         ("set_model", json!({ "model": "large" })),
     ] {
-        let answer = desk.command("a", command, args).await.expect("is taken");
-        assert_eq!((&answer["sessionId"], &answer["status"]), (&json!("a"), &json!("accepted")));
+        let (reply, answer) = Reply::new();
+        let args = args.as_object().cloned().expect("an object");
+        let (session_id, command) = ("a".to_owned(), command.to_owned());
+        desk.engine.call(EngineCall::Command { session_id, command, args, reply });
+        let answer = desk.until_answered(answer).await.expect("is taken");
+        assert_eq!((answer.session_id.as_str(), answer.status.as_str()), ("a", "accepted"));
     }
     assert_eq!(
         desk.until_sent("session/set_mode").await,
@@ -41,8 +46,7 @@ async fn commands_become_requests_of_the_session() {
             json!({ "sessionId": "sim-1", "configId": "m", "value": "large" }),
         ]
     );
-    // Its opening, and each answer.
-    desk.changes(4).await;
+    // What was answered was told before.
     let said = json!(desk.told_of["a"]);
     assert_eq!(said["modes"]["currentModeId"], "code");
     assert_eq!(said["configOptions"][0]["currentValue"], "large");
@@ -80,14 +84,14 @@ async fn what_cannot_be_done_is_refused_with_a_code() {
 async fn a_command_for_a_session_that_is_not_open_opens_it_first() {
     let mut desk = Desk::of(rich());
     let at_agent = desk.make("a").await;
-    let (reply, answer) = breadboard_ls::app::inbox::Reply::new();
+    let (reply, answer) = Reply::new();
     desk.engine.call(EngineCall::Agent(AgentCall::CloseSession { session_id: "a".to_owned() }));
     desk.exit().await;
     desk.remember("a", &at_agent);
     let args = json!({ "modeId": "code" }).as_object().cloned().expect("an object");
     let (session_id, command) = ("a".to_owned(), "set_mode".to_owned());
     desk.engine.call(EngineCall::Command { session_id, command, args, reply });
-    answer.await.expect("an answer").expect("is taken");
+    desk.until_answered(answer).await.expect("is taken");
     let methods = desk.methods();
     assert_eq!(methods[methods.len() - 3..], ["initialize", "session/resume", "session/set_mode"]);
 }
@@ -100,7 +104,7 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
     desk.start_on("a", 1, "gpt-4");
     desk.turn("a").await;
     assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
-    let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
+    let (reply, _answer) = Reply::new();
     let wish = SessionWish {
         agent: Some("sim".to_owned()),
         model: Some("large".to_owned()),
@@ -119,7 +123,7 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
     .expect("a session");
     let set = desk.until_sent("session/set_config_option").await;
     assert_eq!(set, [json!({ "sessionId": "sim-2", "configId": "m", "value": "large" })]);
-    let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
+    let (reply, _answer) = Reply::new();
     let wish = SessionWish {
         agent: Some("sim".to_owned()),
         model: Some("huge".to_owned()),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::{Folder, Reply};
+use breadboard_ls::app::inbox::{Answer, Folder, Reply};
 use breadboard_ls::app::ports::{
     AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
     EngineReport, EngineSession, Prompt, Ruling, SessionReply, SessionWish,
@@ -115,16 +115,19 @@ impl Desk {
 
     /// The next report.
     pub async fn next(&mut self) -> EngineReport {
-        let report = tokio::time::timeout(PATIENCE, self.reports.recv())
+        let mut report = tokio::time::timeout(PATIENCE, self.reports.recv())
             .await
             .expect("a report comes")
             .expect("the engine lives");
-        match &report {
+        match &mut report {
             EngineReport::Said { session_id, event, .. } => {
                 self.told_of.entry(session_id.clone()).or_default().hear(&event.kind, &event.payload);
             }
-            EngineReport::Agent(AgentReport::Changed { session_id, change }) => {
+            EngineReport::Agent(AgentReport::Changed { session_id, change, command }) => {
                 self.told_of.entry(session_id.clone()).or_default().apply(change.clone());
+                if let Some(done) = command.take() {
+                    done.reply.answer(done.result);
+                }
             }
             EngineReport::Agent(AgentReport::Process { process, .. }) => self.process = process.clone(),
             _ => {}
@@ -132,13 +135,13 @@ impl Desk {
         report
     }
 
-    /// Waits until the loop was told `times` times how a session stands.
-    pub async fn changes(&mut self, times: usize) {
-        for _ in 0..times {
-            self.wait(|report| {
-                matches!(report, EngineReport::Agent(AgentReport::Changed { .. })).then_some(())
-            })
-            .await;
+    /// Takes reports until this answer came.
+    pub async fn until_answered<T>(&mut self, mut answer: Answer<T>) -> Result<T, WireError> {
+        loop {
+            if let Ok(answer) = answer.try_recv() {
+                return answer;
+            }
+            self.next().await;
         }
     }
 

@@ -8,7 +8,7 @@ use breadboard_ls::app::ports::{
 };
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::desk::{Desk, bodies, lines, scripted, seen, simulator};
 
@@ -262,6 +262,26 @@ async fn models_are_those_of_the_configuration_and_one_is_told_once() {
         desk.start_on(&id, turn, "simulator/large");
         seen(&engine, "/input", usize::try_from(turn).expect("small")).await;
     }
-    let payload: Map<String, Value> = [("model".to_owned(), "simulator/large".into())].into_iter().collect();
-    assert_eq!(bodies(&engine, "/command"), [json!({ "command": "set_model", "payload": payload })]);
+    let told = |model: &str| json!({ "command": "set_model", "payload": { "model": model } });
+    assert_eq!(bodies(&engine, "/command"), [told("simulator/large")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_the_user_sets_by_a_command_stands_until_the_loop_names_another() {
+    let engine = simulator(SimulatorOptions::default());
+    let mut desk = Desk::connected(&engine).await;
+    // Given a session that was made with a model
+    let wish = SessionWish { model: Some("simulator/small".to_owned()), ..SessionWish::default() };
+    let id = desk.try_make(wish).await.expect("a session").session_id;
+    // When the user sets another one, and prompts come that name the first
+    command(&desk, &id, "set_model", json!({ "model": "simulator/large" })).await.expect("is taken");
+    for turn in [1, 2] {
+        desk.start_on(&id, turn, "simulator/small");
+        seen(&engine, "/input", usize::try_from(turn).expect("small")).await;
+    }
+    // Then it stands, until a prompt names a third
+    desk.start_on(&id, 3, "simulator/third");
+    seen(&engine, "/input", 3).await;
+    let told = |model: &str| json!({ "command": "set_model", "payload": { "model": model } });
+    assert_eq!(bodies(&engine, "/command"), [told("simulator/large"), told("simulator/third")]);
 }

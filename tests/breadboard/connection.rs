@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, Secret, SessionWish};
+use breadboard_ls::app::inbox::Reply;
+use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, Secret, SessionReply, SessionWish};
 use breadboard_ls::engine::breadboard::Setup;
 use breadboard_ls::engine::breadboard::client::{Client, From, Patience};
 use breadboard_ls::engine::breadboard::trouble::{Denied, Trouble};
@@ -197,7 +198,7 @@ async fn a_request_that_failed_although_the_engine_answers_leaves_no_doubt_behin
     let patience = Patience { answer: Duration::from_millis(300), ..Patience::default() };
     let mut desk = Desk::patient(&engine, patience).await;
     engine.hold_answers("GET /v1/sessions", HoldPoint::BeforeAnswer);
-    let (reply, _answer) = breadboard_ls::app::Reply::new();
+    let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::ListSessions { reply: Some(reply) });
     let outcome = desk
         .wait(|report| match report {
@@ -208,4 +209,33 @@ async fn a_request_that_failed_although_the_engine_answers_leaves_no_doubt_behin
     assert_eq!(outcome.expect_err("it was too slow").code, ErrorCode::EngineUnreachable);
     // The loop says then that the engine does not answer; that it does is said after it.
     desk.until_connected().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tab_hears_of_a_session_that_there_was_no_place_to_make() {
+    let engine = simulator(SimulatorOptions::default());
+    let mut desk = Desk::connected(&engine).await;
+    // Given as many calls under way as there may be
+    engine.hold_answers("GET /v1/models", HoldPoint::BeforeAnswer);
+    let mut waiting = Vec::new();
+    for _ in 0..32 {
+        let (reply, answer) = Reply::new();
+        waiting.push(answer);
+        desk.engine.call(EngineCall::ListModels { chosen: None, reply });
+    }
+    // When a tab wants a session
+    let (waits, _tab) = Reply::new();
+    let reply = SessionReply::Tab { tab_id: "t".to_owned(), waits };
+    let wish = SessionWish::default();
+    desk.engine.call(EngineCall::MakeSession { session_id: "ours".to_owned(), wish, reply });
+    // Then the loop, which tells the tab, hears that there is none
+    let (tab, outcome) = desk
+        .wait(|report| match report {
+            EngineReport::SessionMade { outcome, reply: SessionReply::Tab { tab_id, .. }, .. } => {
+                Some((tab_id, outcome))
+            }
+            _ => None,
+        })
+        .await;
+    assert_eq!((tab.as_str(), outcome.expect_err("no place").code), ("t", ErrorCode::Overloaded));
 }

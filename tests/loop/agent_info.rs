@@ -66,7 +66,7 @@ async fn what_an_agent_offers_is_known_after_a_restart_and_no_secret_stands_in_i
     process(&desk, AgentStatus::Starting, None).await;
     let hello = AgentHello {
         title: Some("Agent A".to_owned()),
-        version: Some("1.2".to_owned()),
+        version: Some("1.2 sk-hush-12345".to_owned()),
         auth_methods: Vec::new(),
         capabilities: AgentCapabilities { load_session: true, ..AgentCapabilities::default() },
     };
@@ -78,7 +78,7 @@ async fn what_an_agent_offers_is_known_after_a_restart_and_no_secret_stands_in_i
         "configOptions": [{"id": "m", "name": "Model", "type": "select", "currentValue": "small"}],
     }));
     let change = AgentChange::Opened(read(&opened));
-    report(&desk, AgentReport::Changed { session_id: id.clone(), change }).await;
+    report(&desk, AgentReport::Changed { session_id: id.clone(), change, command: None }).await;
     // When it tells more, in events and in answers
     update(&desk, &id, json!({"sessionUpdate": "usage_update", "used": 5, "size": 10})).await;
     update(
@@ -89,10 +89,10 @@ async fn what_an_agent_offers_is_known_after_a_restart_and_no_secret_stands_in_i
     )
     .await;
     let change = AgentChange::ModeSet("code".to_owned());
-    report(&desk, AgentReport::Changed { session_id: id.clone(), change }).await;
+    report(&desk, AgentReport::Changed { session_id: id.clone(), change, command: None }).await;
     // Then all of it is the answer
     let mut expected = json!({
-        "agent": {"name": "a", "title": "Agent A", "version": "1.2", "generation": 3, "status": "running"},
+        "agent": {"name": "a", "title": "Agent A", "version": "1.2 [redacted]", "generation": 3, "status": "running"},
         "modes": {"currentModeId": "code", "availableModes": [{"id": "ask", "name": "Ask [redacted]"}]},
         "configOptions": [
             {"id": "m", "name": "Model", "type": "select", "currentValue": "small"},
@@ -118,7 +118,7 @@ async fn an_agent_that_ended_is_told_as_such_with_all_that_it_had_said() {
     process(&desk, AgentStatus::Running, Some(hello)).await;
     let id = session(&desk).await;
     let change = AgentChange::Opened(read(&payload(json!({"sessionId": "its-1"}))));
-    report(&desk, AgentReport::Changed { session_id: id.clone(), change }).await;
+    report(&desk, AgentReport::Changed { session_id: id.clone(), change, command: None }).await;
     update(&desk, &id, json!({"sessionUpdate": "current_mode_update", "currentModeId": "code"})).await;
     process(&desk, AgentStatus::Exited, None).await;
     let exited = AgentReport::Exited {

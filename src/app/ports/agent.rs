@@ -9,6 +9,7 @@ use crate::domain::dialect::acp::results::{AgentCapabilities, AuthMethod};
 use crate::domain::dialect::acp::state::AgentChange;
 use crate::protocol::WireError;
 use crate::protocol::agent::AgentStatus;
+use crate::protocol::request::CommandResult;
 use crate::protocol::tab::AgentRestartResult;
 
 /// What only agents are told.
@@ -58,6 +59,8 @@ pub enum AgentReport {
         session_id: String,
         /// What it says.
         change: AgentChange,
+        /// The command that it answers; its own answer comes when the loop knows the change.
+        command: Option<Box<CommandDone>>,
     },
     /// The process ended, or could not start. Per session of it the last events came before this; the turns that ran
     /// end with it, no `TurnEnded` follows for them.
@@ -104,6 +107,15 @@ pub struct AgentSession {
     pub at_agent: String,
     /// Where it works.
     pub workspace: Option<PathBuf>,
+}
+
+/// A command that an agent took, and who waits for its answer.
+#[derive(Debug)]
+pub struct CommandDone {
+    /// The answer.
+    pub result: CommandResult,
+    /// Where it goes.
+    pub reply: Reply<CommandResult>,
 }
 
 /// The process of an agent, and what it said of itself.

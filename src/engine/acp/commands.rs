@@ -13,6 +13,7 @@ use super::models::model_option;
 use super::sentence::one_line;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
+use crate::app::ports::CommandDone;
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode::{self, ConfigValue};
 use crate::domain::dialect::acp::results::read;
@@ -111,19 +112,21 @@ impl Agent {
                 return self.end_if_idle();
             }
         };
-        match &command {
-            Command::Mode(mode) => self.changed(session_id, AgentChange::ModeSet(mode.clone())),
-            Command::Option(..) | Command::Model(_) => {
-                self.changed(session_id, AgentChange::OptionsSet(read(&result)));
-            }
-            Command::Authenticate(_) | Command::Logout => {}
-        }
+        let change = match command {
+            Command::Mode(mode) => Some(AgentChange::ModeSet(mode)),
+            Command::Option(..) | Command::Model(_) => Some(AgentChange::OptionsSet(read(&result))),
+            Command::Authenticate(_) | Command::Logout => None,
+        };
         let detail = Some(Value::Object(result.into())).filter(|detail| *detail != json!({}));
-        reply.answer(CommandResult {
-            session_id: session_id.to_owned(),
-            status: "accepted".to_owned(),
-            detail,
-        });
+        let result =
+            CommandResult { session_id: session_id.to_owned(), status: "accepted".to_owned(), detail };
+        match change {
+            // Who has the answer finds the change in `bb/session/info`.
+            Some(change) => {
+                self.changed(session_id, change, Some(Box::new(CommandDone { result, reply })));
+            }
+            None => reply.answer(result),
+        }
         self.end_if_idle();
     }
 
@@ -194,7 +197,7 @@ impl Agent {
         outcome: Result<Payload, AcpError>,
     ) {
         match outcome {
-            Ok(result) => self.changed(session_id, AgentChange::OptionsSet(read(&result))),
+            Ok(result) => self.changed(session_id, AgentChange::OptionsSet(read(&result)), None),
             Err(error) => {
                 let said = one_line(&error.message);
                 let text = format!("The agent `{}` did not take the model `{model}` ({said}).", self.name());

@@ -7,7 +7,9 @@ use super::agent::Agent;
 use super::asked::Asked;
 use super::sentence::one_line;
 use super::session::{Claim, How, Memory, Replay, Session, State};
-use crate::app::ports::{AgentReport, AgentSession, EngineReport, EngineSession, SessionReply, SessionWish};
+use crate::app::ports::{
+    AgentReport, AgentSession, CommandDone, EngineReport, EngineSession, SessionReply, SessionWish,
+};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{SessionResult, read};
@@ -190,7 +192,7 @@ impl Agent {
                 lost,
             }));
         }
-        self.tell_change(session_id, change);
+        self.tell_change(session_id, change, None);
         self.link_log(session_id);
         self.place_waiting(session_id, None);
         self.place_waiting(session_id, Some(&at_agent));
@@ -203,15 +205,21 @@ impl Agent {
     }
 
     /// An answer says how a session stands: the adapter needs it for the next request, the loop for whoever asks.
-    pub(super) fn changed(&mut self, session_id: &str, change: AgentChange) {
-        let Some(session) = self.sessions.get_mut(session_id) else { return };
-        session.facts.apply(change.clone());
-        self.tell_change(session_id, change);
+    pub(super) fn changed(
+        &mut self,
+        session_id: &str,
+        change: AgentChange,
+        command: Option<Box<CommandDone>>,
+    ) {
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.facts.apply(change.clone());
+        }
+        self.tell_change(session_id, change, command);
     }
 
-    fn tell_change(&mut self, session_id: &str, change: AgentChange) {
+    fn tell_change(&mut self, session_id: &str, change: AgentChange, command: Option<Box<CommandDone>>) {
         let session_id = session_id.to_owned();
-        self.report(EngineReport::Agent(AgentReport::Changed { session_id, change }));
+        self.report(EngineReport::Agent(AgentReport::Changed { session_id, change, command }));
     }
 
     /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.

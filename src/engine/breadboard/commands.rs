@@ -35,15 +35,9 @@ pub(super) async fn run(
             "Permissions are not answered by a command; use `bb/approvePermission`.",
         ));
     }
-    let model = (command == "set_model")
-        .then(|| args.get("model").and_then(Value::as_str).map(str::to_owned))
-        .flatten();
     let reply = send(shared, session_id, command, args)
         .await
         .map_err(|trouble| refused(shared, command, &trouble))?;
-    if model.is_some() {
-        shared.state().sessions.entry(session_id.to_owned()).or_default().model = model;
-    }
     let CommandReply { status, detail } = reply;
     let detail = (!detail.is_empty()).then_some(Value::Object(detail));
     Ok(CommandResult { session_id: session_id.to_owned(), status, detail })

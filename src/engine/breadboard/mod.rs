@@ -201,7 +201,12 @@ impl Engine for BreadboardEngine {
             EngineCall::MakeSession { wish, reply, .. } => {
                 match Arc::clone(&shared.calls).try_acquire_owned() {
                     Ok(place) => shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply)),
-                    Err(_) => reply.refuse(busy()),
+                    // To the loop, not to the reply alone: a tab hears of it by what the loop makes of it.
+                    Err(_) => {
+                        let own = Arc::clone(shared);
+                        let report = EngineReport::SessionMade { wish, outcome: Err(busy()), reply };
+                        shared.runtime.spawn(async move { own.report(report).await });
+                    }
                 }
             }
             EngineCall::ListSessions { reply } => sessions::list(shared, reply),

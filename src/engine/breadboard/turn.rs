@@ -33,7 +33,7 @@ const STOP_PAUSE: Duration = Duration::from_millis(300);
 pub(super) struct SessionTurns {
     /// Prompts as they were sent, oldest first.
     remembered: VecDeque<String>,
-    /// The model that the session was told.
+    /// The model that the loop named last: a word of the user's since then stands until it names another.
     pub(super) model: Option<String>,
     /// The last turn that was sent or is being sent.
     last: Option<Sending>,
@@ -205,7 +205,7 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
     }))
 }
 
-/// Tells the session the model of its turn, when it was told another one.
+/// Tells the session the model of its turn, when the loop named another one before.
 async fn follow_model(shared: &Shared, session_id: &str, model: Option<String>) -> Result<(), NotBegun> {
     let Some(model) = model else { return Ok(()) };
     if shared.state().sessions.get(session_id).and_then(|session| session.model.as_ref()) == Some(&model) {
