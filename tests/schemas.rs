@@ -291,6 +291,13 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ),
         ),
         (
+            "bb/permission/get",
+            (
+                vec![json!({"sessionId": "s", "requestId": "r"}), json!({"tabId": "t", "requestId": "r"})],
+                vec![json!({"sessionId": "s"}), json!({"sessionId": "s", "requestId": 1})],
+            ),
+        ),
+        (
             "bb/permission/revoke",
             (
                 vec![json!({"ruleId": "rule-1"})],
@@ -798,11 +805,26 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             json!({
                 "pending": [{
                     "sessionId": "s", "source": "opencode", "generation": 2, "askedAt": 5,
-                    "permission": {"requestId": "r", "digest": "d", "title": "t", "options": [], "expiresAt": 9}
+                    "permission": {"requestId": "r", "digest": "d", "title": "t", "options": [], "expiresAt": 9,
+                        "subject": {"kind": "command", "command": "ls", "cwd": ".", "env": {"A": "b"}, "reason": "why"}}
                 }],
-                "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "session", "sessionId": "s"}]
+                "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "session", "holder": "server",
+                    "revocable": true, "sessionId": "s"}]
             }),
-            json!({"pending": [], "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "world"}]}),
+            json!({"pending": [], "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "world",
+                "holder": "server", "revocable": true}]}),
+        ),
+        (
+            "bb/permission/get",
+            json!({"status": "allowed", "resolvedBy": "user", "permission": {
+                "requestId": "r", "digest": "d", "title": "t", "toolCallId": "c", "patchId": "p",
+                "options": [{"optionId": "o", "label": "O", "kind": "allow_rule",
+                    "rule": {"pattern": "Always", "holder": "agent"}}],
+                "subject": {"kind": "edit", "unknown": true, "truncated": true, "files": [
+                    {"filePath": "a", "root": "w", "change": "rename", "oldPath": "b", "added": 1, "removed": 0,
+                        "diff": "@@", "truncated": true}]}}}),
+            json!({"status": "pending", "permission": {"requestId": "r", "digest": "d", "title": "t", "options": [],
+                "subject": {"kind": "edit"}}}),
         ),
         (
             "bb/permission/revoke",

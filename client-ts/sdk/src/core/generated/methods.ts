@@ -22,6 +22,7 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/command",
   "bb/approvePermission",
   "bb/permission/list",
+  "bb/permission/get",
   "bb/permission/revoke",
   "bb/listFiles",
   "bb/readFileSnippet",

@@ -136,6 +136,8 @@ export type Block = ({
   streaming: boolean;
 } | {
   kind: "tool";
+  /** The engine's id of the call, as a permission names it; absent where the engine gives none. */
+  toolCallId?: string | null;
   /** Name of the tool. */
   name: string;
   /** How it stands. */
@@ -239,6 +241,9 @@ export type Change = {
   /** The text, on `append`. */
   text?: string | null;
 };
+
+/** What happens to a file. */
+export type ChangeKind = "modify" | "create" | "delete" | "rename";
 
 /** What a change does. */
 export type ChangeOp = "put" | "append" | "remove";
@@ -385,6 +390,26 @@ export type EventClass = "transcript.user_message" | "transcript.assistant_strea
 /** The one kind of a notification. */
 export type EvtKind = "evt";
 
+/** One file of an edit. */
+export type FileChange = {
+  /** Relative to the workspace root; absolute outside of it. */
+  filePath: string;
+  /** Name of the workspace folder, where several are open. */
+  root?: string | null;
+  /** What happens to it. */
+  change: ChangeKind;
+  /** Where it is now, of a rename. */
+  oldPath?: string | null;
+  /** Lines added; absent when the engine did not tell the change. */
+  added?: number | null;
+  /** Lines removed; absent when the engine did not tell what is there now. */
+  removed?: number | null;
+  /** The change as the hunks of a unified diff, without the lines that name the file. */
+  diff?: string | null;
+  /** True when the diff was cut, or left out for its length. */
+  truncated?: boolean;
+};
+
 /** One entry of a directory. */
 export type FileEntry = {
   /** Relative to the workspace root. */
@@ -479,6 +504,16 @@ export type ModelSetting = {
 /** How loud a notice is. */
 export type NoticeLevel = "info" | "warning" | "error";
 
+/** The rule that an option would save, in the words of whoever holds it. */
+export type OfferedRule = {
+  /** What it would cover. As it is sent to clients, what would not be seen in it is written out; an answer may give it back as it was sent. */
+  pattern: string;
+  /** Where it would hold; absent where only the holder knows. */
+  scope?: RuleScope | null;
+  /** Who would keep it. */
+  holder: RuleHolder;
+};
+
 /** Who made an event: the engine, word for word, or this server. */
 export type Origin = "engine" | "local";
 
@@ -517,12 +552,14 @@ export type Permission = {
   digest: string;
   /** One line that names exactly what would happen. */
   title: string;
+  /** What would happen, for a card. */
+  subject: Subject;
   /** What can be answered, narrowest first. */
   options: PermissionOption[];
-  /** The rule that "allow_rule" would save. */
-  rule?: PermissionRule | null;
-  /** What the user is asked to fill in; an allowing answer carries it as `content`. */
-  input?: InputForm | null;
+  /** The tool call that waits for the answer; a `tool` block has the same id. */
+  toolCallId?: string | null;
+  /** The patch that waits for the answer; a `patch` block has the same id. */
+  patchId?: string | null;
   /** Milliseconds since the Unix epoch after which the ask counts as denied. */
   expiresAt?: number | null;
 };
@@ -535,18 +572,12 @@ export type PermissionOption = {
   label: string;
   /** Which decision it is. */
   kind: PermissionOptionKind;
+  /** The rule that it would save. */
+  rule?: OfferedRule | null;
 };
 
 /** The kind of an option, in the words of a decision. */
 export type PermissionOptionKind = "allow_once" | "allow_rule" | "deny";
-
-/** What an "allow_rule" answer would allow from now on. */
-export type PermissionRule = {
-  /** The exact title prefix or path that the rule covers, in the engine's notation. As it is sent to clients, what would not be seen in it is written out; an answer may give it back as it was sent. */
-  pattern: string;
-  /** How long and where it holds. */
-  scope: RuleScope;
-};
 
 /** The state of an ask, as a permission block shows it. */
 export type PermissionStatus = "pending" | "allowed" | "denied" | "expired" | "cancelled";
@@ -667,6 +698,9 @@ export type RpcRes = ({
   error: unknown;
 } & { result?: never });
 
+/** Who holds the rules that answer later requests. */
+export type RuleHolder = "server" | "engine" | "agent";
+
 /** Where a rule holds. */
 export type RuleScope = "session" | "workspace";
 
@@ -684,8 +718,12 @@ export type SavedRule = {
   ruleId: string;
   /** What it covers, as it was shown. */
   pattern: string;
-  /** Where it holds. */
-  scope: RuleScope;
+  /** Where it holds; absent where only its holder knows. */
+  scope?: RuleScope | null;
+  /** Who keeps it. */
+  holder: RuleHolder;
+  /** Whether `bb/permission/revoke` takes it back. What an engine or an agent keeps is taken back there. */
+  revocable: boolean;
   /** Path of the folder that it was given for; it holds in no other. */
   folder?: string | null;
   /** The session, for a rule of one. */
@@ -784,6 +822,40 @@ export type SpecImage = {
   /** `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels. For `<img>` only. */
   dataUrl: string;
 };
+
+/** What would be done if a permission request were allowed. Text is safe to show once it is on the wire. */
+export type Subject = ({
+  /** Why the engine wants it, where it says. */
+  reason?: string | null;
+  /** True when something was cut; `bb/permission/get` has all of it, and nothing may be allowed before that was shown. */
+  truncated?: boolean;
+  /** True when the engine never told what exactly it would do; then it can be allowed once only. */
+  unknown?: boolean;
+}) & ({
+  kind: "edit";
+  /** Each file once, in the engine's order. */
+  files: FileChange[];
+} | {
+  kind: "command";
+  /** The command line, exact. */
+  command: string;
+  /** Relative to the workspace root, `.` for the root; absolute outside of it. */
+  cwd: string;
+  /** Variables that are set for it. */
+  env?: { [key: string]: unknown } | null;
+} | {
+  kind: "tool";
+  /** Its name, in the engine's words. */
+  name: string;
+  /** Its arguments. */
+  input?: unknown;
+} | {
+  kind: "question";
+  /** What. */
+  text: string;
+  /** What is to be filled in, or the address to visit. */
+  input?: InputForm | null;
+});
 
 /** What a client wants to hear. */
 export type Subscribe = {
@@ -1194,6 +1266,26 @@ export type PermissionListResult = {
   pending: PendingPermission[];
   /** Rules that hold, those of the workspace first. */
   rules: SavedRule[];
+};
+
+/** Params of `bb/permission/get`. */
+export type PermissionGetParams = {
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Id of the request. */
+  requestId: string;
+};
+
+/** Result of `bb/permission/get`. */
+export type PermissionGetResult = {
+  /** The request, with nothing of its subject cut. */
+  permission: Permission;
+  /** How it stands. */
+  status: PermissionStatus;
+  /** Who settled it, as in `bb/approvePermission`. */
+  resolvedBy?: string | null;
 };
 
 /** Params of `bb/permission/revoke`. */
@@ -1972,6 +2064,8 @@ export type Requests = {
   "bb/approvePermission": { params: ApprovePermissionParams; result: ApprovePermissionResult };
   /** Lists what waits for an answer, and the rules that were saved. */
   "bb/permission/list": { params: PermissionListParams; result: PermissionListResult };
+  /** Gives one request for permission whole, settled ones too. */
+  "bb/permission/get": { params: PermissionGetParams; result: PermissionGetResult };
   /** Takes a saved rule back. */
   "bb/permission/revoke": { params: PermissionRevokeParams; result: PermissionRevokeResult };
   /** Lists one directory of the workspace. */

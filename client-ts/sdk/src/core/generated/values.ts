@@ -14,6 +14,12 @@ export const VALUES = {
     "recorded",
     "already_resolved",
   ] satisfies T.ApprovalOutcome[] as readonly T.ApprovalOutcome[],
+  ChangeKind: [
+    "modify",
+    "create",
+    "delete",
+    "rename",
+  ] satisfies T.ChangeKind[] as readonly T.ChangeKind[],
   ChangeOp: [
     "put",
     "append",
@@ -140,6 +146,11 @@ export const VALUES = {
     "resynced",
     "lost",
   ] satisfies T.ResumeVerdict[] as readonly T.ResumeVerdict[],
+  RuleHolder: [
+    "server",
+    "engine",
+    "agent",
+  ] satisfies T.RuleHolder[] as readonly T.RuleHolder[],
   RuleScope: [
     "session",
     "workspace",
