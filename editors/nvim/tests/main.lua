@@ -13,6 +13,7 @@ vim.o.columns, vim.o.lines = 160, 50
 
 require('view_test')
 require('parts_test')
+require('approvals_test')
 require('chat_test')
 require('story_test')
 require('harness').run()

@@ -4,9 +4,12 @@ local harness = require('harness')
 local command = require('breadboard.command')
 local config = require('breadboard.config')
 local files = require('breadboard.files')
+local form = require('breadboard.form')
 local lines = require('breadboard.lines')
 local notices = require('breadboard.notices')
 local render = require('breadboard.render')
+local rules = require('breadboard.rules')
+local subject = require('breadboard.subject')
 local visible = require('breadboard.visible')
 
 local check, same, test = harness.check, harness.same, harness.test
@@ -26,12 +29,10 @@ local function applied(old, hunks)
   return text
 end
 
-test('what would not be seen in an ask is written out, and usual text stays', function()
+test('what would not be seen in a raw text is written out, and usual text stays', function()
   same(visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'), './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩')
   same(visible.of('ls' .. (' '):rep(4000) .. '; touch x'), 'ls⟨4000 spaces⟩; touch x')
   same(visible.of('cargo test\tλ 東京 ünï'), 'cargo test\tλ 東京 ünï')
-  local shown = require('breadboard.body').of_ask('./bu⟨U+200B⟩ild', { command = './bu\u{200b}ild' })
-  same(shown, { './bu⟨U+200B⟩ild', '', 'command: ./bu⟨U+200B⟩ild' })
 end)
 
 test('replacements turn any text into any other, and equal texts need none', function()
@@ -92,8 +93,20 @@ test('every kind of block has its lines, and no line holds a line end', function
     {
       kind = 'permission',
       status = 'pending',
-      permission = { title = 'rm -r x\n&& make' },
-      lines = { '? rm -r x', '  && make', '  — waits for you: :BreadBoard approve, or <CR> here' },
+      permission = { title = 'rm -r x\n&& make', subject = { kind = 'command', command = 'rm -r y', cwd = 'sub' } },
+      lines = {
+        '? rm -r x',
+        '  && make',
+        '  command: rm -r y',
+        '  in: sub',
+        '  — waits for you: :BreadBoard approve, or <CR> here',
+      },
+    },
+    {
+      kind = 'permission',
+      status = 'denied',
+      permission = { title = 'rm -r x', subject = { kind = 'command', command = 'rm -r x', cwd = 'sub' } },
+      lines = { '? rm -r x', '  — denied' },
     },
     {
       kind = 'plan',
@@ -135,6 +148,190 @@ test('every kind of block has its lines, and no line holds a line end', function
     block.lines = nil
     same(render.block(block), want, block.kind)
   end
+end)
+
+local UNKNOWN = 'The agent did not tell exactly what it would do, so it can be allowed once only.'
+
+test('every kind of subject is shown whole to who decides, and in short in the chat', function()
+  local cases = {
+    {
+      title = 'Write a, b and c',
+      subject = {
+        kind = 'edit',
+        reason = 'to see\nmore',
+        files = {
+          { filePath = 'a', change = 'modify', added = 1, removed = 2, diff = '@@ -1,2 +1 @@\n-x\n-y\n+z\n' },
+          { filePath = 'b', root = 'lib', change = 'rename', oldPath = 'old' },
+          { filePath = 'c', change = 'create', added = 1, diff = '@@ -0,0 +1 @@\n+w' },
+          { filePath = 'd', change = 'delete' },
+        },
+      },
+      whole = {
+        'Write a, b and c',
+        'why: to see',
+        '  more',
+        '',
+        'change a +1 −2',
+        '@@ -1,2 +1 @@',
+        '-x',
+        '-y',
+        '+z',
+        '',
+        'rename lib: old → b',
+        '',
+        'new file c +1',
+        '@@ -0,0 +1 @@',
+        '+w',
+        '',
+        'delete d',
+      },
+      brief = { 'change a +1 −2', 'rename lib: old → b', 'new file c +1', 'delete d' },
+    },
+    {
+      title = 'Write a',
+      subject = { kind = 'edit', unknown = true, files = { { filePath = 'a', change = 'modify' } } },
+      whole = { 'Write a', UNKNOWN, '', 'change a' },
+      brief = { 'change a', UNKNOWN },
+    },
+    {
+      title = 'Write a',
+      subject = {
+        kind = 'edit',
+        truncated = true,
+        files = { { filePath = 'a', change = 'modify', added = 9, removed = 0, truncated = true } },
+      },
+      whole = { 'Write a', 'This is not all of it.', '', 'change a +9 −0', '(the diff of this file is cut)' },
+      brief = { 'change a +9 −0' },
+    },
+    {
+      title = 'Run `make`',
+      subject = { kind = 'command', command = 'make', cwd = 'sub', env = { B = '2', A = 'x\nin: .' }, reason = 'r' },
+      whole = { 'Run `make`', 'why: r', '', 'command: make', 'in: sub', 'with: A=x', '  in: .', 'with: B=2' },
+      brief = { 'in: sub', 'with: A=x ⏎ in: .', 'with: B=2' },
+    },
+    {
+      title = 'Look it up',
+      subject = {
+        kind = 'tool',
+        name = 'fetch',
+        input = { url = 'http://a/b', deep = { z = { 1, true, '/' }, a = 'q' }, body = 'one\n  url: two' },
+      },
+      whole = {
+        'Look it up',
+        '',
+        'tool: fetch',
+        '  body: one',
+        '      url: two',
+        '  deep: {"a":"q","z":[1,true,"/"]}',
+        '  url: http://a/b',
+      },
+      brief = { 'tool: fetch {"body":"one\\n  url: two","deep":{"a":"q","z":[1,true,"/"]},"url":"http://a/b"}' },
+    },
+    {
+      title = 'Use ping',
+      subject = { kind = 'tool', name = 'ping', input = vim.empty_dict() },
+      whole = { 'Use ping', '', 'tool: ping' },
+      brief = { 'tool: ping' },
+    },
+    {
+      title = 'Log in',
+      subject = {
+        kind = 'question',
+        text = 'Log in\naddress: there',
+        input = { message = 'Log in', url = 'https://a.b/c' },
+      },
+      whole = {
+        'Log in',
+        '',
+        'question: Log in',
+        '  address: there',
+        '',
+        'address: https://a.b/c',
+        '(it is not opened; visit it yourself if you want to)',
+      },
+      brief = { 'Log in ⏎ address: there', 'address: https://a.b/c' },
+    },
+    {
+      title = 'Who?',
+      subject = {
+        kind = 'question',
+        text = 'Who?',
+        input = {
+          message = 'Who?',
+          schema = { required = { 'name' }, properties = { age = { type = 'integer' }, name = { title = 'Your name' } } },
+        },
+      },
+      whole = { 'Who?', 'asks for: Your name', 'asks for: age (may be left out)' },
+      brief = {},
+    },
+  }
+  for _, case in ipairs(cases) do
+    same(subject.whole(case), case.whole, case.title)
+    same(subject.brief(case), case.brief, case.title)
+    same(subject.refusal(case), nil)
+  end
+  same(
+    subject.refusal({ subject = { kind = 'later' } }),
+    'It can only be denied: this plugin cannot show what is a `later`.'
+  )
+end)
+
+test('the chat names five files of an edit and cuts a long line', function()
+  local many = {}
+  for at = 1, 7 do
+    many[at] = { filePath = 'f' .. at, change = 'modify' }
+  end
+  local brief = subject.brief({ title = 't', subject = { kind = 'edit', files = many } })
+  same(brief, { 'change f1', 'change f2', 'change f3', 'change f4', 'change f5', 'and 2 more' })
+  brief = subject.brief({ title = 't', subject = { kind = 'command', command = ('ü'):rep(500), cwd = '.' } })
+  same(brief, { 'command: ' .. ('ü'):rep(151) .. '…', 'in: .' })
+end)
+
+test('an answer is named with its own rule and with who keeps it', function()
+  local cases = {
+    { { label = 'Allow once', kind = 'allow_once' }, 'Allow once' },
+    { { label = 'Always', rule = { pattern = 'x', scope = 'session', holder = 'server' } }, 'Always (x)' },
+    { { label = 'Always', rule = { pattern = 'x *', holder = 'engine' } }, 'Always (x *; kept by the engine)' },
+    { { label = 'Always', rule = { pattern = 'any', holder = 'agent' } }, 'Always (any; kept by the agent)' },
+  }
+  for _, case in ipairs(cases) do
+    same(subject.option(case[1]), case[2])
+  end
+end)
+
+test('a rule is listed with where it holds and who keeps it', function()
+  local cases = {
+    { { pattern = 'x', scope = 'workspace', holder = 'server', folder = '/w' }, 'x (in this workspace; kept by the server; in /w)' },
+    { { pattern = 'x', scope = 'session', holder = 'server', sessionId = 's' }, 'x (for the session s; kept by the server)' },
+    { { pattern = 'x', holder = 'agent' }, 'x (kept by the agent)' },
+  }
+  for _, case in ipairs(cases) do
+    same(rules.line(case[1]), case[2])
+  end
+end)
+
+test('what is typed into a field is a value of its type, or is said not to be', function()
+  local cases = {
+    { { type = 'string' }, 'a b', 'a b' },
+    { { type = 'string', minLength = 2 }, 'ü', nil, 'at least 2 characters' },
+    { { type = 'string', maxLength = 1 }, 'üü', nil, 'at most 1 characters' },
+    { { type = 'number' }, ' 1.5 ', 1.5 },
+    { { type = 'number' }, 'one', nil, 'a number' },
+    { { type = 'number' }, '', nil, 'a number' },
+    { { type = 'integer' }, '7', 7 },
+    { { type = 'integer' }, '7.5', nil, 'a whole number' },
+    { { type = 'integer', minimum = 8 }, '7', nil, '8 or more' },
+    { { type = 'integer', maximum = 6 }, '7', nil, '6 or less' },
+  }
+  for _, case in ipairs(cases) do
+    local value, problem = form.read({ name = 'f', schema = case[1], required = true }, case[2])
+    same({ value, problem }, { case[3], case[4] }, case[2])
+  end
+  same(form.refusal({ properties = { a = { type = 'string' }, b = { enum = { 'x' } } } }), nil)
+  same(
+    form.refusal({ properties = { ['a\u{200b}'] = { type = 'array' } } }),
+    'This form asks for `a⟨U+200B⟩`, which cannot be filled in here.'
+  )
 end)
 
 test('a notice stands behind the block that was last when it came', function()

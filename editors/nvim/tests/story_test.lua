@@ -198,7 +198,7 @@ test('R000-28: an edit is shown exactly, allowed with its digest, and made', fun
   })
   llm:says('Done.')
   vim.cmd('BreadBoard ask make it shorter')
-  sees('? Write src/a.txt')
+  sees('? Write src/a.txt\n  change src/a.txt +1 −1\n  — waits for you')
   status_is('waiting')
   same(require('breadboard').statusline(), 'BB waiting ?1 openai/story')
   check(table.concat(said):find('Write src/a.txt', 1, true), 'it is said that the agent asks')
@@ -219,10 +219,17 @@ test('R000-28: an edit is shown exactly, allowed with its digest, and made', fun
     optionId = permission.options[1].optionId,
     digest = permission.digest,
   })
-  local float = table.concat(asked[1].floats, '\n')
-  check(float:find('Write src/a.txt', 1, true), float)
-  check(float:find('@@ -1,3 +1,3 @@\n one\n-two\n+2\n three', 1, true), float)
-  check(float:find('args.reason: digits are shorter', 1, true), float)
+  same(asked[1].floats, {
+    'Write src/a.txt',
+    'why: digits are shorter',
+    '',
+    'change src/a.txt +1 −1',
+    '@@ -1,3 +1,3 @@',
+    ' one',
+    '-two',
+    '+2',
+    ' three',
+  })
   same(asked[1].shown, {
     'Allow once',
     'Allow for this session (write: src/a.txt)',
@@ -230,7 +237,7 @@ test('R000-28: an edit is shown exactly, allowed with its digest, and made', fun
     'Deny',
   })
   sees('Done.')
-  sees('— allowed')
+  sees('? Write src/a.txt\n  — allowed')
   await('the file to be written', function()
     return read('src/a.txt') == 'one\n2\nthree'
   end)
@@ -285,7 +292,7 @@ test('a command is shown to its last character, and what is denied does not run'
   vim.cmd('BreadBoard approve')
   sees('As you like.')
   vim.cmd('BreadBoard trust')
-  check(table.concat(asked[1].floats, '\n'):find('command: ' .. line, 1, true), vim.inspect(asked[1].floats))
+  same(asked[1].floats, { 'Run `' .. line .. '`', 'why: to see', '', 'command: ' .. line, 'in: .' })
   sees('— denied')
   check(not vim.uv.fs_stat(home .. '/made'), 'it ran')
   status_is('idle')
@@ -305,7 +312,7 @@ test('a patch is shown side by side before it is decided, and a file against its
   await('the ask', function()
     return store.pending(store.active)[1]
   end)
-  sees('? Write src/a.txt\n  — waits')
+  sees('? Write src/a.txt\n  change src/a.txt +1 −1\n  — waits')
   vim.api.nvim_set_current_win(assert(chat.window()))
   vim.cmd('normal! G')
   vim.fn.search('^▸ Patch', 'b')
@@ -346,6 +353,76 @@ test('a patch is shown side by side before it is decided, and a file against its
   vim.cmd('tabclose')
 end)
 
+test('a change that is too long for the chat is shown to its last line before it is allowed', function()
+  forget()
+  local lines = {}
+  for at = 1, 300 do
+    lines[at] = ('line %d %s'):format(at, ('x'):rep(80))
+  end
+  llm:says({
+    call = 'propose_patch',
+    with = { file_path = 'src/long.txt', rationale = 'it is long', new_content = table.concat(lines, '\n') .. '\n' },
+  })
+  llm:says('It is long.')
+  vim.cmd('BreadBoard ask make a long one')
+  local block = await('the ask', function()
+    return store.pending(store.active)[1]
+  end)
+  same(block.permission.subject.truncated, true, 'the view carries a part of it')
+  pick = of_kind('allow_once')
+  vim.cmd('BreadBoard approve')
+  local window = await('the window', function()
+    return vim.api.nvim_win_get_config(0).relative ~= '' and vim.api.nvim_get_current_win()
+  end)
+  same(#asked, 0, 'nobody is asked before the end can be read')
+  local all = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+  local want = { 'Write src/long.txt', 'why: it is long', '', 'new file src/long.txt +300 −0', '@@ -0,0 +1,300 @@' }
+  for _, line in ipairs(lines) do
+    table.insert(want, '+' .. line)
+  end
+  same(all, want)
+  press('<CR>')
+  sees('It is long.')
+  same(read('src/long.txt'), table.concat(lines, '\n'))
+  status_is('idle')
+end)
+
+test('a saved rule is listed with who keeps it, and taken back', function()
+  local function write(text)
+    llm:says({
+      call = 'propose_patch',
+      with = { file_path = 'src/ruled.txt', rationale = 'r', new_content = text },
+    })
+    llm:says('Written ' .. text)
+    vim.cmd('BreadBoard ask write it')
+  end
+  write('one')
+  await('the ask', function()
+    return store.pending(store.active)[1]
+  end)
+  pick = of_kind('allow_rule')
+  vim.cmd('BreadBoard approve')
+  sees('Written one')
+  status_is('idle')
+  forget()
+  pick = function(items, options)
+    return options.prompt == 'Rules' and items[1] or 'Take it back'
+  end
+  vim.cmd('BreadBoard rules')
+  sees('Taken back: write: src/ruled.txt')
+  same(#asked[1].shown, 1)
+  check(vim.startswith(asked[1].shown[1], 'write: src/ruled.txt (for the session '), asked[1].shown[1])
+  check(asked[1].shown[1]:find('; kept by the server', 1, true), asked[1].shown[1])
+  write('two')
+  await('the agent to ask again', function()
+    return store.pending(store.active)[1]
+  end)
+  pick = of_kind('deny')
+  vim.cmd('BreadBoard approve')
+  sees('Written two')
+  status_is('idle')
+end)
+
 test('@path completes from the workspace, and gf goes to path:line', function()
   local found
   require('breadboard.files').complete('src/', function(items)
@@ -358,7 +435,7 @@ test('@path completes from the workspace, and gf goes to path:line', function()
     vim.tbl_map(function(item)
       return item.word
     end, found),
-    { 'src/a.txt', 'src/b.txt', 'src/c.txt' }
+    { 'src/a.txt', 'src/b.txt', 'src/c.txt', 'src/long.txt', 'src/ruled.txt' }
   )
   go_to_line('see src/a.txt:2')
   local column = assert(vim.api.nvim_get_current_line():find('src/a.txt', 1, true))

@@ -1,7 +1,6 @@
---- Whole events as lines for people: what an approval covers, what a tool gave back. Shows every field; hides none.
+--- Whole events as lines for people, such as what a tool gave back. Shows every field; hides none.
 
 local client = require('breadboard.client')
-local visible = require('breadboard.visible')
 
 local M = {}
 
@@ -38,48 +37,6 @@ local function add(lines, name, value)
   for _, part in ipairs(parts) do
     table.insert(lines, '  ' .. part)
   end
-end
-
---- The diff inside a payload, wherever the engine put it, and the payload without it.
----@param payload table
----@return string? diff
----@return table rest
-local function without_diff(payload)
-  local rest = vim.deepcopy(payload)
-  for _, holder in ipairs({ rest, rest.args or {}, rest.metadata or {} }) do
-    for _, key in ipairs({ 'diff', 'patch' }) do
-      if type(holder[key]) == 'string' then
-        local diff = holder[key]
-        holder[key] = nil
-        return diff, rest
-      end
-    end
-  end
-  return nil, rest
-end
-
---- What an approval covers: its title, which the server made safe to show, the diff as a diff, and every other field of the
---- ask.
----@param title string
----@param payload? table
----@return string[]
-function M.of_ask(title, payload)
-  local lines = split(title)
-  if not payload then
-    return lines
-  end
-  local diff, rest = without_diff(payload)
-  if diff then
-    table.insert(lines, '')
-    vim.list_extend(lines, split(visible.of((diff:gsub('\n$', '')))))
-  end
-  table.insert(lines, '')
-  local fields = {}
-  add(fields, '', rest)
-  for _, line in ipairs(fields) do
-    table.insert(lines, visible.of(line))
-  end
-  return lines
 end
 
 --- Reads the event behind a block.

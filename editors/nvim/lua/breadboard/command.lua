@@ -186,6 +186,13 @@ SUBCOMMANDS.approve = {
   end,
 }
 
+SUBCOMMANDS.rules = {
+  about = 'see what is allowed by rules that were saved, and take one back',
+  run = function()
+    require('breadboard.rules').show()
+  end,
+}
+
 SUBCOMMANDS.diff = {
   about = 'diff [file [before [after]]]: two states of a file side by side; default the current one against git:HEAD',
   complete = function()

@@ -4,8 +4,9 @@ local M = {}
 
 ---@param title string
 ---@param lines string[]
----@param options? { filetype?: string, enter?: boolean }
----@return { window: integer, buffer: integer, close: fun() }
+---@param options? { filetype?: string, enter?: boolean, enter_tall?: string } `enter_tall`: a title for lines that are more than
+---fit, which are entered so that they can be read to the end
+---@return { window: integer, buffer: integer, tall: boolean, close: fun() }
 function M.open(title, lines, options)
   options = options or {}
   local buffer = vim.api.nvim_create_buf(false, true)
@@ -25,8 +26,12 @@ function M.open(title, lines, options)
   for _, line in ipairs(safe) do
     height = height + math.max(1, math.ceil(vim.api.nvim_strwidth(line) / width))
   end
-  height = math.max(1, math.min(height, vim.o.lines - 8))
-  local window = vim.api.nvim_open_win(buffer, options.enter == true, {
+  local most = math.max(1, vim.o.lines - 8)
+  local tall = height > most
+  local entered = options.enter == true or tall and options.enter_tall ~= nil
+  height = math.max(1, math.min(height, most))
+  title = tall and options.enter_tall or title
+  local window = vim.api.nvim_open_win(buffer, entered, {
     relative = 'editor',
     row = 1,
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
@@ -42,10 +47,10 @@ function M.open(title, lines, options)
       vim.api.nvim_win_close(window, true)
     end
   end
-  if options.enter then
+  if entered then
     vim.keymap.set('n', 'q', close, { buffer = buffer, desc = 'BreadBoard: close' })
   end
-  return { window = window, buffer = buffer, close = close }
+  return { window = window, buffer = buffer, tall = tall, close = close }
 end
 
 return M

@@ -1,6 +1,8 @@
 --- Blocks and notices as lines of text. Pure. What can be folded has a head that begins with `▸ ` and a body of lines
 --- that begin with `  │ `; `fold_level` and `highlight` read that from the line alone, so nothing must be kept for it.
 
+local subject = require('breadboard.subject')
+
 local M = {}
 
 M.HEAD = '▸ '
@@ -87,7 +89,12 @@ function KINDS.tool(block)
 end
 
 function KINDS.permission(block)
-  return marked('? ', ('%s\n— %s'):format(block.permission.title, ASK_STATE[block.status] or block.status))
+  local lines = split(block.permission.title)
+  if block.status == 'pending' then
+    vim.list_extend(lines, subject.brief(block.permission))
+  end
+  table.insert(lines, '— ' .. (ASK_STATE[block.status] or block.status))
+  return marked('? ', table.concat(lines, '\n'))
 end
 
 function KINDS.plan(block)
