@@ -54,8 +54,13 @@
                (setq seen (list labels (with-current-buffer "*breadboard ask*" (buffer-string))))
                "Allow once")))
     (breadboard-approve))
-  (same (car seen) '("Allow once" "Allow for this session" "Always allow in this workspace" "Deny") "the answers")
-  (unless (and (string-match-p "^-def retries():" (cadr seen)) (string-match-p "^\\+def attempts():" (cadr seen)))
+  (same (car seen)
+        '("Allow once" "Allow for this session (write: lib.py, kept by the server)"
+          "Always allow in this workspace (write: lib.py, kept by the server)" "Deny")
+        "the answers")
+  (unless (string-match-p (concat "\\`Write lib.py\n\n\\(why: .*\n\\)?modify lib.py \\+1 −1\n@@ .*\n"
+                                  "-def retries():\n\\+def attempts():\n     return 3\n")
+                          (cadr seen))
     (error "The diff was not shown: %s" (cadr seen)))
   (sees "? Write lib.py (allowed)")
   (await "the edit" (lambda ()
@@ -64,6 +69,18 @@
   (same breadboard--asks nil "what waits")
   (sees "Replaced with `attempts`")
   (say "approved and edited")
+
+  (dolist (each '(((:kind "command" :command "make" :cwd "sub" :env (:A "1\nin: .") :reason "to see")
+                   "why: to see\ncommand: make\nin: sub\n  with A: 1\n      in: .\n")
+                  ((:kind "tool" :name "fetch" :input (:url "http://a" :deep (:b [1 :json-false])) :unknown t)
+                   "The agent did not tell exactly what it would do.\ntool: fetch
+  url: http://a\n  deep: {\"b\":[1,false]}\n")
+                  ((:kind "tool" :name "ping") "tool: ping\n")
+                  ((:kind "question" :text "Log in" :input (:url "https://a")) "question: Log in\naddress: https://a\n")
+                  ((:kind "question" :text "Why?") "question: Why?\n")
+                  ((:kind "edit" :files [(:filePath "b" :change "rename" :oldPath "a")]) "rename a → b +? −?\n")))
+    (same (breadboard--subject (car each)) (cadr each) "a subject"))
+  (say "shown by kind")
 
   ;; What the changes made is what the server says the session looks like.
   (let ((before (shown)))

@@ -79,10 +79,16 @@ local function ask(asks)
 end
 
 local function answered(option, content)
-  local kinds = { yes = 'allow_once', no = 'deny' }
   return {
     'bb/approvePermission',
-    { sessionId = SESSION, requestId = 'r', decision = kinds[option], optionId = option, digest = 'd', content = content },
+    {
+      sessionId = SESSION,
+      requestId = 'r',
+      decision = option == 'yes' and 'allow_once' or 'deny',
+      optionId = option,
+      digest = 'd',
+      content = content,
+    },
   }
 end
 
@@ -215,8 +221,7 @@ test('an address is shown and never opened', function()
   vim.ui.open = function(address)
     table.insert(opened, address)
   end
-  local asks =
-    permission({ kind = 'question', text = 'Do it', input = { message = 'Do it', url = 'https://a.b/c' } })
+  local asks = permission({ kind = 'question', text = 'Do it', input = { message = 'Do it', url = 'https://a.b/c' } })
   local seen = play({}, { 'Allow once' }, ask(asks))
   vim.ui.open = open
   check(vim.tbl_contains(seen.asked[1].shown, 'address: https://a.b/c'), vim.inspect(seen.asked[1].shown))

@@ -258,7 +258,10 @@ test('every kind of subject is shown whole to who decides, and in short in the c
         text = 'Who?',
         input = {
           message = 'Who?',
-          schema = { required = { 'name' }, properties = { age = { type = 'integer' }, name = { title = 'Your name' } } },
+          schema = {
+            required = { 'name' },
+            properties = { age = { type = 'integer' }, name = { title = 'Your name' } },
+          },
         },
       },
       whole = { 'Who?', 'asks for: Your name', 'asks for: age (may be left out)' },
@@ -301,8 +304,14 @@ end)
 
 test('a rule is listed with where it holds and who keeps it', function()
   local cases = {
-    { { pattern = 'x', scope = 'workspace', holder = 'server', folder = '/w' }, 'x (in this workspace; kept by the server; in /w)' },
-    { { pattern = 'x', scope = 'session', holder = 'server', sessionId = 's' }, 'x (for the session s; kept by the server)' },
+    {
+      { pattern = 'x', scope = 'workspace', holder = 'server', folder = '/w' },
+      'x (in this workspace; kept by the server; in /w)',
+    },
+    {
+      { pattern = 'x', scope = 'session', holder = 'server', sessionId = 's' },
+      'x (for the session s; kept by the server)',
+    },
     { { pattern = 'x', holder = 'agent' }, 'x (kept by the agent)' },
   }
   for _, case in ipairs(cases) do

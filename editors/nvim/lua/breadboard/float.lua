@@ -4,8 +4,8 @@ local M = {}
 
 ---@param title string
 ---@param lines string[]
----@param options? { filetype?: string, enter?: boolean, enter_tall?: string } `enter_tall`: a title for lines that are more than
----fit, which are entered so that they can be read to the end
+--- `enter_tall` is the title for lines that are more than fit; their window is entered, so that they can be read.
+---@param options? { filetype?: string, enter?: boolean, enter_tall?: string }
 ---@return { window: integer, buffer: integer, tall: boolean, close: fun() }
 function M.open(title, lines, options)
   options = options or {}

@@ -1,5 +1,5 @@
---- What a permission would do, as lines: all of it for whoever decides, a few for the chat. Pure. What the server gives out
---- is safe to show; names and values of a form are not, since they are given back, and pass `visible`.
+--- What a permission would do, as lines: all of it for whoever decides, a few for the chat. Pure. What the server gives
+--- out is safe to show; names and values of a form are not, since they are given back, and pass `visible`.
 
 local form = require('breadboard.form')
 

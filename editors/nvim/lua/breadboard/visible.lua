@@ -1,6 +1,6 @@
---- Raw text for a place where somebody decides by it: what would not be seen is written out. Names and values of a form are
---- raw, since they are given back. What the server gives out to be shown (titles, subjects, rules) has its marks already and
---- never passes here: they would be marked again.
+--- Raw text for a place where somebody decides by it: what would not be seen is written out. Names and values of a form
+--- are raw, since they are given back. What the server gives out to be shown (titles, subjects, rules) has its marks
+--- already and never passes here: they would be marked again.
 
 local M = {}
 
