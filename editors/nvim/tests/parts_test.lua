@@ -296,6 +296,7 @@ test('an answer is named with its own rule and with who keeps it', function()
     { { label = 'Always', rule = { pattern = 'x', scope = 'session', holder = 'server' } }, 'Always (x)' },
     { { label = 'Always', rule = { pattern = 'x *', holder = 'engine' } }, 'Always (x *; kept by the engine)' },
     { { label = 'Always', rule = { pattern = 'any', holder = 'agent' } }, 'Always (any; kept by the agent)' },
+    { { label = 'Always', rule = { pattern = 'Always', holder = 'agent' } }, 'Always (kept by the agent)' },
   }
   for _, case in ipairs(cases) do
     same(subject.option(case[1]), case[2])

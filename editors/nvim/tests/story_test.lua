@@ -584,6 +584,77 @@ test(':checkhealth says what runs', function()
   check(report:find('Engine embedded: connected', 1, true), report)
 end)
 
+test('an agent asks with a rule of its own, a command in a folder and a form, and hears the answers', function()
+  -- As text: the first word of a step says what it is, and a table has no first word.
+  local script = ([[ [
+    {"ask": {"toolCall": {"toolCallId": "c1", "title": "make all", "kind": "execute",
+                          "rawInput": {"command": "make all", "cwd": "WORKSPACE/src"}}},
+     "on": {"allow_always": [{"chunk": "Made. "}]}},
+    {"request": "elicitation/create",
+     "params": {"mode": "form", "message": "Who are you?", "requestedSchema": {
+       "type": "object", "required": ["name"], "properties": {
+         "name": {"type": "string", "title": "Your name"},
+         "colour": {"type": "string", "enum": ["red", "green"]},
+         "age": {"type": "integer"}}}},
+     "on": {"accept": [{"chunk": "${answer.content.name} likes ${answer.content.colour}. "}]}},
+    {"request": "elicitation/create",
+     "params": {"mode": "url", "message": "Log in", "url": "https://example.org/in", "elicitationId": "e"},
+     "on": {"decline": [{"chunk": "Not logged in."}]}}
+  ] ]]):gsub('WORKSPACE', workspace)
+  require('breadboard').setup({
+    cmd = { home .. '/serve', '--stdio' },
+    engine = { kind = 'acp', command = binary, args = { 'simulate', 'acp', '--script', script } },
+    state_dir = home .. '/agent',
+  })
+  store.active = nil
+  forget()
+  vim.cmd('BreadBoard restart')
+  await('the other engine', function()
+    return store.engine and store.engine.kind == 'acp'
+  end)
+  vim.cmd('BreadBoard new')
+  await('a session', function()
+    return store.active
+  end)
+  vim.cmd('BreadBoard ask go')
+  local function asks(title)
+    await(title, function()
+      local block = store.pending(store.active)[1]
+      return block and vim.startswith(block.permission.title, title)
+    end)
+    forget()
+    vim.cmd('BreadBoard approve')
+  end
+
+  pick = of_kind('allow_rule')
+  asks('Run make all')
+  same(asked[1].shown, { 'Allow', 'Always allow (kept by the agent)', 'Reject' })
+  same(vim.list_slice(asked[1].floats, 2), { '', 'command: make all', 'in: src' })
+  sees('Made.')
+
+  local typed = { 'Ada', '' }
+  local input, inputs = vim.ui.input, {}
+  vim.ui.input = function(options, on_confirm)
+    table.insert(inputs, options.prompt)
+    on_confirm(table.remove(typed, 1))
+  end
+  pick = function(items, options)
+    return options.kind == 'breadboard_form' and items[2] or items[1]
+  end
+  asks('Who are you?')
+  vim.ui.input = input
+  same(inputs, { 'Your name: ', 'age (may be left out): ' })
+  same(asked[2].shown, { 'red', 'green', '(leave out)' })
+  same(last_sent('bb/approvePermission').content, { name = 'Ada', colour = 'green' })
+  sees('Ada likes green.')
+
+  pick = of_kind('deny')
+  asks('Visit https://example.org/in')
+  check(vim.tbl_contains(asked[1].floats, 'address: https://example.org/in'), vim.inspect(asked[1].floats))
+  sees('Not logged in.')
+  status_is('idle')
+end)
+
 test('the server ends with Neovim', function()
   client.stop()
   await('the end', function()

@@ -237,8 +237,12 @@ function M.option(option)
   if not rule then
     return option.label
   end
-  local holder = rule.holder == 'server' and '' or ('; kept by the ' .. rule.holder)
-  return ('%s (%s%s)'):format(option.label, rule.pattern, holder)
+  -- An agent names its rule by what its option says.
+  local about = rule.pattern ~= option.label and { rule.pattern } or {}
+  if rule.holder ~= 'server' then
+    table.insert(about, 'kept by the ' .. rule.holder)
+  end
+  return #about > 0 and ('%s (%s)'):format(option.label, table.concat(about, '; ')) or option.label
 end
 
 return M
