@@ -240,7 +240,7 @@ fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
         logs: logs.map(|directory| directory.join("agents")),
         hide: hide.into(),
         guard: process::this_program(),
-        patience: acp::Patience::default(),
+        timeouts: acp::AgentTimeouts::default(),
     }
 }
 

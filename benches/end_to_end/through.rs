@@ -19,8 +19,8 @@ use breadboard_ls::domain::policy::redact::Redactor;
 use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
 use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
 use breadboard_ls::editor::FrameOutbox;
-use breadboard_ls::engine::breadboard::client::{Client, Patience};
-use breadboard_ls::engine::breadboard::link::{Links, Pace};
+use breadboard_ls::engine::breadboard::client::{Client, EngineTimeouts};
+use breadboard_ls::engine::breadboard::link::{LinkTiming, Links};
 use breadboard_ls::http::BaseUrl;
 use breadboard_ls::store::SqliteJournal;
 use tokio::sync::mpsc;
@@ -53,9 +53,10 @@ fn product(url: &str, mut way: Way) {
         .expect("a runtime");
     let (reports, mut said) = mpsc::channel(64);
     let place = BaseUrl::parse(url).expect("an address");
-    let client = Client::new(place, None, None, Patience::default());
+    let client = Client::new(place, None, None, EngineTimeouts::default());
     let now_ms = Arc::new(|| 0);
-    let links = Links::new(Arc::new(client), reports, runtime.handle().clone(), now_ms, Pace::default(), 1);
+    let links =
+        Links::new(Arc::new(client), reports, runtime.handle().clone(), now_ms, LinkTiming::default(), 1);
     links.attach(SESSION, None);
     runtime.block_on(async {
         let mut taken = Vec::new();

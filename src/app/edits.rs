@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
-use super::ports::{Applied, CommandRan, FileJob, FileText, Want};
+use super::ports::{Applied, ClientRequest, CommandRan, FileJob, FileText};
 use super::prompter::Prompter;
 use super::state::App;
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
@@ -57,7 +57,7 @@ struct Edit {
 }
 
 impl App {
-    pub(super) fn wanted(&mut self, session_id: &str, want: Want) {
+    pub(super) fn wanted(&mut self, session_id: &str, want: ClientRequest) {
         tracing::debug!(session_id, "the engine wants something done in the workspace");
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
         let runs = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
@@ -67,19 +67,19 @@ impl App {
                 "The turn that wanted this is over, so it was not done; ask again.",
             )),
             want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
-            Want::ApplyText { root, path, base_hash, text, reply } => {
+            ClientRequest::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
                     return reply.refuse(error);
                 }
                 self.apply_text(session_id, Edit { root, path, base_hash, text }, reply);
             }
-            Want::RunCommand { command, cwd, reply } => {
+            ClientRequest::RunCommand { command, cwd, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
                 }
                 self.run_command(session_id, command, cwd, reply);
             }
-            Want::ReadText { path, line, limit, reply } => {
+            ClientRequest::ReadText { path, line, limit, reply } => {
                 let buffers = self.buffers_of_turn(session_id);
                 self.files.submit(FileJob::ReadText { path, line, limit, reply }, buffers);
             }

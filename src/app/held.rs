@@ -6,11 +6,11 @@
 use super::inbox::Reply;
 use super::live::{LinkState, Live};
 use super::ports::{
-    AgentSession, EngineCall, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamCall,
-    StreamResume,
+    AgentSession, Connectivity, EngineCall, EngineSession, ListedSessions, NewSession, SessionReply,
+    StreamCall, StreamResume,
 };
 use super::prompter::Prompter;
-use super::record::{Held, Record};
+use super::record::{Record, RemoteSession};
 use super::state::{App, Session};
 use super::turn::{Stop, TurnState};
 use crate::protocol::notification::ConnectionParams;
@@ -23,14 +23,17 @@ const STREAMS: usize = 48;
 
 impl App {
     /// The engine answers, or does not.
-    pub(super) fn reached(&mut self, reach: Reach) {
+    pub(super) fn reached(&mut self, reach: Connectivity) {
         let (status, retry, last_error) = match &reach {
-            Reach::Connecting { retry } => (ConnectionStatus::Connecting, *retry, None),
-            Reach::Connected { .. } => (ConnectionStatus::Connected, 0, None),
-            Reach::Failed { retry, error } => (ConnectionStatus::Error, *retry, Some(error.message.clone())),
+            Connectivity::Connecting { retry } => (ConnectionStatus::Connecting, *retry, None),
+            Connectivity::Connected { .. } => (ConnectionStatus::Connected, 0, None),
+            Connectivity::Failed { retry, error } => {
+                (ConnectionStatus::Error, *retry, Some(error.message.clone()))
+            }
         };
-        let told = matches!(reach, Reach::Connected { .. }) && self.reach.as_ref() == Some(&reach);
-        self.reach = Some(reach);
+        let told =
+            matches!(reach, Connectivity::Connected { .. }) && self.connectivity.as_ref() == Some(&reach);
+        self.connectivity = Some(reach);
         if told {
             return;
         }
@@ -45,7 +48,7 @@ impl App {
     }
 
     /// Asks an engine for a session. `SessionMade` follows.
-    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: SessionWish, reply: SessionReply) {
+    pub(super) fn make_session(&mut self, kind: EngineKind, mut wish: NewSession, reply: SessionReply) {
         wish.model = wish.model.filter(|model| !model.trim().is_empty());
         // An agent has models of its own, and says so of one that it was asked for and does not have.
         if kind != EngineKind::Acp {
@@ -60,7 +63,7 @@ impl App {
 
     pub(super) fn session_made(
         &mut self,
-        wish: SessionWish,
+        wish: NewSession,
         outcome: Result<EngineSession, WireError>,
         reply: SessionReply,
     ) {
@@ -117,7 +120,7 @@ impl App {
 
     /// A session of the engine, unless it is known. It is written once it is used.
     /// Gives our id of it. One that was just made is new, though an agent may have used its id before, in another process.
-    pub(super) fn know(&mut self, made: EngineSession, wish: Option<&SessionWish>) -> String {
+    pub(super) fn know(&mut self, made: EngineSession, wish: Option<&NewSession>) -> String {
         let model = wish.and_then(|wish| wish.model.clone());
         let workspace = wish.and_then(|wish| wish.workspace.clone());
         let now = self.ambient.now_ms();
@@ -132,7 +135,7 @@ impl App {
             let mut record = Record::new(made.session_id, created, model.or(made.model), engine);
             record.updated_at = made.updated_at.unwrap_or(created);
             record.title = made.title;
-            record.held = Some(Held { origin, ..Held::default() });
+            record.held = Some(RemoteSession { origin, ..RemoteSession::default() });
             Session::new(record)
         });
         if let Some(held) = session.record.held.as_mut() {
@@ -153,8 +156,9 @@ impl App {
 
     /// Our id of a session that an agent knows by its own.
     pub(super) fn of_agent(&self, agent: &str, at_agent: &str) -> Option<String> {
-        let of =
-            |held: &Held| held.agent.as_deref() == Some(agent) && held.at_agent.as_deref() == Some(at_agent);
+        let of = |held: &RemoteSession| {
+            held.agent.as_deref() == Some(agent) && held.at_agent.as_deref() == Some(at_agent)
+        };
         let found = self.sessions.iter().find(|(_, session)| session.record.held.as_ref().is_some_and(of));
         found.map(|(id, _)| id.clone())
     }
@@ -192,7 +196,7 @@ impl App {
             Err(error)
                 if matches!(error.code, ErrorCode::EngineUnreachable | ErrorCode::EngineUnauthorized) =>
             {
-                self.reached(Reach::Failed { retry: 0, error });
+                self.reached(Connectivity::Failed { retry: 0, error });
             }
             // It answers, though not with a list.
             Err(error) => self.say("warning", &error.message),

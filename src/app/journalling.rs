@@ -44,7 +44,7 @@ impl App {
             self.say_of_journal();
             return commit.batch;
         }
-        if let Some(Err(JournalError::Held)) = tried {
+        if let Some(Err(JournalError::HeldElsewhere)) = tried {
             self.lost_to_another(&commit.session_id);
             return None;
         }
@@ -63,7 +63,7 @@ impl App {
         while let (Some(first), Some(journal)) = (self.backlog.commits.front(), self.journal.as_mut()) {
             match journal.commit(first) {
                 Ok(()) => {}
-                Err(JournalError::Held) => {
+                Err(JournalError::HeldElsewhere) => {
                     // While nothing could be written, neither could it be seen that another window works on it.
                     let session_id = first.session_id.clone();
                     self.drop_unwritten(&session_id);
@@ -142,7 +142,7 @@ impl App {
             let why = match error {
                 JournalError::Full => "The disk (or the quota) of the state directory is full".to_owned(),
                 JournalError::Failed(why) => format!("The journal could not be written: {why}"),
-                JournalError::Held => "Another window works on a session".to_owned(),
+                JournalError::HeldElsewhere => "Another window works on a session".to_owned(),
             };
             self.say(
                 "error",

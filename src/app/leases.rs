@@ -11,7 +11,7 @@ use super::client::ClientId;
 use super::inbox::EditorReply;
 use super::live::{LinkState, Live};
 use super::on_request::{held_elsewhere, journal_failed};
-use super::ports::{BatchRow, EngineCall, JournalError, Lease, News, Wish};
+use super::ports::{BatchRow, EngineCall, HolderRequest, JournalError, Lease, News};
 use super::record::Record;
 use super::state::{App, Session};
 use super::subscription::{EventFlow, ViewCopy};
@@ -415,14 +415,14 @@ impl App {
     }
 
     /// Does what another window wants of a session that this one works on.
-    fn grant(&mut self, session_id: &str, wish: Wish) {
+    fn grant(&mut self, session_id: &str, wish: HolderRequest) {
         match wish {
-            Wish::Stop => {
+            HolderRequest::Stop => {
                 if let Err(error) = self.stop(session_id) {
                     tracing::warn!(message = error.message, "a turn could not be stopped for another window");
                 }
             }
-            Wish::Yield => {
+            HolderRequest::Yield => {
                 let idle = self.known(session_id).is_ok_and(|session| !session.record.turn.is_open());
                 if idle && let Some(live) = self.live_mut(session_id).filter(|live| live.asks.is_empty()) {
                     // Only its stream is open.
@@ -464,7 +464,7 @@ impl App {
             return None;
         }
         // It is only open there.
-        match self.journal.as_mut().map(|journal| journal.wish(&session_id, Wish::Yield)) {
+        match self.journal.as_mut().map(|journal| journal.wish(&session_id, HolderRequest::Yield)) {
             Some(Ok(())) => {
                 let due_us = self.now_us() + YIELD_US;
                 self.leases.waiting.push(Waiting { client, request, reply, due_us });
@@ -546,7 +546,7 @@ impl App {
 
     /// Passes a stop on to the window that works on a session. Whether there is a turn to stop.
     pub(super) fn pass_stop_on(&mut self, session_id: &str) -> Result<bool, WireError> {
-        self.journal()?.wish(session_id, Wish::Stop).map_err(|error| journal_failed(&error))?;
+        self.journal()?.wish(session_id, HolderRequest::Stop).map_err(|error| journal_failed(&error))?;
         Ok(self.known(session_id)?.record.turn.is_open())
     }
 

@@ -33,7 +33,7 @@ impl App {
                 self.turn_over(&session_id, turn, failure, cancelled)
             }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
-            EngineReport::Reach(reach) => self.reached(reach),
+            EngineReport::Connectivity(reach) => self.reached(reach),
             EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),
             EngineReport::SessionsListed { outcome, reply } => self.sessions_listed(outcome, reply),
             EngineReport::SessionDeleted { session_id, outcome, reply } => {
@@ -133,7 +133,7 @@ impl App {
         if traits.resume.is_followed() {
             match self.same_id(session_id, &ask.engine_request_id) {
                 Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
-                    // Told again after a resume: it is on the card already.
+                    // SentBlocks again after a resume: it is on the card already.
                     self.record(session_id, Recording { event, cursor });
                     return;
                 }

@@ -45,7 +45,7 @@ pub struct Record {
     pub engine: EngineKind,
     /// What is known of it at the engine, where the engine holds sessions.
     #[serde(default)]
-    pub held: Option<Held>,
+    pub held: Option<RemoteSession>,
 }
 
 fn embedded() -> EngineKind {
@@ -63,7 +63,7 @@ pub struct AgentSnapshot {
 
 /// A session as the engine that holds it has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct RemoteSession {
     /// Where it works; `None` when another client made it and the engine does not say.
     pub workspace: Option<PathBuf>,
     /// Address of the engine: another one may have a session of the same name.

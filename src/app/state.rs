@@ -14,7 +14,7 @@ use super::inbox::Folder;
 use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
-use super::ports::{AgentProcess, Ambient, Engine, Files, Journal, OpenJournal, Reach, TurnScopes};
+use super::ports::{AgentProcess, Ambient, Connectivity, Engine, Files, Journal, OpenJournal, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
 use super::tabs::Tabs;
@@ -115,7 +115,7 @@ pub struct App {
     /// The agents that were used since the start, by name: one process each.
     pub(super) agent_processes: BTreeMap<String, AgentProcess>,
     /// Whether the engine answers; `None` for one that needs no connection.
-    pub(super) reach: Option<Reach>,
+    pub(super) connectivity: Option<Connectivity>,
     /// What this window knows of leases.
     pub(super) leases: Leases,
     pub(super) settings: Settings,
@@ -161,7 +161,7 @@ impl App {
             engine: Err(WireError::internal()),
             agents: None,
             agent_processes: BTreeMap::new(),
-            reach: None,
+            connectivity: None,
             leases: Leases::default(),
             batching: Batching { set: settings.delivery, in_force: settings.delivery },
             settings,

@@ -21,7 +21,7 @@ use super::frame::warning_message;
 use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
-use super::{capabilities, courier::Courier, documents, options};
+use super::{capabilities, command_sender::CommandSender, documents, options};
 use crate::app::inbox::{EditorEvent, EditorReply, Reply};
 use crate::app::ports::{Outbox, Secret};
 use crate::domain::shown::{Kind, show};
@@ -73,7 +73,7 @@ pub fn known(method: &str) -> Known {
 /// The framework's view of us.
 pub struct Backend {
     /// The way to the loop.
-    pub courier: Arc<Courier>,
+    pub commands: Arc<CommandSender>,
     /// For warnings about options.
     pub outbox: Arc<FrameOutbox>,
     /// Opened by `initialized`.
@@ -121,7 +121,7 @@ impl LanguageServer for Backend {
         }
         let encoding = start_up.encoding;
         self.gate.set_trace(start_up.trace);
-        self.courier.tell(EditorEvent::Initialize(Box::new(start_up)));
+        self.commands.tell(EditorEvent::Initialize(Box::new(start_up)));
         for warning in &warnings {
             self.outbox.answer(warning_message(warning));
         }
@@ -136,12 +136,12 @@ impl LanguageServer for Backend {
 
     async fn initialized(&self, _: InitializedParams) {
         self.gate.open();
-        self.courier.tell(EditorEvent::Initialized);
+        self.commands.tell(EditorEvent::Initialized);
     }
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         let (reply, receiver) = Reply::new();
-        self.courier.shut_down(reply);
+        self.commands.shut_down(reply);
         match receiver.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(to_rpc(&error)),
@@ -217,7 +217,7 @@ impl Backend {
             if waits {
                 return (Some(reply), receiver);
             }
-            self.courier.ask(request, reply);
+            self.commands.ask(request, reply);
             (None, receiver)
         });
         if let Err(error) = &waiting {
@@ -242,7 +242,7 @@ impl Backend {
             return future::ready(());
         }
         match self.read(method, params) {
-            Some(event) => self.courier.tell(event),
+            Some(event) => self.commands.tell(event),
             None => {
                 tracing::warn!(target: PROTOCOL_VIOLATION, "The params of `{method}` do not fit and were ignored.");
             }

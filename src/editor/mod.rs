@@ -7,7 +7,7 @@
 mod backend;
 mod capabilities;
 mod client_watch;
-mod courier;
+mod command_sender;
 mod documents;
 #[cfg(debug_assertions)]
 mod fault;

@@ -21,7 +21,7 @@ use tower_lsp::{ClientSocket, ExitedError, LspService};
 
 use super::backend::{self, Backend, Known};
 use super::capabilities;
-use super::courier::Courier;
+use super::command_sender::CommandSender;
 #[cfg(debug_assertions)]
 use super::fault::Fault;
 use super::frame::{self, INVALID_REQUEST, Message, NOT_INITIALIZED, RequestId};
@@ -107,7 +107,7 @@ struct Driver {
     /// Kept because the service would close without it; nothing of ours goes through it.
     _socket: ClientSocket,
     phase: Phase,
-    courier: Arc<Courier>,
+    commands: Arc<CommandSender>,
     answers: Arc<Answers>,
     lifecycle: Arc<Lifecycle>,
     runtime: tokio::runtime::Handle,
@@ -132,9 +132,9 @@ impl Driver {
         std::thread::Builder::new()
             .name("answers".to_owned())
             .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-        let courier = Courier::new(edge.inbox, edge.client, handle.clone());
+        let commands = CommandSender::new(edge.inbox, edge.client, handle.clone());
         let (service, socket) = backend::service(Backend {
-            courier: Arc::clone(&courier),
+            commands: Arc::clone(&commands),
             outbox: Arc::clone(&edge.outbox),
             gate: edge.gate,
             lifecycle: Arc::clone(&edge.lifecycle),
@@ -146,7 +146,7 @@ impl Driver {
             service,
             _socket: socket,
             phase: Phase::New,
-            courier,
+            commands,
             answers: Arc::new(Answers {
                 outbox: edge.outbox,
                 in_flight: DashMap::new(),
@@ -356,7 +356,7 @@ impl Driver {
         // Every id of ours is a string.
         let Value::String(id) = id else { return };
         if self.phase != Phase::New {
-            self.courier.tell(EditorEvent::Answered { id, outcome });
+            self.commands.tell(EditorEvent::Answered { id, outcome });
         }
     }
 
@@ -401,7 +401,7 @@ impl Driver {
             Some(_) => return,
         };
         if self.phase != Phase::New {
-            self.courier
+            self.commands
                 .tell(EditorEvent::Document(DocumentEvent::Lost { uri: lost, why: WhyLost::TooLarge }));
         }
     }

@@ -36,7 +36,7 @@ impl Bench {
         .unwrap();
         // The service owns its backend; a new one is the way to give it a fault.
         let (service, socket) = backend::service(Backend {
-            courier: Arc::clone(&driver.courier),
+            commands: Arc::clone(&driver.commands),
             outbox: Arc::clone(&outbox),
             gate: Arc::default(),
             lifecycle,

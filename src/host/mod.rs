@@ -14,7 +14,7 @@ pub mod request;
 pub mod retrieval;
 pub mod tools;
 pub mod turn;
-pub mod voice;
+pub mod turn_output;
 
 #[cfg(test)]
 mod planner_tests;

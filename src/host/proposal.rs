@@ -13,7 +13,7 @@ use url::Url;
 
 use super::ports::{Answer, Root, WorkspaceView};
 use super::retrieval::{self, RetrievalError};
-use super::voice::Voice;
+use super::turn_output::TurnOutput;
 use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
 use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
@@ -146,7 +146,7 @@ pub fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Resul
 }
 
 /// Proposes a change, asks, and writes it when it is allowed.
-pub async fn propose(voice: &mut Voice<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
+pub async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
     let port = voice.port();
     let view = port.workspace();
     if !view.trusted {

@@ -10,7 +10,7 @@ use super::planner;
 use super::ports::{TurnPort, WorkspaceView};
 use super::request::{ModelInUse, TurnRequest};
 use super::tools;
-use super::voice::Voice;
+use super::turn_output::TurnOutput;
 use crate::domain::dialect::desktop::message::{ServerErrorCode, ServerMessage, ThinkingPhase};
 
 /// Replies of the model in one turn.
@@ -38,7 +38,7 @@ enum End {
 
 /// Runs one turn to its end.
 pub async fn run(port: &dyn TurnPort, request: TurnRequest) {
-    let mut voice = Voice::new(port);
+    let mut voice = TurnOutput::new(port);
     let end = {
         let drive = drive(&mut voice, request);
         tokio::pin!(drive);
@@ -61,7 +61,7 @@ pub async fn run(port: &dyn TurnPort, request: TurnRequest) {
     }
 }
 
-async fn drive(voice: &mut Voice<'_>, request: TurnRequest) -> End {
+async fn drive(voice: &mut TurnOutput<'_>, request: TurnRequest) -> End {
     voice.thinking(ThinkingPhase::Analyzing, "Reading the question.").await;
     match &request.model {
         None => End::Answered { success: planner::answer(voice, &request.text).await },
@@ -70,7 +70,7 @@ async fn drive(voice: &mut Voice<'_>, request: TurnRequest) -> End {
     }
 }
 
-async fn converse(voice: &mut Voice<'_>, model: &ModelInUse, request: &TurnRequest) -> End {
+async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &TurnRequest) -> End {
     let view = voice.port().workspace();
     let mut conversation = Conversation::new(&rules(&view), &tools::offered(view.trusted));
     for (asked, answered) in &request.history {
@@ -120,7 +120,7 @@ async fn converse(voice: &mut Voice<'_>, model: &ModelInUse, request: &TurnReque
 
 /// One reply of the model, streamed to the user as it comes.
 async fn reply(
-    voice: &mut Voice<'_>,
+    voice: &mut TurnOutput<'_>,
     model: &ModelInUse,
     conversation: &Conversation,
 ) -> Result<Finished, ModelError> {

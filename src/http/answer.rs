@@ -73,9 +73,9 @@ impl Answer {
         Ok(body)
     }
 
-    /// What comes of the body within `patience`, at most its first `limit` bytes. For a refusal, of which any part is
+    /// What comes of the body within `timeouts`, at most its first `limit` bytes. For a refusal, of which any part is
     /// better than none.
-    pub async fn beginning(mut self, limit: usize, patience: Duration) -> Vec<u8> {
+    pub async fn beginning(mut self, limit: usize, timeouts: Duration) -> Vec<u8> {
         let mut body = Vec::new();
         let reading = async {
             while let Ok(Some(piece)) = self.piece().await {
@@ -88,7 +88,7 @@ impl Answer {
             }
         };
         // What came in time is in `body` either way.
-        let _ = tokio::time::timeout(patience, reading).await;
+        let _ = tokio::time::timeout(timeouts, reading).await;
         body
     }
 }

@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 
 /// How long an endpoint may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct EndpointTimeouts {
     /// For a connection.
     pub connect: Duration,
     /// For the head of an answer, and then for each next byte.
@@ -26,8 +26,8 @@ pub enum Route {
 }
 
 /// A client. `None` when TLS cannot be set up on this machine. Reads certificates, so it may block.
-pub fn client(route: Route, patience: Patience) -> Option<reqwest::Client> {
-    builder(route).connect_timeout(patience.connect).read_timeout(patience.idle).build().ok()
+pub fn client(route: Route, timeouts: EndpointTimeouts) -> Option<reqwest::Client> {
+    builder(route).connect_timeout(timeouts.connect).read_timeout(timeouts.idle).build().ok()
 }
 
 /// What all clients have in common.

@@ -26,7 +26,7 @@ mod retry_after;
 pub use answer::{Answer, send};
 pub use base_url::{BaseUrl, NoBaseUrl};
 pub use budget::{Budget, Share};
-pub use client::{Patience, Route, builder, client};
+pub use client::{EndpointTimeouts, Route, builder, client};
 pub use events::{EventLimits, Events, Framing, FramingDecoder};
 pub use failure::HttpError;
 pub use retry_after::{in_words, retry_after};

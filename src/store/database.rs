@@ -116,7 +116,7 @@ impl Database {
         };
         work(connection).map_err(|failure| match failure {
             Failure::Refused(reason) => JournalError::Failed(reason),
-            Failure::Held(_) => JournalError::Held,
+            Failure::WindowLock(_) => JournalError::HeldElsewhere,
             Failure::Sqlite(error) => {
                 if let Some(file) = self.file.as_ref().filter(|_| is_damage(&error)) {
                     // Where even this cannot be written, the next start checks after an unclean end anyway.

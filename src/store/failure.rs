@@ -48,7 +48,7 @@ pub(super) enum Failure {
     /// It would have broken a promise: which one, in a sentence.
     Refused(String),
     /// This other window works on the session.
-    Held(u32),
+    WindowLock(u32),
     /// SQLite did not do it.
     Sqlite(Error),
 }

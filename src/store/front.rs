@@ -22,7 +22,7 @@ use crate::app::ports::{BatchRow, EngineCursor};
 
 /// The front of a window, and the database that it belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct FrontFiles<'a> {
     /// Number of the window.
     pub(super) window: u32,
     /// The file.

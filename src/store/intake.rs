@@ -336,7 +336,7 @@ mod tests {
     use crate::app::ports::BatchRow;
     use crate::store::aside::beside;
     use crate::store::database::{Company, Database, open_file};
-    use crate::store::front::Place;
+    use crate::store::front::FrontFiles;
 
     /// The intake of a database, as a process finds the two.
     fn opened(file: &Path) -> (Intake, Database, Vec<String>) {
@@ -344,7 +344,7 @@ mod tests {
         let mut database = Database { connection: Ok(connection), file: Some(file.to_owned()) };
         let mut warnings = Vec::new();
         let front = front_of(file);
-        let place = Place { window: 0, front: &front, database: file };
+        let place = FrontFiles { window: 0, front: &front, database: file };
         let mut intake = Intake::open(place, &mut database, &mut warnings).intake;
         for session_id in ["s", "t"] {
             intake.leases.claimed(session_id);

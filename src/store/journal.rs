@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::aside::{Why, keep_orphaned_log, set_aside};
 use super::database::{Company, Database, Refusal, open_file, open_memory};
 use super::failure::Failure;
-use super::front::Place;
+use super::front::FrontFiles;
 use super::intake::Intake;
 use super::leases;
 use super::loss;
@@ -20,10 +20,10 @@ use super::opening::Opened;
 use super::presence::Presence;
 use super::retention;
 use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
-use super::window::{Opening, Standing, Window, WindowError, front_of, open_window, others, standing};
+use super::window::{Opening, Window, WindowError, WindowState, front_of, open_window, others, standing};
 use crate::app::ports::{
-    BatchRow, BlockRow, Commit, EngineCursor, Journal, JournalError, Lease, LedgerRow, News, SessionRow,
-    TabRow, Wish,
+    BatchRow, BlockRow, Commit, EngineCursor, HolderRequest, Journal, JournalError, Lease, LedgerRow, News,
+    SessionRow, TabRow,
 };
 use crate::domain::view::Lane;
 
@@ -87,7 +87,7 @@ impl SqliteJournal {
         let database = window.database();
         let alone = opening.is_ours()
             && others(state_dir, window.number)
-                .all(|other| !matches!(standing(state_dir, other), Standing::Alive));
+                .all(|other| !matches!(standing(state_dir, other), WindowState::Alive));
         let company = if alone { Company::Alone } else { Company::Shared };
         let fronts: Vec<PathBuf> = others(state_dir, window.number)
             .map(|other| front_of(state_dir, other))
@@ -154,7 +154,7 @@ impl SqliteJournal {
         let Opened { mut intake, new_epoch } = match &window {
             Some(window) => {
                 let (front, database_path) = (window.front(), window.database());
-                let place = Place { window: window.number, front: &front, database: &database_path };
+                let place = FrontFiles { window: window.number, front: &front, database: &database_path };
                 Intake::open(place, &mut database, &mut warnings)
             }
             None => Opened { intake: Intake::without_front(), new_epoch: None },
@@ -315,7 +315,7 @@ impl Journal for SqliteJournal {
         self.news_since(workspace, since)
     }
 
-    fn wish(&mut self, session_id: &str, wish: Wish) -> Result<(), JournalError> {
+    fn wish(&mut self, session_id: &str, wish: HolderRequest) -> Result<(), JournalError> {
         self.database.run(|connection| leases::wish(connection, session_id, wish))
     }
 
@@ -355,7 +355,7 @@ impl Journal for SqliteJournal {
         if !session_id.is_empty() && !self.intake.leases.has(session_id) {
             // Whoever had it before may have gone on.
             if self.take(session_id)? == Lease::Elsewhere {
-                return Err(JournalError::Held);
+                return Err(JournalError::HeldElsewhere);
             }
         }
         if let Some(batch) = &commit.batch {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::failure::Failure;
-use crate::app::ports::Wish;
+use crate::app::ports::HolderRequest;
 
 /// The sessions that this window may write.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Leases {
         self.window.is_none() || self.held.contains(session_id)
     }
 
-    /// Within a transaction: takes the lease of a session that nobody has. `Held` names the window that has it.
+    /// Within a transaction: takes the lease of a session that nobody has. `WindowLock` names the window that has it.
     pub(super) fn claim(&self, transaction: &Transaction<'_>, session_id: &str) -> Result<(), Failure> {
         let Some(window) = self.window.filter(|_| !session_id.is_empty() && !self.has(session_id)) else {
             return Ok(());
@@ -34,7 +34,7 @@ impl Leases {
             .prepare_cached("INSERT OR IGNORE INTO lease (session_id, window) VALUES (?1, ?2)")?
             .execute(params![session_id, window])?;
         match self.elsewhere(transaction, session_id)? {
-            Some(other) => Err(Failure::Held(other)),
+            Some(other) => Err(Failure::WindowLock(other)),
             None => Ok(()),
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn forget_session(transaction: &Transaction<'_>, session_id: &str) ->
 }
 
 /// Notes what another window wants of the one that works on a session.
-pub(super) fn wish(connection: &Connection, session_id: &str, wish: Wish) -> Result<(), Failure> {
+pub(super) fn wish(connection: &Connection, session_id: &str, wish: HolderRequest) -> Result<(), Failure> {
     connection
         .prepare_cached("INSERT OR IGNORE INTO wish (session_id, kind) VALUES (?1, ?2)")?
         .execute([session_id, word(wish)])?;
@@ -140,13 +140,16 @@ pub(super) fn wish(connection: &Connection, session_id: &str, wish: Wish) -> Res
 }
 
 /// What others want of the sessions that this window works on.
-pub(super) fn wishes(connection: &Connection, own: u32) -> Result<Vec<(String, Wish)>, Failure> {
+pub(super) fn wishes(connection: &Connection, own: u32) -> Result<Vec<(String, HolderRequest)>, Failure> {
     let mut statement = connection.prepare_cached(
         "SELECT wish.session_id, wish.kind FROM wish JOIN lease USING (session_id) WHERE lease.window = ?1",
     )?;
     let rows = statement.query_map([own], |row| {
         let kind: String = row.get(1)?;
-        Ok((row.get(0)?, if kind == word(Wish::Stop) { Wish::Stop } else { Wish::Yield }))
+        Ok((
+            row.get(0)?,
+            if kind == word(HolderRequest::Stop) { HolderRequest::Stop } else { HolderRequest::Yield },
+        ))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -157,9 +160,9 @@ pub(super) fn clear_wishes(connection: &Connection, session_id: &str) -> Result<
     Ok(())
 }
 
-fn word(wish: Wish) -> &'static str {
+fn word(wish: HolderRequest) -> &'static str {
     match wish {
-        Wish::Stop => "stop",
-        Wish::Yield => "yield",
+        HolderRequest::Stop => "stop",
+        HolderRequest::Yield => "yield",
     }
 }

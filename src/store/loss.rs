@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::failure::Failure;
-use super::front::{Found, Front, Place, Waiting};
+use super::front::{Found, Front, FrontFiles, Waiting};
 use super::front_scan::{Head, Owner};
 use super::intake::last_event;
 use super::leases::{self, Leases};
@@ -176,7 +176,7 @@ impl Loss {
     }
 
     /// The sentence for the user, without what became of the file.
-    pub(super) fn sentence(&self, place: Place<'_>) -> String {
+    pub(super) fn sentence(&self, place: FrontFiles<'_>) -> String {
         let (file, front) = (place.database.display(), place.front.display());
         let mut parts: Vec<String> = self
             .damage

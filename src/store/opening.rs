@@ -16,7 +16,7 @@ use super::database::Database;
 use super::failure::Failure;
 use super::fold::Folder;
 use super::forgotten;
-use super::front::{self, Found, Front, Place, Waiting};
+use super::front::{self, Found, Front, FrontFiles, Waiting};
 use super::front_scan::{Head, Owner};
 use super::intake::Intake;
 use super::leases;
@@ -39,7 +39,7 @@ struct Renewed {
 
 impl Intake {
     /// Opens the front of a window and takes in what an earlier process left. What the user has to know of it is said.
-    pub(super) fn open(place: Place<'_>, database: &mut Database, warnings: &mut Vec<String>) -> Opened {
+    pub(super) fn open(place: FrontFiles<'_>, database: &mut Database, warnings: &mut Vec<String>) -> Opened {
         let window = place.window;
         let mut intake =
             Self { folder: Some(Folder::new(place.database)), passed_over: true, ..Self::without_front() };
@@ -136,7 +136,7 @@ impl Intake {
     }
 
     /// Gives the front its head and the database its front, in an order in which a kill leaves nothing that looks like damage.
-    fn is_named(&mut self, database: &mut Database, place: Place<'_>, identity: String) -> bool {
+    fn is_named(&mut self, database: &mut Database, place: FrontFiles<'_>, identity: String) -> bool {
         if self.front.take().is_none_or(|front| !front.waiting().is_empty()) {
             return false;
         }
@@ -166,7 +166,7 @@ impl Intake {
     /// Keeps apart what was not taken in, says so, and begins the file anew. `None`: it stays as it is, and is not used.
     fn keep_what_is_left(
         &mut self,
-        place: Place<'_>,
+        place: FrontFiles<'_>,
         front: Front,
         loss: Loss,
         written: Result<(), JournalError>,
@@ -219,6 +219,6 @@ fn reason(error: JournalError) -> String {
     match error {
         JournalError::Full => "the disk is full".to_owned(),
         JournalError::Failed(reason) => reason,
-        JournalError::Held => "another window works on it".to_owned(),
+        JournalError::HeldElsewhere => "another window works on it".to_owned(),
     }
 }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use rusqlite::{TransactionBehavior, params};
 
 use super::failure::Failure;
-use super::front::Place;
+use super::front::FrontFiles;
 use super::intake::Intake;
 use super::journal::SqliteJournal;
 use super::leases;
 use super::loss::Stand;
 use super::opening::Opened;
 use super::row::{at_most, collect, session_row};
-use super::window::{DATABASE, Standing, front_of, standing};
+use super::window::{DATABASE, WindowState, front_of, standing};
 use crate::app::ports::{JournalError, Lease, News};
 
 impl SqliteJournal {
@@ -48,10 +48,10 @@ impl SqliteJournal {
         let Some(state_dir) = self.window.as_ref().map(|window| window.state_dir.clone()) else {
             return false;
         };
-        // Held until all of it is taken in.
-        let Standing::Left(_held) = standing(&state_dir, number) else { return false };
+        // WindowLock until all of it is taken in.
+        let WindowState::Left(_held) = standing(&state_dir, number) else { return false };
         let (front, database) = (front_of(&state_dir, number), state_dir.join(DATABASE));
-        let place = Place { window: number, front: &front, database: &database };
+        let place = FrontFiles { window: number, front: &front, database: &database };
         let Opened { mut intake, new_epoch } = Intake::open(place, &mut self.database, &mut self.warnings);
         self.renewed(new_epoch);
         let freed = self.database.run(|connection| {
@@ -73,7 +73,7 @@ impl SqliteJournal {
                 let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
                 match self.intake.leases.claim(&transaction, session_id) {
                     Ok(()) => {}
-                    Err(Failure::Held(window)) => {
+                    Err(Failure::WindowLock(window)) => {
                         holder = Some(window);
                         return Ok(());
                     }

@@ -117,20 +117,20 @@ pub fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
 
 /// How a numbered window stands.
 #[derive(Debug)]
-pub(super) enum Standing {
+pub(super) enum WindowState {
     /// It cannot be told.
     Unknown,
     /// A process, or a guardian that it left, holds it.
     Alive,
     /// Nobody does; as long as this is kept, nobody can.
-    Left(Held),
+    Left(WindowLock),
 }
 
 /// The lock of a window that is no more.
 #[derive(Debug)]
-pub(super) struct Held(File);
+pub(super) struct WindowLock(File);
 
-impl Drop for Held {
+impl Drop for WindowLock {
     fn drop(&mut self) {
         // As with our own.
         let _ = self.0.unlock();
@@ -138,12 +138,12 @@ impl Drop for Held {
 }
 
 /// Looks at the lock of a window.
-pub(super) fn standing(state_dir: &Path, number: u32) -> Standing {
-    let Ok(lock) = guarded::open_or_create(&lock_of(state_dir, number)) else { return Standing::Unknown };
+pub(super) fn standing(state_dir: &Path, number: u32) -> WindowState {
+    let Ok(lock) = guarded::open_or_create(&lock_of(state_dir, number)) else { return WindowState::Unknown };
     match lock.try_lock() {
-        Ok(()) => Standing::Left(Held(lock)),
-        Err(TryLockError::WouldBlock) => Standing::Alive,
-        Err(TryLockError::Error(_)) => Standing::Unknown,
+        Ok(()) => WindowState::Left(WindowLock(lock)),
+        Err(TryLockError::WouldBlock) => WindowState::Alive,
+        Err(TryLockError::Error(_)) => WindowState::Unknown,
     }
 }
 

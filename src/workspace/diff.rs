@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::root::{Root, Roots, short};
-use super::side::{Place, SideText, downloaded};
+use super::side::{DiffFile, SideText, downloaded};
 use crate::app::ports::{DiffFor, DiffJob, DiffRoot, DiffSide, Found};
 use crate::domain::edits::compare::{self, compare};
 use crate::domain::edits::diff_uri::DiffDocument;
@@ -23,7 +23,7 @@ pub const MOST_UNIFIED_BYTES: usize = 1 << 20;
 /// Reads, compares, answers.
 pub fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
     let DiffJob { client: _, session_id, root, path, left, purpose } = job;
-    let place = choose(roots, &root).map(|root| Place::find(root, &path, overlay));
+    let place = choose(roots, &root).map(|root| DiffFile::find(root, &path, overlay));
     // With one folder its name is needed only where the client gave it.
     let says_root = roots.are_several() || !matches!(root, DiffRoot::Named(None) | DiffRoot::At(_, None));
     let work = Work { session_id, path: &path, place, says_root };
@@ -87,7 +87,7 @@ struct Work<'a> {
     /// Whether URIs name the root.
     says_root: bool,
     /// Artifacts need none.
-    place: Result<Place<'a>, WireError>,
+    place: Result<DiffFile<'a>, WireError>,
 }
 
 impl Work<'_> {

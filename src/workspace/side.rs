@@ -48,7 +48,7 @@ pub struct SideText {
 const ABSENT: SideText = SideText { text: None, cut: false };
 
 /// Where the file of a diff is.
-pub struct Place<'a> {
+pub struct DiffFile<'a> {
     /// Its root.
     pub root: &'a Root,
     /// As it was named.
@@ -59,7 +59,7 @@ pub struct Place<'a> {
     pub buffer: Option<(String, String, String)>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DiffFile<'a> {
     /// Finds the file.
     pub fn find(root: &'a Root, path: &'a WorkspacePath, overlay: &Overlay) -> Self {
         let located = root.locate(path);

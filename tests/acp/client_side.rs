@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Applied, Engine, EngineCall, EngineReport, TextPart, Want};
+use breadboard_ls::app::ports::{
+    AgentCall, Applied, ClientRequest, Engine, EngineCall, EngineReport, TextPart,
+};
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
@@ -49,7 +51,10 @@ impl Desk {
     /// The next file that is read: which lines of it, and who waits.
     async fn read(&mut self) -> (Option<u64>, Option<u64>, Reply<TextPart>) {
         self.wait(|report| match report {
-            EngineReport::Wants { session_id, want: Want::ReadText { path, line, limit, reply } } => {
+            EngineReport::Wants {
+                session_id,
+                want: ClientRequest::ReadText { path, line, limit, reply },
+            } => {
                 assert_eq!((session_id.as_str(), path.as_path()), ("a", Path::new("/w/a.txt")));
                 Some((line, limit, reply))
             }
@@ -160,7 +165,10 @@ async fn c_a_write_shows_what_it_replaces_and_is_done_once_it_is_allowed() {
     desk.answer("a", &ask, "allow_once", true);
     let reply = desk
         .wait(|report| match report {
-            EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
+            EngineReport::Wants {
+                want: ClientRequest::ApplyText { root, path, base_hash, text, reply },
+                ..
+            } => {
                 assert_eq!((root.as_deref(), path.as_str()), (Some("w"), "a.txt"));
                 assert_eq!((base_hash.as_deref(), text.as_str()), (Some("h1"), "new"));
                 Some(reply)
@@ -199,7 +207,7 @@ async fn acp_2_1_05_a_stop_cancels_what_the_user_was_asked_and_what_he_was_to_be
     let (mut asked, mut base) = (None, None);
     while asked.is_none() || base.is_none() {
         match desk.next().await {
-            EngineReport::Wants { want: Want::ReadText { reply, .. }, .. } => base = Some(reply),
+            EngineReport::Wants { want: ClientRequest::ReadText { reply, .. }, .. } => base = Some(reply),
             EngineReport::Said { event, .. } => {
                 asked = asked.or(normalize(Dialect::Acp, event).ask.map(|ask| ask.engine_request_id));
             }

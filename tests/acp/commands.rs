@@ -1,7 +1,7 @@
 //! Modes, options and models.
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply};
 use breadboard_ls::protocol::ErrorCode;
 use breadboard_ls::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
@@ -105,10 +105,10 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
     desk.turn("a").await;
     assert!(!desk.methods().contains(&"session/set_config_option".to_owned()));
     let (reply, _answer) = Reply::new();
-    let wish = SessionWish {
+    let wish = NewSession {
         agent: Some("sim".to_owned()),
         model: Some("large".to_owned()),
-        ..SessionWish::default()
+        ..NewSession::default()
     };
     desk.engine.call(EngineCall::MakeSession {
         session_id: "b".to_owned(),
@@ -124,11 +124,8 @@ async fn a_model_that_was_asked_for_is_set_once_and_one_that_is_not_there_is_sai
     let set = desk.until_sent("session/set_config_option").await;
     assert_eq!(set, [json!({ "sessionId": "sim-2", "configId": "m", "value": "large" })]);
     let (reply, _answer) = Reply::new();
-    let wish = SessionWish {
-        agent: Some("sim".to_owned()),
-        model: Some("huge".to_owned()),
-        ..SessionWish::default()
-    };
+    let wish =
+        NewSession { agent: Some("sim".to_owned()), model: Some("huge".to_owned()), ..NewSession::default() };
     desk.engine.call(EngineCall::MakeSession {
         session_id: "c".to_owned(),
         wish,

@@ -7,13 +7,13 @@ use std::time::Duration;
 use breadboard_ls::app::inbox::{Answer, Folder, Reply};
 use breadboard_ls::app::ports::{
     AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
-    EngineReport, EngineSession, Prompt, Ruling, SessionReply, SessionWish,
+    EngineReport, EngineSession, NewSession, Prompt, Ruling, SessionReply,
 };
 use breadboard_ls::domain::dialect::acp::state::AgentState;
 use breadboard_ls::domain::dialect::{Dialect, normalize};
 use breadboard_ls::domain::event::EngineEvent;
 use breadboard_ls::engine::acp::process::Secrets;
-use breadboard_ls::engine::acp::{AcpEngine, Patience, Setup};
+use breadboard_ls::engine::acp::{AcpEngine, AgentTimeouts, Setup};
 use breadboard_ls::protocol::WireError;
 use breadboard_ls::protocol::settings::{ModelSetting, Overrides, Settings};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub struct Layout {
     pub quiet: u64,
     /// What its setting says besides.
     pub given: Value,
-    pub patience: Patience,
+    pub patience: AgentTimeouts,
     pub room: usize,
     pub trusted: bool,
 }
@@ -60,7 +60,7 @@ impl Default for Layout {
             args: Vec::new(),
             quiet: 60,
             given: json!({}),
-            patience: Patience::default(),
+            patience: AgentTimeouts::default(),
             room: 1_024,
             trusted: true,
         }
@@ -97,7 +97,7 @@ impl Desk {
             logs: Some(place.path().join("logs")),
             hide: Secrets::default(),
             guard: PathBuf::from(PROGRAM),
-            patience: layout.patience,
+            timeouts: layout.patience,
         };
         let (sender, reports) = mpsc::channel(layout.room);
         let engine = AcpEngine::new(sender, Handle::current(), &settings, setup);
@@ -157,7 +157,7 @@ impl Desk {
     /// Asks `agent` for a session of ours with this id.
     pub async fn try_make(&mut self, agent: &str, session_id: &str) -> Result<EngineSession, WireError> {
         let (reply, _answer) = Reply::new();
-        let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
+        let wish = NewSession { agent: Some(agent.to_owned()), ..NewSession::default() };
         self.engine.call(EngineCall::MakeSession {
             session_id: session_id.to_owned(),
             wish,

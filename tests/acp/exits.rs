@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, SessionReply, SessionWish};
+use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply};
 use breadboard_ls::protocol::ErrorCode;
 use breadboard_ls::protocol::agent::AgentStatus;
 use breadboard_ls::protocol::tab::AgentRestartResult;
@@ -102,7 +102,7 @@ async fn r001_57_the_loop_hears_of_each_session_that_an_agent_never_made() {
         for tab in ["t1", "t2"] {
             let (waits, answer) = Reply::new();
             answers.push(answer);
-            let wish = SessionWish { agent: Some(agent.to_owned()), ..SessionWish::default() };
+            let wish = NewSession { agent: Some(agent.to_owned()), ..NewSession::default() };
             let reply = SessionReply::Tab { tab_id: tab.to_owned(), waits };
             desk.engine.call(EngineCall::MakeSession { session_id: format!("of-{tab}"), wish, reply });
         }

@@ -76,8 +76,8 @@ async fn acp_2_1_12_what_is_told_of_a_session_before_it_is_named_waits_for_it() 
         ] },
     }));
     let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
-    use breadboard_ls::app::ports::{Engine, EngineCall, SessionWish};
-    let wish = SessionWish { agent: Some("sim".to_owned()), ..SessionWish::default() };
+    use breadboard_ls::app::ports::{Engine, EngineCall, NewSession};
+    let wish = NewSession { agent: Some("sim".to_owned()), ..NewSession::default() };
     desk.engine.call(EngineCall::MakeSession {
         session_id: "a".to_owned(),
         wish,

@@ -2,7 +2,7 @@
 
 use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{
-    AgentCall, Engine, EngineCall, EngineReport, EngineSession, SessionReply, SessionWish,
+    AgentCall, Engine, EngineCall, EngineReport, EngineSession, NewSession, SessionReply,
 };
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -274,7 +274,7 @@ async fn acp_2_1_04_an_agent_that_refuses_a_session_is_quoted() {
     let refused = desk.try_make("sim", "a").await.expect_err("is refused");
     assert_eq!(refused.code, ErrorCode::EngineRejected);
     assert!(refused.message.contains("made no session (no such folder)"), "{}", refused.message);
-    let without = SessionWish { agent: None, ..SessionWish::default() };
+    let without = NewSession { agent: None, ..NewSession::default() };
     let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::MakeSession {
         session_id: "b".to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use breadboard_ls::app::ports::EngineReport;
-use breadboard_ls::engine::acp::Patience;
+use breadboard_ls::engine::acp::AgentTimeouts;
 use breadboard_ls::protocol::ErrorCode;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ async fn an_agent_that_waits_for_its_command_is_not_silent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_does_not_say_hello_is_ended_and_said_so() {
-    let patience = Patience { start: Duration::from_millis(300), ..Patience::default() };
+    let patience = AgentTimeouts { start: Duration::from_millis(300), ..AgentTimeouts::default() };
     let script = json!({ "on": { "initialize": [{ "wait": "for_ever" }] } });
     let mut desk = Desk::laid(Layout { script, patience, ..Layout::default() });
     let refused = desk.try_make("sim", "a").await.expect_err("is refused");
@@ -77,7 +77,7 @@ async fn an_agent_that_does_not_say_hello_is_ended_and_said_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acp_2_1_02_an_agent_that_opens_no_session_is_said_to() {
-    let patience = Patience { open: Duration::from_millis(300), ..Patience::default() };
+    let patience = AgentTimeouts { open: Duration::from_millis(300), ..AgentTimeouts::default() };
     let script = json!({ "on": { "session/new": [{ "wait": "for_ever" }] } });
     let mut desk = Desk::laid(Layout { script, patience, ..Layout::default() });
     let refused = desk.try_make("sim", "a").await.expect_err("is refused");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, Secret};
-use breadboard_ls::engine::acp::Patience;
+use breadboard_ls::engine::acp::AgentTimeouts;
 use breadboard_ls::protocol::request::CredentialScope;
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ async fn acp_2_1_04_a_stop_is_sent_once_and_what_still_comes_belongs_to_the_turn
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acp_2_1_02_a_stopped_turn_that_does_not_end_is_told_and_a_restart_ends_it() {
-    let patience = Patience { stop: Duration::from_millis(200), ..Patience::default() };
+    let patience = AgentTimeouts { stop: Duration::from_millis(200), ..AgentTimeouts::default() };
     let script =
         json!({ "prompts": [{ "deaf": true, "steps": [{ "chunk": "x" }, { "wait": "for_ever" }] }] });
     let mut desk = Desk::laid(Layout { script, patience, ..Layout::default() });

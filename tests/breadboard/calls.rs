@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use breadboard_ls::app::inbox::Reply;
 use breadboard_ls::app::ports::{
-    Engine, EngineCall, EngineReport, EngineSession, Ruling, SessionWish, StreamReport,
+    Engine, EngineCall, EngineReport, EngineSession, NewSession, Ruling, StreamReport,
 };
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
@@ -67,14 +67,14 @@ async fn r000_21_a_session_is_made_idle_asking_and_in_the_workspace() {
     desk.folder(workspace.path());
     let place = workspace.path().to_string_lossy().into_owned();
     let made =
-        desk.try_make(SessionWish { task: Some("do it\nnow".to_owned()), ..SessionWish::default() }).await;
+        desk.try_make(NewSession { task: Some("do it\nnow".to_owned()), ..NewSession::default() }).await;
     let made = made.expect("a session");
     assert_eq!(made.workspace.as_deref(), Some(workspace.path()));
-    let wish = SessionWish {
+    let wish = NewSession {
         config_path: Some("c.yaml".to_owned()),
         model: Some("m".to_owned()),
         permission_mode: Some("ask".to_owned()),
-        ..SessionWish::default()
+        ..NewSession::default()
     };
     desk.try_make(wish).await.expect("a session");
     let version = env!("CARGO_PKG_VERSION");
@@ -104,7 +104,7 @@ async fn r000_21_a_blank_configuration_is_refused_here() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     let refused =
-        desk.try_make(SessionWish { config_path: Some("  ".to_owned()), ..SessionWish::default() }).await;
+        desk.try_make(NewSession { config_path: Some("  ".to_owned()), ..NewSession::default() }).await;
     assert_eq!(refused.expect_err("is refused").code, ErrorCode::InvalidParams);
     assert_eq!(bodies(&engine, "POST /v1/sessions").len(), 0);
 }
@@ -116,7 +116,7 @@ async fn r000_22_sessions_are_listed_with_what_the_engine_knows() {
     let workspace = tempfile::tempdir().expect("a workspace");
     desk.folder(workspace.path());
     let made = desk
-        .try_make(SessionWish { task: Some("t".to_owned()), ..SessionWish::default() })
+        .try_make(NewSession { task: Some("t".to_owned()), ..NewSession::default() })
         .await
         .expect("a session");
     desk.engine.call(EngineCall::ListSessions { reply: None });
@@ -271,7 +271,7 @@ async fn a_model_that_the_user_sets_by_a_command_stands_until_the_loop_names_ano
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     // Given a session that was made with a model
-    let wish = SessionWish { model: Some("simulator/small".to_owned()), ..SessionWish::default() };
+    let wish = NewSession { model: Some("simulator/small".to_owned()), ..NewSession::default() };
     let id = desk.try_make(wish).await.expect("a session").session_id;
     // When the user sets another one, and prompts come that name the first
     command(&desk, &id, "set_model", json!({ "model": "simulator/large" })).await.expect("is taken");

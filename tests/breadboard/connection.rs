@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, Secret, SessionReply, SessionWish};
+use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, NewSession, Secret, SessionReply};
 use breadboard_ls::engine::breadboard::Setup;
-use breadboard_ls::engine::breadboard::client::{Client, From, Patience};
-use breadboard_ls::engine::breadboard::trouble::{Denied, Trouble};
+use breadboard_ls::engine::breadboard::client::{Client, EngineTimeouts, From};
+use breadboard_ls::engine::breadboard::engine_error::{Denied, EngineError};
 use breadboard_ls::protocol::ErrorCode;
 use breadboard_ls::protocol::request::CredentialScope;
 use breadboard_ls::protocol::settings::EngineSetting;
@@ -92,7 +92,7 @@ async fn an_engine_that_goes_away_is_noticed_by_the_next_request() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     drop(engine);
-    let refused = desk.try_make(SessionWish::default()).await.expect_err("nothing is there");
+    let refused = desk.try_make(NewSession::default()).await.expect_err("nothing is there");
     assert_eq!(refused.code, ErrorCode::EngineUnreachable);
     assert_eq!(desk.until_failed().await.code, ErrorCode::EngineUnreachable);
 }
@@ -100,8 +100,8 @@ async fn an_engine_that_goes_away_is_noticed_by_the_next_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_not_sent_where_it_can_be_read_and_not_to_another_address() {
     let place = setup("http://192.0.2.1:9", Some("t")).base_url;
-    let client = Client::new(place, Some(Secret("t".to_owned())), None, Patience::default());
-    assert_eq!(client.health().await, Err(Trouble::Unauthorized(Denied::Exposed)));
+    let client = Client::new(place, Some(Secret("t".to_owned())), None, EngineTimeouts::default());
+    assert_eq!(client.health().await, Err(EngineError::Unauthorized(Denied::Exposed)));
 
     let setting: EngineSetting =
         serde_json::from_value(json!({ "kind": "breadboard", "url": "http://127.0.0.1:9/x" }))
@@ -127,14 +127,14 @@ fn an_engine_without_an_address_is_refused_in_a_sentence() {
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_and_gone_are_told_apart() {
     let engine = simulator(SimulatorOptions::default());
-    let patience = Patience { answer: Duration::from_millis(300), ..Patience::default() };
+    let patience = EngineTimeouts { answer: Duration::from_millis(300), ..EngineTimeouts::default() };
     let client = |url: &str| Client::new(setup(url, None).base_url, None, None, patience);
     engine.hold_answers("GET /health", HoldPoint::BeforeAnswer);
-    assert_eq!(client(engine.base_url()).health().await, Err(Trouble::TimedOut { sent: true }));
+    assert_eq!(client(engine.base_url()).health().await, Err(EngineError::TimedOut { sent: true }));
     engine.release_answers();
     assert!(client(engine.base_url()).health().await.is_ok());
     let gone = client(&format!("http://127.0.0.1:{}", free_port())).health().await;
-    assert_eq!(gone, Err(Trouble::Unreachable { why: "nothing listens there".to_owned(), sent: false }));
+    assert_eq!(gone, Err(EngineError::Unreachable { why: "nothing listens there".to_owned(), sent: false }));
 }
 
 /// The URL of something that gives this answer to its first request.
@@ -157,16 +157,16 @@ async fn a_redirect_is_not_followed() {
     let elsewhere = format!("{}/health", other.base_url());
     let url =
         answering(&format!("HTTP/1.1 307 x\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n")).await;
-    let client = Client::new(setup(&url, None).base_url, None, None, Patience::default());
+    let client = Client::new(setup(&url, None).base_url, None, None, EngineTimeouts::default());
     let outcome = client.health().await;
-    assert!(matches!(outcome, Err(Trouble::Broken { status: 307, .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(EngineError::Broken { status: 307, .. })), "{outcome:?}");
     assert_eq!(other.requests(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_that_the_answer_asks_for_is_known_to_whoever_asked() {
     let url = answering("HTTP/1.1 503 x\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n").await;
-    let client = Client::new(setup(&url, None).base_url, None, None, Patience::default());
+    let client = Client::new(setup(&url, None).base_url, None, None, EngineTimeouts::default());
     let busy = client.health().await.expect_err("it is busy");
     assert_eq!(busy.wait(), Some(Duration::from_secs(20)));
     let told = busy.told(&url);
@@ -179,15 +179,15 @@ async fn a_stream_says_why_it_cannot_begin() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     let id = desk.make().await;
-    let client = Client::new(setup(engine.base_url(), None).base_url, None, None, Patience::default());
+    let client = Client::new(setup(engine.base_url(), None).base_url, None, None, EngineTimeouts::default());
     let mut stream = client.events(&id, From::Start).await.expect("a stream");
     assert!(stream.next().await.expect("bytes").is_ok());
     let outcome = client.events(&id, From::After("9999".to_owned())).await.err();
-    assert!(matches!(outcome, Some(Trouble::WindowExceeded(_))), "{outcome:?}");
+    assert!(matches!(outcome, Some(EngineError::WindowExceeded(_))), "{outcome:?}");
     let outcome = client.events("nobody", From::After("1".to_owned())).await.err();
-    assert!(matches!(outcome, Some(Trouble::Gone { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Some(EngineError::Gone { .. })), "{outcome:?}");
     let outcome = client.session("..").await.err();
-    assert!(matches!(outcome, Some(Trouble::Gone { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Some(EngineError::Gone { .. })), "{outcome:?}");
     assert_eq!(bodies(&engine, "GET /v1/sessions/..").len(), 0);
     seen(&engine, "GET /v1/sessions/nobody", 1).await;
 }
@@ -195,7 +195,7 @@ async fn a_stream_says_why_it_cannot_begin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_failed_although_the_engine_answers_leaves_no_doubt_behind() {
     let engine = simulator(SimulatorOptions::default());
-    let patience = Patience { answer: Duration::from_millis(300), ..Patience::default() };
+    let patience = EngineTimeouts { answer: Duration::from_millis(300), ..EngineTimeouts::default() };
     let mut desk = Desk::patient(&engine, patience).await;
     engine.hold_answers("GET /v1/sessions", HoldPoint::BeforeAnswer);
     let (reply, _answer) = Reply::new();
@@ -226,7 +226,7 @@ async fn a_tab_hears_of_a_session_that_there_was_no_place_to_make() {
     // When a tab wants a session
     let (waits, _tab) = Reply::new();
     let reply = SessionReply::Tab { tab_id: "t".to_owned(), waits };
-    let wish = SessionWish::default();
+    let wish = NewSession::default();
     desk.engine.call(EngineCall::MakeSession { session_id: "ours".to_owned(), wish, reply });
     // Then the loop, which tells the tab, hears that there is none
     let (tab, outcome) = desk

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Answer, Folder, Reply};
 use breadboard_ls::app::ports::{
-    Attachment, Engine, EngineCall, EngineReport, EngineSession, Prompt, Reach, Secret, SessionReply,
-    SessionWish,
+    Attachment, Connectivity, Engine, EngineCall, EngineReport, EngineSession, NewSession, Prompt, Secret,
+    SessionReply,
 };
-use breadboard_ls::engine::breadboard::client::Patience;
+use breadboard_ls::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
 use breadboard_ls::protocol::WireError;
 use breadboard_ls::protocol::settings::{EngineSetting, ModelSetting};
@@ -57,12 +57,12 @@ impl Desk {
 
     /// An engine at this simulator, which answers.
     pub async fn connected(simulator: &Simulator) -> Self {
-        Self::patient(simulator, Patience::default()).await
+        Self::patient(simulator, EngineTimeouts::default()).await
     }
 
     /// The same with other patience.
-    pub async fn patient(simulator: &Simulator, patience: Patience) -> Self {
-        let mut desk = Self::open(Setup { patience, ..setup(simulator.base_url(), None) });
+    pub async fn patient(simulator: &Simulator, patience: EngineTimeouts) -> Self {
+        let mut desk = Self::open(Setup { timeouts: patience, ..setup(simulator.base_url(), None) });
         desk.until_connected().await;
         desk
     }
@@ -70,7 +70,7 @@ impl Desk {
     /// Waits for `Connected`; its capabilities.
     pub async fn until_connected(&mut self) -> Vec<String> {
         self.wait(|report| match report {
-            EngineReport::Reach(Reach::Connected { capabilities }) => Some(capabilities),
+            EngineReport::Connectivity(Connectivity::Connected { capabilities }) => Some(capabilities),
             _ => None,
         })
         .await
@@ -79,7 +79,7 @@ impl Desk {
     /// Waits for the first `Failed`; its refusal.
     pub async fn until_failed(&mut self) -> WireError {
         self.wait(|report| match report {
-            EngineReport::Reach(Reach::Failed { error, .. }) => Some(error),
+            EngineReport::Connectivity(Connectivity::Failed { error, .. }) => Some(error),
             _ => None,
         })
         .await
@@ -109,7 +109,7 @@ impl Desk {
     }
 
     /// Makes a session.
-    pub async fn try_make(&mut self, wish: SessionWish) -> Result<EngineSession, WireError> {
+    pub async fn try_make(&mut self, wish: NewSession) -> Result<EngineSession, WireError> {
         let (reply, _answer) = Reply::new();
         self.engine.call(EngineCall::MakeSession {
             session_id: "ours".to_owned(),
@@ -125,7 +125,7 @@ impl Desk {
 
     /// Makes a session in the simulator's own workspace.
     pub async fn make(&mut self) -> String {
-        self.try_make(SessionWish::default()).await.expect("a session").session_id
+        self.try_make(NewSession::default()).await.expect("a session").session_id
     }
 
     /// Starts a turn.

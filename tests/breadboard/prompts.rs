@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{Attachment, Engine, EngineCall, SessionWish};
-use breadboard_ls::engine::breadboard::client::Patience;
+use breadboard_ls::app::ports::{Attachment, Engine, EngineCall, NewSession};
+use breadboard_ls::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::desk::{Desk, bodies, lines, scripted, seen, simulator};
 async fn r000_25_a_prompt_goes_whole_even_where_it_begins_like_another() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
-    let unasked = SessionWish { permission_mode: Some("auto".to_owned()), ..SessionWish::default() };
+    let unasked = NewSession { permission_mode: Some("auto".to_owned()), ..NewSession::default() };
     let id = desk.try_make(unasked).await.expect("a session").session_id;
     let texts = ["fix", "fix the bug", "fix", "fix the bug now"];
     for (turn, text) in (1..).zip(texts) {
@@ -68,7 +68,7 @@ async fn r000_25_what_the_engine_would_read_otherwise_is_not_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn r000_25_a_prompt_is_never_sent_twice_where_nobody_knows() {
     let engine = simulator(SimulatorOptions::default());
-    let patience = Patience { answer: Duration::from_millis(300), ..Patience::default() };
+    let patience = EngineTimeouts { answer: Duration::from_millis(300), ..EngineTimeouts::default() };
     let mut desk = Desk::patient(&engine, patience).await;
     let id = desk.make().await;
     engine.hold_answers("/input", HoldPoint::BeforeAnswer);

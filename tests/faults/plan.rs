@@ -1,6 +1,6 @@
 //! What a seed decides: the conversation, the faults, and what the user does.
 
-use breadboard_ls::engine::breadboard::link::Chance;
+use breadboard_ls::engine::breadboard::link::Jitter;
 use serde_json::{Value, json};
 
 /// Faults of the stream that a run may meet, by the simulator's names.
@@ -55,7 +55,7 @@ pub enum Beside {
 
 impl Plan {
     pub fn of(seed: u64) -> Self {
-        let mut dice = Dice(Chance::new(seed));
+        let mut dice = Dice(Jitter::new(seed));
         let count = 1 + dice.below(4);
         let mut prompts: Vec<Line> = Vec::new();
         let mut entries = Vec::new();
@@ -112,8 +112,8 @@ impl Plan {
     }
 }
 
-/// Chance in the words of this file.
-pub struct Dice(pub Chance);
+/// Jitter in the words of this file.
+pub struct Dice(pub Jitter);
 
 impl Dice {
     pub fn below(&mut self, bound: u64) -> u64 {

@@ -14,8 +14,8 @@ use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::domain::approval::FolderIdentity;
 use breadboard_ls::domain::edits::overlay::Overlay;
 use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::engine::breadboard::client::Patience;
-use breadboard_ls::engine::breadboard::link::Pace;
+use breadboard_ls::engine::breadboard::client::EngineTimeouts;
+use breadboard_ls::engine::breadboard::link::LinkTiming;
 use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
 use breadboard_ls::protocol::settings::{DeliverySetting, EngineSetting, InitializationOptions};
 use breadboard_ls::protocol::{ErrorCode, Request, WireError};
@@ -85,9 +85,9 @@ impl Ambient for System {
 
 /// As patient as an engine in this process needs. What decides that nothing more comes stays long, since threads here wait
 /// for each other.
-fn pace() -> Pace {
+fn pace() -> LinkTiming {
     let ms = Duration::from_millis;
-    Pace {
+    LinkTiming {
         quiet: ms(10),
         first_quiet: ms(20),
         verdict: ms(80),
@@ -100,7 +100,7 @@ fn pace() -> Pace {
         retry_base: ms(1),
         retry_cap: ms(10),
         retry_least: ms(1),
-        ..Pace::default()
+        ..LinkTiming::default()
     }
 }
 
@@ -213,8 +213,8 @@ fn setting(url: &str) -> EngineSetting {
 
 fn engine(url: &str, reports: mpsc::Sender<EngineReport>, handle: tokio::runtime::Handle) -> Box<dyn Engine> {
     let setup = Setup::read(&setting(url), None, None).unwrap();
-    let patience = Patience { answer: Duration::from_secs(10), ..Patience::default() };
-    let setup = Setup { pace: pace(), patience, ..setup };
+    let patience = EngineTimeouts { answer: Duration::from_secs(10), ..EngineTimeouts::default() };
+    let setup = Setup { pace: pace(), timeouts: patience, ..setup };
     Box::new(BreadboardEngine::new(reports, handle, setup, || System.now_ms()))
 }
 

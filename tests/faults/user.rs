@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use breadboard_ls::engine::breadboard::link::Chance;
+use breadboard_ls::engine::breadboard::link::Jitter;
 use breadboard_ls::protocol::{ErrorCode, WireError};
 use breadboard_ls::simulate::breadboard::Simulator;
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ impl<'a> User<'a> {
             resumes: 0,
             met: BTreeMap::new(),
             begun: Instant::now(),
-            answers: Dice(Chance::new(plan.answers)),
+            answers: Dice(Jitter::new(plan.answers)),
             rested: 0,
             resumes_told: Vec::new(),
         };

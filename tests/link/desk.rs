@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use breadboard_ls::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink, StreamReport};
-use breadboard_ls::engine::breadboard::client::{Client, Patience};
-use breadboard_ls::engine::breadboard::link::{Links, Pace};
+use breadboard_ls::engine::breadboard::client::{Client, EngineTimeouts};
+use breadboard_ls::engine::breadboard::link::{LinkTiming, Links};
 use breadboard_ls::http::BaseUrl;
 use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
@@ -51,9 +51,9 @@ impl Heard {
 }
 
 /// Short times, so that a test need not wait as a person would.
-pub fn pace() -> Pace {
+pub fn pace() -> LinkTiming {
     let ms = Duration::from_millis;
-    Pace {
+    LinkTiming {
         quiet: ms(60),
         first_quiet: ms(120),
         doubt: ms(300),
@@ -64,7 +64,7 @@ pub fn pace() -> Pace {
         retry_base: ms(20),
         retry_cap: ms(200),
         retry_least: ms(5),
-        ..Pace::default()
+        ..LinkTiming::default()
     }
 }
 
@@ -73,7 +73,7 @@ impl Desk {
     pub async fn new(options: SimulatorOptions) -> Self {
         let simulator = Simulator::start(options, &Handle::current()).unwrap();
         let place = BaseUrl::parse(simulator.base_url()).unwrap();
-        let client = Client::new(place, None, None, Patience::default());
+        let client = Client::new(place, None, None, EngineTimeouts::default());
         let wish = json!({ "config_path": "agent.yaml", "task": "" });
         let made: Value = client.post(&["v1", "sessions"], &wish).await.unwrap();
         let session = made["session_id"].as_str().unwrap().to_owned();

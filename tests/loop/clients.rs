@@ -54,7 +54,7 @@ fn answered(window: &Window, id: &str, outcome: Result<Value, Value>) {
 }
 
 impl Desk {
-    async fn wants<T>(&self, session_id: &str, make: impl FnOnce(Reply<T>) -> Want) -> Answer<T> {
+    async fn wants<T>(&self, session_id: &str, make: impl FnOnce(Reply<T>) -> ClientRequest) -> Answer<T> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: session_id.to_owned(), want: make(reply) };
         self.engine.send(report).await.unwrap();
@@ -64,12 +64,13 @@ impl Desk {
     async fn wants_text(&self, session_id: &str, path: &str, old: &str, new: &str) -> Answer<Applied> {
         let (path, text) = (path.to_owned(), new.to_owned());
         let base_hash = Some(content_hash(old.as_bytes()));
-        self.wants(session_id, |reply| Want::ApplyText { root: None, path, base_hash, text, reply }).await
+        self.wants(session_id, |reply| ClientRequest::ApplyText { root: None, path, base_hash, text, reply })
+            .await
     }
 
     async fn wants_run(&self, session_id: &str, command: &str) -> Answer<CommandRan> {
         let (command, cwd) = (command.to_owned(), ".".to_owned());
-        self.wants(session_id, |reply| Want::RunCommand { command, cwd, reply }).await
+        self.wants(session_id, |reply| ClientRequest::RunCommand { command, cwd, reply }).await
     }
 }
 
@@ -230,7 +231,7 @@ async fn of_two_unsaved_texts_of_a_file_that_of_the_prompting_client_counts_and_
     for (window, own, foreign) in [(&desk.window, "first\n", "second\n"), (&other, "second\n", "first\n")] {
         let turn = window.prompt(&session, own).await;
         assert_eq!(turn["disposition"], "started");
-        let read = desk.wants(&session, |reply| Want::ReadText {
+        let read = desk.wants(&session, |reply| ClientRequest::ReadText {
             path: "/w/a.txt".into(),
             line: None,
             limit: None,

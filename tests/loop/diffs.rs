@@ -195,7 +195,7 @@ async fn r000_32_a_session_that_works_elsewhere_is_compared_there_and_never_in_t
             loop {
                 let call = desk.calls.0.lock().unwrap().pop();
                 if let Some(EngineCall::MakeSession { wish, reply, .. }) = call {
-                    let wish = SessionWish { workspace: None, ..wish };
+                    let wish = NewSession { workspace: None, ..wish };
                     return desk
                         .engine
                         .send(EngineReport::SessionMade { wish, outcome: Ok(session), reply })

@@ -173,7 +173,10 @@ async fn a_list_that_fails_for_a_reason_of_its_own_says_nothing_about_the_connec
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir);
     desk.held_session().await;
-    desk.report(EngineReport::Reach(Reach::Connected { capabilities: vec!["sessions".into()] })).await;
+    desk.report(EngineReport::Connectivity(Connectivity::Connected {
+        capabilities: vec!["sessions".into()],
+    }))
+    .await;
     let listed = async {
         let reply = desk
             .called(

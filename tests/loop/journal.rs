@@ -101,7 +101,7 @@ impl Journal for Faulty {
     fn news(&mut self, workspace: &str, since: u64) -> Result<Option<News>, JournalError> {
         self.inner.news(workspace, since)
     }
-    fn wish(&mut self, session_id: &str, wish: Wish) -> Result<(), JournalError> {
+    fn wish(&mut self, session_id: &str, wish: HolderRequest) -> Result<(), JournalError> {
         self.inner.wish(session_id, wish)
     }
     fn wish_done(&mut self, session_id: &str) -> Result<(), JournalError> {

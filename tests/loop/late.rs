@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use breadboard_ls::app::inbox::{Answer, EditorAbilities, Reply};
-use breadboard_ls::app::ports::{CommandRan, EngineReport, FileJob, Want};
+use breadboard_ls::app::ports::{ClientRequest, CommandRan, EngineReport, FileJob};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -13,15 +13,15 @@ fn editor() -> Setup {
     Setup { abilities, ..Setup::default() }
 }
 
-async fn want<T>(desk: &Desk, session: &str, make: impl FnOnce(Reply<T>) -> Want) -> Answer<T> {
+async fn want<T>(desk: &Desk, session: &str, make: impl FnOnce(Reply<T>) -> ClientRequest) -> Answer<T> {
     let (reply, answer) = Reply::new();
     let report = EngineReport::Wants { session_id: session.to_owned(), want: make(reply) };
     desk.engine.send(report).await.unwrap();
     answer
 }
 
-fn run(reply: Reply<CommandRan>) -> Want {
-    Want::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), reply }
+fn run(reply: Reply<CommandRan>) -> ClientRequest {
+    ClientRequest::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), reply }
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn an_edit_whose_base_is_never_read_is_answered() {
     let desk = Desk::at(dir.path(), editor());
     let session = desk.session().await;
     desk.prompt(&session, "one").await;
-    let answer = want(&desk, &session, |reply| Want::ApplyText {
+    let answer = want(&desk, &session, |reply| ClientRequest::ApplyText {
         root: None,
         path: "a.txt".to_owned(),
         base_hash: Some("sha256:0".to_owned()),
@@ -78,7 +78,7 @@ async fn r000_63_the_loop_refuses_by_itself_what_an_engine_wants_without_trust()
     let desk = Desk::at(dir.path(), Setup { trusted: false, ..editor() });
     let session = desk.session().await;
     desk.prompt(&session, "one").await;
-    let write = |reply| Want::ApplyText {
+    let write = |reply| ClientRequest::ApplyText {
         root: None,
         path: "a.txt".to_owned(),
         base_hash: None,

@@ -48,7 +48,7 @@ async fn refused(desk: &Desk, method: &str, params: Value) -> &'static str {
 }
 
 /// Takes the call to make a session.
-fn making(desk: &Desk) -> (String, SessionWish, SessionReply) {
+fn making(desk: &Desk) -> (String, NewSession, SessionReply) {
     let mut calls = desk.calls.0.lock().unwrap();
     let at = calls.iter().position(|call| matches!(call, EngineCall::MakeSession { .. })).expect("a call");
     match calls.remove(at) {

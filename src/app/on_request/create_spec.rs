@@ -9,7 +9,7 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::leases::digest;
 use crate::app::ports::{
-    FileJob, ImagePick, Preview, SessionReply, SessionWish, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
+    FileJob, ImagePick, NewSession, Preview, SessionReply, SpecFilesDone, SpecJob, SpecPrompt, SpecSending,
 };
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
@@ -241,10 +241,10 @@ impl App {
             Some(session_id) => Ok(session_id),
             None => match self.engine_for(self.settings.engine.kind) {
                 Ok(engine) if engine.traits().sessions.is_elsewhere() => {
-                    let wish = SessionWish {
+                    let wish = NewSession {
                         workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
                         client: Some(client),
-                        ..SessionWish::default()
+                        ..NewSession::default()
                     };
                     let reply = SessionReply::Spec { prompt: Box::new(prompt), reply };
                     return self.make_session(self.settings.engine.kind, wish, reply);

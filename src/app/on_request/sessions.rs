@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, Reach, SessionReply, SessionWish};
+use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, Settler};
 use crate::app::state::{App, Session};
@@ -48,17 +48,19 @@ impl App {
                 resume.insert(session_id, verdict);
             }
         }
-        let (status, last_error) = match (&self.engine, &self.reach) {
-            (Err(error), _) | (Ok(_), Some(Reach::Failed { error, .. })) => {
+        let (status, last_error) = match (&self.engine, &self.connectivity) {
+            (Err(error), _) | (Ok(_), Some(Connectivity::Failed { error, .. })) => {
                 (ConnectionStatus::Error, Some(error.message.clone()))
             }
-            (Ok(engine), None | Some(Reach::Connecting { .. })) if engine.traits().resume.is_followed() => {
+            (Ok(engine), None | Some(Connectivity::Connecting { .. }))
+                if engine.traits().resume.is_followed() =>
+            {
                 (ConnectionStatus::Connecting, None)
             }
             (Ok(_), _) => (ConnectionStatus::Connected, None),
         };
-        let capabilities = match (&self.engine, &self.reach) {
-            (Ok(_), Some(Reach::Connected { capabilities })) => capabilities.clone(),
+        let capabilities = match (&self.engine, &self.connectivity) {
+            (Ok(_), Some(Connectivity::Connected { capabilities })) => capabilities.clone(),
             (Ok(engine), _) => engine.capabilities(),
             (Err(_), _) => Vec::new(),
         };
@@ -163,7 +165,7 @@ impl App {
             return reply.refuse(error);
         }
         if engine.traits().sessions.is_elsewhere() {
-            let wish = SessionWish {
+            let wish = NewSession {
                 config_path: params.config_path.filter(|path| !path.trim().is_empty()),
                 model: params.model,
                 permission_mode: params.permission_mode,
@@ -360,7 +362,7 @@ pub(in crate::app) fn journal_failed(error: &crate::app::ports::JournalError) ->
     let why = match error {
         JournalError::Full => "the disk of the state directory is full".to_owned(),
         JournalError::Failed(why) => why.clone(),
-        JournalError::Held => return held_elsewhere(),
+        JournalError::HeldElsewhere => return held_elsewhere(),
     };
     WireError::new(
         crate::protocol::ErrorCode::Internal,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{AgentCall, EngineDecision, EngineTraits, Secret, SessionReply, SessionWish, StreamCall};
+use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Secret, SessionReply, StreamCall};
 use crate::app::inbox::{Folder, Reply};
 use crate::protocol::WireError;
 use crate::protocol::request::{
@@ -89,7 +89,7 @@ pub enum EngineCall {
         /// The id that it gets here, where the engine's own does not serve (agents: theirs may clash).
         session_id: String,
         /// What was asked for.
-        wish: SessionWish,
+        wish: NewSession,
         /// Who waits; answered once the loop knows the session.
         reply: SessionReply,
     },

@@ -135,7 +135,7 @@ pub struct FileText {
 pub struct TextPart {
     /// The lines, with their ends.
     pub content: String,
-    /// What `Want::ApplyText` takes as base: `sha256:<hex>` of the whole open buffer, or of the bytes on disk.
+    /// What `ClientRequest::ApplyText` takes as base: `sha256:<hex>` of the whole open buffer, or of the bytes on disk.
     pub hash: String,
     /// Name of the root that the file is in.
     pub root: String,

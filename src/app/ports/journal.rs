@@ -14,7 +14,7 @@ pub enum JournalError {
     /// Anything else, in one sentence.
     Failed(String),
     /// Another window works on the session; nothing was written.
-    Held,
+    HeldElsewhere,
 }
 
 /// A row a batch: events `from_seq..=to_seq` as the text between the brackets of a JSON array.
@@ -119,7 +119,7 @@ pub enum Lease {
 
 /// What a window wants of the one that works on a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum HolderRequest {
     /// The running turn is to be stopped, as the user said.
     Stop,
     /// The session is wanted, if nothing of it runs.
@@ -138,7 +138,7 @@ pub struct News {
     /// Sessions that other windows work on.
     pub elsewhere: BTreeSet<String>,
     /// What is wanted of sessions that this window works on. Each is given until `wish_done`.
-    pub wishes: Vec<(String, Wish)>,
+    pub wishes: Vec<(String, HolderRequest)>,
 }
 
 /// The journal: every event is in it before anyone is told. One database for all windows of a user, which each of them opens.
@@ -170,7 +170,7 @@ pub trait Journal: Send {
         Ok(None)
     }
     /// Asks the window that works on a session for something.
-    fn wish(&mut self, _session_id: &str, _wish: Wish) -> Result<(), JournalError> {
+    fn wish(&mut self, _session_id: &str, _wish: HolderRequest) -> Result<(), JournalError> {
         Ok(())
     }
     /// What was wanted of a session was done, or will not be.

@@ -43,7 +43,7 @@ pub const FIRST_NEWS: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Whether an engine answers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reach {
+pub enum Connectivity {
     /// It was not asked yet, or is being asked again.
     Connecting {
         /// Tries since it last answered, 0 for the first.

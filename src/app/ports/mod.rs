@@ -4,6 +4,7 @@
 //! or on a slow disk, but for `Journal`, whose writes are the point at which an event becomes true.
 
 mod agent;
+mod client_request;
 mod decision;
 mod engine;
 mod files;
@@ -15,7 +16,6 @@ mod sessions;
 mod spec;
 mod stream;
 mod traits;
-mod want;
 
 use std::borrow::Cow;
 
@@ -27,6 +27,7 @@ use crate::domain::policy::redact::Redactor;
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub use super::edits::EditBase;
 pub use agent::*;
+pub use client_request::*;
 pub use decision::*;
 pub use engine::*;
 pub use files::*;
@@ -38,7 +39,6 @@ pub use sessions::*;
 pub use spec::*;
 pub use stream::*;
 pub use traits::*;
-pub use want::*;
 
 /// The one writer of a client's connection. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

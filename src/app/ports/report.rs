@@ -1,8 +1,8 @@
 //! What engines say to the loop, per session in order.
 
 use super::{
-    AgentReport, EngineCursor, EngineSession, ListedSessions, Reach, SessionReply, SessionWish, StreamReport,
-    Want,
+    AgentReport, ClientRequest, Connectivity, EngineCursor, EngineSession, ListedSessions, NewSession,
+    SessionReply, StreamReport,
 };
 use crate::app::inbox::Reply;
 use crate::domain::event::EngineEvent;
@@ -32,11 +32,11 @@ pub enum EngineReport {
         events: Vec<(EngineEvent, Option<EngineCursor>)>,
     },
     /// Whether the engine answers at all: at the start, and whenever that changed or a try failed again.
-    Reach(Reach),
+    Connectivity(Connectivity),
     /// A session was made, or not.
     SessionMade {
         /// What was asked for.
-        wish: SessionWish,
+        wish: NewSession,
         /// The session.
         outcome: Result<EngineSession, WireError>,
         /// Who waits.
@@ -88,7 +88,7 @@ pub enum EngineReport {
         /// Session.
         session_id: String,
         /// What.
-        want: Want,
+        want: ClientRequest,
     },
 }
 

@@ -10,7 +10,7 @@ use crate::protocol::request::{SendMessageResult, SessionResult};
 
 /// What a client wants of a new session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionWish {
+pub struct NewSession {
     /// Configuration of the engine; its default without.
     pub config_path: Option<String>,
     /// Model.

@@ -19,7 +19,7 @@ use super::prompter::Prompter;
 use super::state::App;
 use super::subscription::Audience;
 use crate::domain::delivery::queue::PromptQueue;
-use crate::domain::tabs::{TabMap, Told, Window};
+use crate::domain::tabs::{SentBlocks, TabMap, Window};
 use crate::protocol::request::QueueItem;
 use crate::protocol::tab::{TabError, unknown_tab};
 use crate::protocol::{ErrorCode, Request, WireError};
@@ -42,12 +42,12 @@ pub(super) struct TabRecord {
     /// Prompts that wait for the session.
     waiting: PromptQueue,
     /// Prompts that were begun, oldest first.
-    prompts: Vec<Asked>,
+    prompts: Vec<BegunPrompt>,
 }
 
 /// A prompt that was begun in a tab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Asked {
+struct BegunPrompt {
     message_id: String,
     turn: u64,
     /// Why its answer is complete.
@@ -62,7 +62,7 @@ pub(super) struct Tab {
     /// What was numbered and may be given again.
     window: Window,
     /// What its client has of the transcript.
-    told: Told,
+    told: SentBlocks,
     /// Whether the user can see it.
     visible: bool,
     /// Whether it has a view at all.
@@ -105,7 +105,7 @@ impl Tab {
             record,
             owner: Prompter::Client(client),
             window: Window::default(),
-            told: Told::new(true),
+            told: SentBlocks::new(true),
             visible: true,
             attached: true,
             making: None,
@@ -317,8 +317,8 @@ impl App {
     }
 
     /// What a client of a tab has of its session: nothing so far.
-    fn told_of(&self, session_id: &str, record: &TabRecord) -> Told {
-        let mut told = Told::new(self.traits_of(session_id).turn_end == TurnEnd::Report);
+    fn told_of(&self, session_id: &str, record: &TabRecord) -> SentBlocks {
+        let mut told = SentBlocks::new(self.traits_of(session_id).turn_end == TurnEnd::Report);
         for asked in &record.prompts {
             told.begin(asked.turn, &asked.message_id);
         }

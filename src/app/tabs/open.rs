@@ -5,7 +5,7 @@
 use super::{TABS, Tab};
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentCall, EngineCall, EngineSession, SessionReply, SessionWish};
+use crate::app::ports::{AgentCall, EngineCall, EngineSession, NewSession, SessionReply};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
 use crate::protocol::settings::EngineKind;
@@ -113,11 +113,11 @@ impl App {
             self.tab_has(tab_id, &session_id);
             return Ok(());
         }
-        let wish = SessionWish {
+        let wish = NewSession {
             workspace: self.workspace.folders.first().and_then(|folder| folder.path.clone()),
             agent,
             client: self.tabs.get(tab_id)?.client(),
-            ..SessionWish::default()
+            ..NewSession::default()
         };
         let (waits, making) = Reply::new();
         self.make_session(kind, wish, SessionReply::Tab { tab_id: tab_id.to_owned(), waits });
@@ -136,7 +136,7 @@ impl App {
     pub(in crate::app) fn session_made_for_tab(
         &mut self,
         tab_id: &str,
-        wish: &SessionWish,
+        wish: &NewSession,
         outcome: Result<EngineSession, WireError>,
         waits: &Reply<()>,
     ) {

@@ -2,7 +2,7 @@
 //!
 //! Owns the message id of each turn and that an answer is complete once. The order of prompts is the session's queue.
 
-use super::{Asked, PROMPTS};
+use super::{BegunPrompt, PROMPTS};
 use crate::app::client::ClientId;
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
@@ -144,7 +144,7 @@ impl App {
             let Ok(tab) = self.tabs.get_mut(&tab_id) else { continue };
             tab.told.begin(turn, message_id);
             let prompts = &mut tab.record.prompts;
-            prompts.push(Asked { message_id: message_id.to_owned(), turn, stop_reason: None });
+            prompts.push(BegunPrompt { message_id: message_id.to_owned(), turn, stop_reason: None });
             if prompts.len() > PROMPTS {
                 prompts.remove(0);
             }

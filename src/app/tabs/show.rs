@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Asked;
+use super::BegunPrompt;
 use crate::app::client::ClientId;
 use crate::app::state::App;
 use crate::app::subscription::{Audience, Subscription};
@@ -122,7 +122,7 @@ impl App {
             && let Some(message_id) = tab.told.prompt(turn).map(str::to_owned)
         {
             // It was begun before the tab showed this session.
-            tab.record.prompts.push(Asked { message_id, turn, stop_reason: None });
+            tab.record.prompts.push(BegunPrompt { message_id, turn, stop_reason: None });
         }
         let waiting = queue.iter().map(|item| TabPrompt {
             message_id: item.message_id.clone(),

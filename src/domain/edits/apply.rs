@@ -134,7 +134,7 @@ pub fn keep_line_ends(old: &str, new: &str) -> String {
     out
 }
 
-struct Place {
+struct HunkPosition {
     at: usize,
     /// The line ends fit too.
     exact: bool,
@@ -142,11 +142,11 @@ struct Place {
     moved: bool,
 }
 
-fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<Place, String> {
+fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<HunkPosition, String> {
     let wanted: Vec<&HunkLine> = hunk.old_lines().collect();
     if wanted.is_empty() {
         return if lines.is_empty() {
-            Ok(Place { at: 0, exact: true, moved: false })
+            Ok(HunkPosition { at: 0, exact: true, moved: false })
         } else {
             Err("It only adds lines and shows none of those around them, so its place is not known."
                 .to_owned())
@@ -159,11 +159,11 @@ fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<Place, String> {
     let exact = |at: usize| wanted.iter().zip(&lines[at..]).all(|(want, have)| want.text == **have);
     let said = usize::try_from(hunk.old_start.saturating_sub(1)).unwrap_or(usize::MAX).min(lines.len());
     if !moved && fits(said) {
-        return Ok(Place { at: said, exact: exact(said), moved: false });
+        return Ok(HunkPosition { at: said, exact: exact(said), moved: false });
     }
     let mut found = (0..lines.len()).filter(|at| fits(*at));
     match (found.next(), found.next()) {
-        (Some(at), None) => Ok(Place { at, exact: exact(at), moved: at != said }),
+        (Some(at), None) => Ok(HunkPosition { at, exact: exact(at), moved: at != said }),
         (Some(_), Some(_)) => {
             Err(format!("Its lines are not at line {} but at several other places.", hunk.old_start))
         }

@@ -88,7 +88,7 @@ impl SecretValues {
     /// The secrets in these options, at most `MOST`.
     pub fn of_options(options: &Value) -> Self {
         let mut found = Self::default();
-        found.look(options, Place::Anywhere);
+        found.look(options, Context::Anywhere);
         // Those under telling names first, whatever their order is there.
         found.0.truncate(MOST);
         found
@@ -104,7 +104,7 @@ impl SecretValues {
         self.0.len() >= MOST
     }
 
-    fn look(&mut self, value: &Value, place: Place) {
+    fn look(&mut self, value: &Value, place: Context) {
         match value {
             Value::Object(fields) => self.look_at_fields(fields, place),
             Value::Array(items) => items.iter().for_each(|item| self.look(item, place)),
@@ -113,17 +113,17 @@ impl SecretValues {
         }
     }
 
-    fn look_at_fields(&mut self, fields: &Map<String, Value>, place: Place) {
+    fn look_at_fields(&mut self, fields: &Map<String, Value>, place: Context) {
         // Some write an environment as a list of pairs.
         if let (Some(Value::String(name)), Some(value)) = (fields.get("name"), fields.get("value")) {
             self.look(value, place.below(name));
         }
         for (name, value) in fields {
             let inside = match name.as_str() {
-                "env" | "headers" if place != Place::Secret => Place::Given,
+                "env" | "headers" if place != Context::Secret => Context::Given,
                 // The pair of above.
                 "name" | "value" if fields.contains_key("name") && fields.contains_key("value") => {
-                    Place::Anywhere
+                    Context::Anywhere
                 }
                 name => place.below(name),
             };
@@ -131,12 +131,12 @@ impl SecretValues {
         }
     }
 
-    fn judge(&mut self, text: &str, place: Place) {
+    fn judge(&mut self, text: &str, place: Context) {
         let text = text.trim();
         let secret = match place {
-            Place::Secret => text.len() >= SHORTEST_NAMED && !is_short_number(text),
-            Place::Given => text.len() >= SHORTEST && !looks_ordinary(text),
-            Place::Anywhere | Place::Ordinary => false,
+            Context::Secret => text.len() >= SHORTEST_NAMED && !is_short_number(text),
+            Context::Given => text.len() >= SHORTEST && !looks_ordinary(text),
+            Context::Anywhere | Context::Ordinary => false,
         };
         if secret {
             self.add(text);
@@ -161,7 +161,7 @@ impl SecretValues {
 
 /// What the names above a value say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Context {
     /// Nothing.
     Anywhere,
     /// In an environment or among headers.
@@ -172,7 +172,7 @@ enum Place {
     Secret,
 }
 
-impl Place {
+impl Context {
     /// Below one more name.
     fn below(self, name: &str) -> Self {
         match self {

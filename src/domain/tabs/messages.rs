@@ -57,7 +57,7 @@ pub enum News {
 
 /// What a client of a tab has of the transcript.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct SentBlocks {
     /// Whether blocks name turns of ours; else what comes belongs to the last prompt.
     by_turn: bool,
     prompts: BTreeMap<u64, String>,
@@ -84,7 +84,7 @@ enum Text {
     None,
 }
 
-impl Told {
+impl SentBlocks {
     /// Of a session whose engine numbers turns as we do, or not.
     pub fn new(by_turn: bool) -> Self {
         Self { by_turn, ..Self::default() }

@@ -33,7 +33,7 @@ fn text(message_id: &str, block_id: &str, text: &str) -> News {
 
 #[test]
 fn r001_04_05_23_late_words_of_an_earlier_turn_carry_the_message_id_of_that_turn() {
-    let mut told = Told::new(true);
+    let mut told = SentBlocks::new(true);
     told.news(&[put(user(1, 1)), put(answer("a-1", 1, 2, "He", true))], 1);
     told.news(&[put(user(2, 3)), put(answer("a-2", 2, 4, "Two", true))], 3);
     assert_eq!(
@@ -44,7 +44,7 @@ fn r001_04_05_23_late_words_of_an_earlier_turn_carry_the_message_id_of_that_turn
 
 #[test]
 fn an_engine_with_turns_of_its_own_speaks_to_the_last_prompt() {
-    let mut told = Told::new(false);
+    let mut told = SentBlocks::new(false);
     told.news(&[put(user(4, 1)), put(answer("a", 1, 2, "He", true))], 1);
     let news = told.news(&[append("a", "y"), put(user(5, 3)), put(answer("b", 1, 4, "Two", true))], 3);
     assert_eq!(news[0], text("m4", "a", "y"));
@@ -53,7 +53,7 @@ fn an_engine_with_turns_of_its_own_speaks_to_the_last_prompt() {
 
 #[test]
 fn a_text_is_told_once_and_replaced_whole_when_it_turned_out_otherwise() {
-    let mut told = Told::new(true);
+    let mut told = SentBlocks::new(true);
     told.news(&[put(user(1, 1))], 1);
     assert_eq!(told.news(&[put(answer("a", 1, 2, "Hello", true))], 2), [text("m1", "a", "Hello")]);
     assert_eq!(told.news(&[put(answer("a", 1, 2, "Hello wor", true))], 3), [text("m1", "a", " wor")]);
@@ -118,7 +118,7 @@ proptest! {
     fn r001_11_29_what_a_client_is_told_adds_up_to_the_transcript(
         steps in proptest::collection::vec((0..6_u8, 0..5_usize, "[a-zé ]{0,6}", any::<bool>()), 1..60)
     ) {
-        let mut told = Told::new(true);
+        let mut told = SentBlocks::new(true);
         let (mut real, mut seen): (Vec<Block>, Vec<Block>) = (Vec::new(), Vec::new());
         let (mut waiting, mut first, mut seq) = (Vec::new(), 1, 0);
         for (what, which, piece, flush) in steps {

@@ -9,6 +9,6 @@ mod uuid;
 mod window;
 
 pub use maps::TabMap;
-pub use messages::{News, Told};
+pub use messages::{News, SentBlocks};
 pub use uuid::is_uuid_v4;
 pub use window::{Step, Window};

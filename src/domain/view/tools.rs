@@ -31,7 +31,7 @@ pub(super) struct Tools {
 }
 
 /// Where a call stands.
-enum Place {
+enum CallPosition {
     Running(usize),
     Ended(usize),
     Nowhere,
@@ -76,7 +76,7 @@ impl Tools {
         changes: &mut Vec<Change>,
     ) {
         let ToolStep::Update(mut state) = std::mem::take(&mut news.step) else { return };
-        let known = !matches!(self.place_by_id(news.id.as_deref(), None), Place::Nowhere);
+        let known = !matches!(self.place_by_id(news.id.as_deref(), None), CallPosition::Nowhere);
         let Some(tool) = self.open(event, of, &news, &state, changes) else {
             return;
         };
@@ -188,7 +188,7 @@ impl Tools {
     ) {
         let id = news.id.clone();
         let turn = state.begins.then_some(of.index);
-        let over = matches!(self.place_by_id(id.as_deref(), turn), Place::Ended(_));
+        let over = matches!(self.place_by_id(id.as_deref(), turn), CallPosition::Ended(_));
         let tells = state.begins || state.content.is_some() || news.input.is_some() || news.title.is_some();
         let Some(tool) = self.open(event, of, &news, &state, changes) else { return };
         if tells {
@@ -202,7 +202,7 @@ impl Tools {
         tool.put(changes);
         if last
             && !over
-            && let Place::Running(at) = self.place_by_id(id.as_deref(), turn)
+            && let CallPosition::Running(at) = self.place_by_id(id.as_deref(), turn)
         {
             let tool = self.running.remove(at);
             self.keep(tool, event.seq);
@@ -210,14 +210,14 @@ impl Tools {
     }
 
     /// The call of this id, newest first. One that ended in another turn than the one in which a call begins is another one.
-    fn place_by_id(&self, id: Option<&str>, begins_in: Option<u64>) -> Place {
+    fn place_by_id(&self, id: Option<&str>, begins_in: Option<u64>) -> CallPosition {
         let mine = |tool: &Tool| tool.by_id && tool.call.as_deref() == id;
         let same_turn = |tool: &Tool| begins_in.is_none_or(|turn| turn == tool.turn);
         if let Some(at) = self.running.iter().rposition(mine) {
-            return Place::Running(at);
+            return CallPosition::Running(at);
         }
         let ended = self.ended.iter().rposition(|tool| mine(tool) && same_turn(tool));
-        ended.map_or(Place::Nowhere, Place::Ended)
+        ended.map_or(CallPosition::Nowhere, CallPosition::Ended)
     }
 
     /// The call that is told anew, made where it is not known.
@@ -230,9 +230,9 @@ impl Tools {
         changes: &mut Vec<Change>,
     ) -> Option<&mut Tool> {
         match self.place_by_id(news.id.as_deref(), state.begins.then_some(of.index)) {
-            Place::Running(at) => self.running.get_mut(at),
-            Place::Ended(at) => self.ended.get_mut(at),
-            Place::Nowhere => {
+            CallPosition::Running(at) => self.running.get_mut(at),
+            CallPosition::Ended(at) => self.ended.get_mut(at),
+            CallPosition::Nowhere => {
                 self.make_room(changes);
                 self.running.push(Tool::updated(event, of.index, news, state));
                 self.running.last_mut()
@@ -258,21 +258,21 @@ impl Tools {
         changes: &mut Vec<Change>,
     ) {
         let mut tool = match self.place(&news, outcome.shape) {
-            Place::Running(at) => {
+            CallPosition::Running(at) => {
                 let mut tool = self.running.remove(at);
                 if news.name.as_deref() != tool.name() {
                     tool.alias = news.name;
                 }
                 tool
             }
-            Place::Ended(at) => {
+            CallPosition::Ended(at) => {
                 if let Some(tool) = self.ended.get_mut(at) {
                     tool.result(event, outcome);
                     tool.put(changes);
                 }
                 return;
             }
-            Place::Nowhere => {
+            CallPosition::Nowhere => {
                 let mut tool = Tool::new(event, of.index, &news);
                 tool.announce(news);
                 tool
@@ -360,7 +360,7 @@ impl Tools {
     }
 
     /// The call that a result belongs to: by call id, else by order among those of the same name.
-    fn place(&self, news: &ToolNews<'_>, shape: Shape) -> Place {
+    fn place(&self, news: &ToolNews<'_>, shape: Shape) -> CallPosition {
         let named = |tool: &Tool| {
             let called = [tool.name(), tool.alias.as_deref()];
             news.name.is_none() || called.contains(&news.name.as_deref())
@@ -368,17 +368,17 @@ impl Tools {
         if news.id.is_some() {
             let mine = |tool: &Tool| tool.call == news.id;
             if let Some(at) = self.running.iter().position(mine) {
-                return Place::Running(at);
+                return CallPosition::Running(at);
             }
             if shape == Shape::Only {
-                return Place::Nowhere;
+                return CallPosition::Nowhere;
             }
             if let Some(at) = self.ended.iter().rposition(mine) {
-                return Place::Ended(at);
+                return CallPosition::Ended(at);
             }
             // The call was announced without its id.
             let at = self.running.iter().position(|tool| tool.call.is_none() && named(tool));
-            return at.map_or(Place::Nowhere, Place::Running);
+            return at.map_or(CallPosition::Nowhere, CallPosition::Running);
         }
         let running = self.running.iter().position(named);
         let ended = self.ended.iter().position(|tool| named(tool) && !tool.past && tool.lacks(shape));
@@ -387,14 +387,18 @@ impl Tools {
                 // A call that began after the other one had ended did not wait for it.
                 let began = self.running.get(running).map_or(0, |tool| tool.block.seq);
                 let over = self.ended.get(ended).is_some_and(|tool| tool.ended < began);
-                if over && shape == Shape::Execution { Place::Running(running) } else { Place::Ended(ended) }
+                if over && shape == Shape::Execution {
+                    CallPosition::Running(running)
+                } else {
+                    CallPosition::Ended(ended)
+                }
             }
-            (Some(running), None) => Place::Running(running),
-            (None, Some(ended)) => Place::Ended(ended),
+            (Some(running), None) => CallPosition::Running(running),
+            (None, Some(ended)) => CallPosition::Ended(ended),
             // Engines run some tools under another name than the one they were called by, and one after the other.
             (None, None) => {
                 let at = self.running.iter().position(|tool| tool.call.is_none());
-                at.map_or(Place::Nowhere, Place::Running)
+                at.map_or(CallPosition::Nowhere, CallPosition::Running)
             }
         }
     }

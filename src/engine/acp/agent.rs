@@ -10,15 +10,15 @@ use tokio::time::Instant;
 
 use super::agents::AgentLine;
 use super::ask::Asks;
-use super::asked::AskedTable;
-use super::client_request::Wanted;
+use super::client_request::ClientRequests;
 use super::client_side::Order;
+use super::own_request::OwnRequests;
 use super::process::Cwd;
 use super::process_state::{ProcessState, Why};
 use super::routes::Routes;
 use super::session::Session;
 use super::unplaced::Unplaced;
-use super::{Patience, Setup};
+use super::{AgentTimeouts, Setup};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineReport};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
@@ -28,7 +28,7 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// What is to be done, in order.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum Effect {
     /// Start the process.
     Start,
     /// Write this line to it.
@@ -52,21 +52,21 @@ pub(super) struct Agent {
     pub(super) sessions: BTreeMap<String, Session>,
     /// Ours by the agent's.
     pub(super) by_agent: HashMap<String, String>,
-    pub(super) asked: AskedTable,
+    pub(super) asked: OwnRequests,
     pub(super) asks: Asks,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ClientRequests,
     pub(super) unplaced: Unplaced,
     pub(super) now: Instant,
     /// The session that was used last.
     pub(super) latest: Option<String>,
     pub(super) routes: Routes,
     pub(super) log: Option<PathBuf>,
-    pub(super) patience: Patience,
+    pub(super) timeouts: AgentTimeouts,
     pub(super) trusted: bool,
     folder: Option<Cwd>,
     /// Who waits for a new process.
     pub(super) restarts: Vec<Reply<AgentRestartResult>>,
-    deeds: VecDeque<Deed>,
+    effects: VecDeque<Effect>,
     reports: VecDeque<EngineReport>,
 }
 
@@ -77,26 +77,26 @@ impl Agent {
             process: ProcessState::default(),
             sessions: BTreeMap::new(),
             by_agent: HashMap::new(),
-            asked: AskedTable::default(),
+            asked: OwnRequests::default(),
             asks: Asks::default(),
-            wanted: Wanted::default(),
+            wanted: ClientRequests::default(),
             unplaced: Unplaced::default(),
             now,
             latest: None,
             routes,
             log: setup.logs.clone(),
-            patience: setup.patience,
+            timeouts: setup.timeouts,
             trusted: false,
             folder: None,
             restarts: Vec::new(),
-            deeds: VecDeque::new(),
+            effects: VecDeque::new(),
             reports: VecDeque::new(),
         }
     }
 
     /// The next thing to do.
-    pub(super) fn next_deed(&mut self) -> Option<Deed> {
-        self.deeds.pop_front()
+    pub(super) fn next_deed(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
     }
 
     /// The next report.
@@ -113,12 +113,12 @@ impl Agent {
         self.reports.push_back(report);
     }
 
-    pub(super) fn lay_down(&mut self, deed: Deed) {
-        self.deeds.push_back(deed);
+    pub(super) fn lay_down(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
     }
 
     pub(super) fn write(&mut self, line: String) {
-        self.deeds.push_back(Deed::Write(line));
+        self.effects.push_back(Effect::Write(line));
     }
 
     pub(super) fn notice(&mut self, session_id: &str, level: &'static str, text: String) {

@@ -71,12 +71,12 @@ pub(super) struct UnderWay {
 
 /// What is under way, by our number.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct ClientRequests {
     pub(super) under_way: BTreeMap<u64, UnderWay>,
     pub(super) last: u64,
 }
 
-impl Wanted {
+impl ClientRequests {
     /// Whether anything of this session waits for us.
     pub(super) fn any_of(&self, session_id: &str) -> bool {
         self.under_way.values().any(|one| one.session_id == session_id)

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::agent::Agent;
-use super::asked::Asked;
+use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, State};
 use crate::app::inbox::Reply;
@@ -33,7 +33,7 @@ impl Agent {
         {
             // What is asked next comes after it.
             session.state = State::Closed;
-            let asked = Asked::Close { session_id: session_id.to_owned() };
+            let asked = OwnRequest::Close { session_id: session_id.to_owned() };
             self.ask("session/close", &encode::of_session(&at_agent), asked, Some(SHORT));
         }
         self.end_if_idle();
@@ -46,7 +46,7 @@ impl Agent {
         let at_agent = self.sessions.get(session_id).and_then(|session| session.at_agent.clone());
         match at_agent.filter(|_| can) {
             Some(at_agent) => {
-                let asked = Asked::Delete { session_id: session_id.to_owned(), reply };
+                let asked = OwnRequest::Delete { session_id: session_id.to_owned(), reply };
                 self.ask("session/delete", &encode::of_session(&at_agent), asked, Some(SHORT));
             }
             None => self.deleted(session_id, Ok(Payload::default()), reply),
@@ -100,7 +100,7 @@ impl Agent {
         if let Some(at_agent) = at_agent {
             self.by_agent.insert(at_agent.to_owned(), String::new());
             if self.process.can().session_capabilities.close {
-                let asked = Asked::Close { session_id: String::new() };
+                let asked = OwnRequest::Close { session_id: String::new() };
                 self.ask("session/close", &encode::of_session(at_agent), asked, Some(SHORT));
             }
         }

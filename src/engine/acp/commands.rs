@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::agent::Agent;
-use super::asked::Asked;
 use super::command::Command;
 use super::models::model_option;
+use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
@@ -92,7 +92,7 @@ impl Agent {
             Command::Authenticate(method) => ("authenticate", encode::authenticate(method), LOGIN),
             Command::Logout => ("logout", json!({}), CHANGE),
         };
-        let asked = Asked::Command { session_id: session_id.to_owned(), command, reply };
+        let asked = OwnRequest::Command { session_id: session_id.to_owned(), command, reply };
         self.ask(method, &params, asked, Some(time));
     }
 
@@ -183,7 +183,7 @@ impl Agent {
             return self.notice(session_id, "warning", text);
         }
         let params = encode::set_config_option(&at_agent, &option.id, &ConfigValue::Choice(model.to_owned()));
-        let asked = Asked::Model { session_id: session_id.to_owned(), model: model.to_owned() };
+        let asked = OwnRequest::Model { session_id: session_id.to_owned(), model: model.to_owned() };
         self.ask("session/set_config_option", &params, asked, Some(CHANGE));
     }
 

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::ask::{ELICITATION, Kind, PERMISSION};
-use super::asked::Asked;
 use super::client_request::Method;
 use super::framing::Line;
+use super::own_request::OwnRequest;
 use super::session::{Replay, Session, State};
 use super::turn::Turn;
 use super::unplaced::Piece;
@@ -40,7 +40,7 @@ impl Agent {
             AcpLine::Request { id, method, params } => self.requested(id, &method, params, read.repaired),
             AcpLine::Notification { method, params } => self.notified(&method, params, read.repaired),
             AcpLine::Answer { id, outcome } => match id.as_number().and_then(|id| self.asked.take(id)) {
-                Some(Asked::Prompt { session_id, turn }) => {
+                Some(OwnRequest::Prompt { session_id, turn }) => {
                     self.prompt_answered(&session_id, turn, &outcome, read.repaired);
                 }
                 Some(asked) => self.settle(asked, outcome),
@@ -52,18 +52,20 @@ impl Agent {
     }
 
     /// An answer to a request of ours.
-    pub(super) fn settle(&mut self, asked: Asked, outcome: Result<Payload, AcpError>) {
+    pub(super) fn settle(&mut self, asked: OwnRequest, outcome: Result<Payload, AcpError>) {
         match asked {
-            Asked::Initialize => self.initialized(outcome),
-            Asked::Open { session_id, how } => self.opened(&session_id, how, outcome),
-            Asked::Prompt { session_id, turn } => self.prompt_answered(&session_id, turn, &outcome, false),
-            Asked::Close { .. } => self.end_if_idle(),
-            Asked::Delete { session_id, reply } => self.deleted(&session_id, outcome, reply),
-            Asked::List { so_far, give } => self.listed(so_far, outcome, give),
-            Asked::Command { session_id, command, reply } => {
+            OwnRequest::Initialize => self.initialized(outcome),
+            OwnRequest::Open { session_id, how } => self.opened(&session_id, how, outcome),
+            OwnRequest::Prompt { session_id, turn } => {
+                self.prompt_answered(&session_id, turn, &outcome, false)
+            }
+            OwnRequest::Close { .. } => self.end_if_idle(),
+            OwnRequest::Delete { session_id, reply } => self.deleted(&session_id, outcome, reply),
+            OwnRequest::List { so_far, give } => self.listed(so_far, outcome, give),
+            OwnRequest::Command { session_id, command, reply } => {
                 self.command_answered(&session_id, command, outcome, reply);
             }
-            Asked::Model { session_id, model } => self.model_answered(&session_id, &model, outcome),
+            OwnRequest::Model { session_id, model } => self.model_answered(&session_id, &model, outcome),
         }
     }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::agent::{Agent, Deed};
-use super::asked::Asked;
+use super::agent::{Agent, Effect};
 use super::client_request::Method;
+use super::own_request::OwnRequest;
 use super::process::ExitNote;
 use super::process_state::{LastEnd, Phase, Why};
 use super::sentence::{last_words, one_line};
@@ -52,7 +52,7 @@ impl Agent {
     fn start(&mut self) {
         self.process.starts();
         self.tell_process();
-        self.lay_down(Deed::Start);
+        self.lay_down(Effect::Start);
     }
 
     /// The process was started, or could not be.
@@ -61,7 +61,7 @@ impl Agent {
             Ok(()) if self.process.is_ending() => {}
             Ok(()) => {
                 let params = encode::initialize(self.offered(), SERVER_VERSION);
-                self.ask("initialize", &params, Asked::Initialize, Some(self.patience.start));
+                self.ask("initialize", &params, OwnRequest::Initialize, Some(self.timeouts.start));
             }
             Err(error) => self.gone(None, error, false),
         }
@@ -82,7 +82,7 @@ impl Agent {
     }
 
     /// Sends a request. Without a time it may take for ever.
-    pub(super) fn ask(&mut self, method: &str, params: &Value, asked: Asked, time: Option<Duration>) {
+    pub(super) fn ask(&mut self, method: &str, params: &Value, asked: OwnRequest, time: Option<Duration>) {
         let until = time.map(|time| self.now + time);
         let id = self.asked.add(asked, until);
         self.write(encode::request(&RpcId::number(id), method, params));
@@ -146,7 +146,7 @@ impl Agent {
     pub(super) fn end_process(&mut self, why: Why) {
         if self.process.ends(why) {
             self.tell_process();
-            self.lay_down(Deed::End);
+            self.lay_down(Effect::End);
         }
     }
 
@@ -213,7 +213,7 @@ impl Agent {
 
     /// There is no process any more: everything that waits for it hears of it.
     fn gone(&mut self, code: Option<i32>, error: WireError, expected: bool) {
-        let end = if expected { LastEnd::Wanted } else { LastEnd::Unexpected };
+        let end = if expected { LastEnd::ClientRequests } else { LastEnd::Unexpected };
         let ending = self.process.ended(end);
         let restarting =
             matches!(ending, Phase::Ending(Why::Restart)) || (expected && !self.restarts.is_empty());
@@ -296,12 +296,12 @@ impl Agent {
         self.look_at_turns();
     }
 
-    fn too_late(&mut self, asked: Asked) {
-        if matches!(asked, Asked::Initialize) {
+    fn too_late(&mut self, asked: OwnRequest) {
+        if matches!(asked, OwnRequest::Initialize) {
             let why = format!(
                 "The agent `{}` did not say hello within {} seconds; check its command line.",
                 self.name(),
-                self.patience.start.as_secs()
+                self.timeouts.start.as_secs()
             );
             return self.refuse_process(why);
         }

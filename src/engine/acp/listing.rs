@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::agent::Agent;
-use super::asked::Asked;
+use super::own_request::OwnRequest;
 use crate::app::ports::EngineSession;
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode;
@@ -39,7 +39,7 @@ impl Agent {
     ) {
         let cwd = self.folder().map(|folder| folder.to_string_lossy().into_owned());
         let params = encode::list_sessions(cwd.as_deref(), cursor);
-        self.ask("session/list", &params, Asked::List { so_far, give }, Some(SHORT));
+        self.ask("session/list", &params, OwnRequest::List { so_far, give }, Some(SHORT));
     }
 
     pub(super) fn listed(

@@ -7,7 +7,6 @@
 mod agent;
 pub mod agents;
 mod ask;
-mod asked;
 mod asks;
 mod client_request;
 pub mod client_side;
@@ -19,6 +18,7 @@ mod incoming;
 mod life;
 mod listing;
 mod models;
+mod own_request;
 pub mod presets;
 pub mod process;
 mod process_state;
@@ -46,10 +46,10 @@ use self::agent::Agent;
 use self::agents::Agents;
 use self::process::{Cwd, Secrets};
 use self::routes::Routes;
-use self::task::{Place, Told};
+use self::task::{Message, Surroundings};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    AgentCall, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, Reach, SessionHome,
+    AgentCall, Connectivity, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, SessionHome,
     Settlement, StreamResume, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
@@ -75,12 +75,12 @@ pub struct Setup {
     /// The executable of `breadboard-ls`, which guards them.
     pub guard: PathBuf,
     /// How long they may take for what.
-    pub patience: Patience,
+    pub timeouts: AgentTimeouts,
 }
 
 /// How long an agent may take for what a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct AgentTimeouts {
     /// To say hello; a package runner may have to unpack it first.
     pub start: Duration,
     /// To open a session; some start servers of tools first.
@@ -89,7 +89,7 @@ pub struct Patience {
     pub stop: Duration,
 }
 
-impl Default for Patience {
+impl Default for AgentTimeouts {
     fn default() -> Self {
         Self { start: Duration::from_secs(60), open: Duration::from_secs(120), stop: Duration::from_secs(30) }
     }
@@ -109,7 +109,7 @@ pub struct AcpEngine {
 struct State {
     trusted: bool,
     folder: Option<Cwd>,
-    tasks: BTreeMap<String, mpsc::Sender<Told>>,
+    tasks: BTreeMap<String, mpsc::Sender<Message>>,
     /// The agent that was used last.
     latest: Option<String>,
 }
@@ -126,13 +126,13 @@ impl AcpEngine {
         if settings.engine.kind == EngineKind::Acp {
             // An agent is started for its first session; until then there is nothing to wait for.
             let reach = match agents.named(None) {
-                Ok(_) => Reach::Connected { capabilities: capabilities() },
-                Err(error) => Reach::Failed { retry: 0, error },
+                Ok(_) => Connectivity::Connected { capabilities: capabilities() },
+                Err(error) => Connectivity::Failed { retry: 0, error },
             };
             let reports = reports.clone();
             runtime.spawn(async move {
                 // The loop may be gone.
-                let _ = reports.send(EngineReport::Reach(reach)).await;
+                let _ = reports.send(EngineReport::Connectivity(reach)).await;
             });
         }
         Self { reports, runtime, agents, setup, routes: Routes::default(), state: Arc::default() }
@@ -143,7 +143,7 @@ impl AcpEngine {
     }
 
     /// The task of an agent, made now where there is none.
-    fn task(&self, name: Option<&str>) -> Result<(String, mpsc::Sender<Told>), WireError> {
+    fn task(&self, name: Option<&str>) -> Result<(String, mpsc::Sender<Message>), WireError> {
         let line = self.agents.named(name)?;
         let mut state = self.state();
         state.latest = Some(line.name.clone());
@@ -155,7 +155,7 @@ impl AcpEngine {
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
-        let place = Place { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
+        let place = Surroundings { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());
         Ok((line.name.clone(), sender))
@@ -164,9 +164,9 @@ impl AcpEngine {
     /// Hands a call to the agent with this name.
     fn give(&self, name: Option<&str>, call: EngineCall) {
         match self.task(name) {
-            Ok((_, task)) => match task.try_send(Told::Call(call)) {
+            Ok((_, task)) => match task.try_send(Message::Call(call)) {
                 Ok(()) => {}
-                Err(TrySendError::Full(Told::Call(call)) | TrySendError::Closed(Told::Call(call))) => {
+                Err(TrySendError::Full(Message::Call(call)) | TrySendError::Closed(Message::Call(call))) => {
                     self.refuse(call, overloaded());
                 }
                 Err(_) => {}
@@ -206,7 +206,7 @@ impl AcpEngine {
     }
 
     /// Tells every agent something small.
-    fn tell_all(&self, told: impl Fn() -> Told) {
+    fn tell_all(&self, told: impl Fn() -> Message) {
         for (name, task) in &self.state().tasks {
             if task.try_send(told()).is_err() {
                 tracing::warn!(agent = name, "an agent's task takes nothing any more");
@@ -219,7 +219,7 @@ impl AcpEngine {
             let state = self.state();
             (state.trusted, state.folder.clone())
         };
-        self.tell_all(|| Told::Settings { trusted, folder: folder.clone() });
+        self.tell_all(|| Message::Settings { trusted, folder: folder.clone() });
     }
 
     /// Asks the agents that run; none is started to be asked.
@@ -230,7 +230,7 @@ impl AcpEngine {
             .values()
             .filter_map(|task| {
                 let (give, listed) = oneshot::channel();
-                task.try_send(Told::List(give)).ok().map(|()| listed)
+                task.try_send(Message::List(give)).ok().map(|()| listed)
             })
             .collect();
         let reports = self.reports.clone();
@@ -271,7 +271,7 @@ impl AcpEngine {
         match task {
             Some(task) => {
                 // Dropped, the reply answers by itself.
-                let _ = task.try_send(Told::Models(reply));
+                let _ = task.try_send(Message::Models(reply));
             }
             None => reply.refuse(WireError::new(
                 ErrorCode::Unsupported,

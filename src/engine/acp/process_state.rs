@@ -31,7 +31,7 @@ pub(super) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LastEnd {
     /// We ended it, or there was none.
-    Wanted,
+    ClientRequests,
     /// By itself.
     Unexpected,
 }
@@ -59,7 +59,11 @@ pub(super) struct ProcessState {
 
 impl Default for ProcessState {
     fn default() -> Self {
-        Self { phase: Phase::Down(LastEnd::Wanted), generation: 0, hello: InitializeResult::default() }
+        Self {
+            phase: Phase::Down(LastEnd::ClientRequests),
+            generation: 0,
+            hello: InitializeResult::default(),
+        }
     }
 }
 
@@ -126,7 +130,7 @@ impl ProcessState {
             Phase::Starting => AgentStatus::Starting,
             Phase::Ready => AgentStatus::Running,
             Phase::Down(LastEnd::Unexpected) => AgentStatus::Exited,
-            Phase::Down(LastEnd::Wanted) | Phase::Ending(_) => AgentStatus::Stopped,
+            Phase::Down(LastEnd::ClientRequests) | Phase::Ending(_) => AgentStatus::Stopped,
         };
         let hello = self.is_ready().then(|| {
             let who = self.hello.agent_info.clone();
@@ -161,7 +165,7 @@ mod tests {
         assert!(process.ends(Why::Restart));
         assert!(!process.ends(Why::Idle), "it ends already");
         assert_eq!(told(&process), (1, AgentStatus::Stopped, false));
-        assert_eq!(process.ended(LastEnd::Wanted), Phase::Ending(Why::Restart));
+        assert_eq!(process.ended(LastEnd::ClientRequests), Phase::Ending(Why::Restart));
         process.starts();
         assert_eq!(process.ended(LastEnd::Unexpected), Phase::Starting);
         assert_eq!(told(&process), (2, AgentStatus::Exited, false));

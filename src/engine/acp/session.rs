@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use super::command::Command;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
-use crate::app::ports::{SessionReply, SessionWish};
+use crate::app::ports::{NewSession, SessionReply};
 use crate::domain::dialect::acp::state::AgentState;
 use crate::protocol::WireError;
 use crate::protocol::request::CommandResult;
@@ -109,7 +109,7 @@ pub(super) struct Session {
     pub(super) memory: Memory,
     pub(super) turn: Option<Turn>,
     /// Who made it and waits.
-    pub(super) making: Option<(SessionWish, SessionReply)>,
+    pub(super) making: Option<(NewSession, SessionReply)>,
     /// Commands that wait until it is open.
     pub(super) commands: Vec<(Command, Reply<CommandResult>)>,
     /// The model that was last set as the loop named it.
@@ -192,11 +192,7 @@ impl Session {
     }
 
     /// The process is gone. Gives who waits for it to be made.
-    pub(super) fn left(
-        &mut self,
-        error: &WireError,
-        restarting: bool,
-    ) -> Option<(SessionWish, SessionReply)> {
+    pub(super) fn left(&mut self, error: &WireError, restarting: bool) -> Option<(NewSession, SessionReply)> {
         self.model = None;
         if self.state.is_for_the_next() {
             // Begun while the old process was ending.

@@ -4,11 +4,11 @@
 //! `closing`; what the agent tells of it: `incoming`.
 
 use super::agent::Agent;
-use super::asked::Asked;
+use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, How, Memory, Replay, Session, State};
 use crate::app::ports::{
-    AgentReport, AgentSession, CommandDone, EngineReport, EngineSession, SessionReply, SessionWish,
+    AgentReport, AgentSession, CommandDone, EngineReport, EngineSession, NewSession, SessionReply,
 };
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
@@ -22,7 +22,7 @@ const UNOPENED: &str = "unopened:";
 
 impl Agent {
     /// Makes a session for somebody who waits.
-    pub(super) fn make(&mut self, session_id: String, mut wish: SessionWish, reply: SessionReply) {
+    pub(super) fn make(&mut self, session_id: String, mut wish: NewSession, reply: SessionReply) {
         wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
@@ -105,8 +105,8 @@ impl Agent {
         self.ask(
             method,
             &params,
-            Asked::Open { session_id: session_id.to_owned(), how },
-            Some(self.patience.open),
+            OwnRequest::Open { session_id: session_id.to_owned(), how },
+            Some(self.timeouts.open),
         );
     }
 

@@ -1,6 +1,6 @@
 //! The task of one agent: carries calls, lines, time and reports between the agent's state and the world.
 //!
-//! Owns the process, its pipes, and the workshop where what it wants of its client is done. While reports wait for the loop nothing is read, so that the pipe holds the agent back
+//! Owns the process, its pipes, and the workers where what it wants of its client is done. While reports wait for the loop nothing is read, so that the pipe holds the agent back
 //! and nothing is lost; calls are taken all the while. Decides nothing: `agent` does.
 
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Deed};
-use super::client_side::{Finished, Workshop};
+use super::agent::{Agent, Effect};
+use super::client_side::{Finished, Workers};
 use super::framing::{Line, LineReader};
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use crate::app::inbox::Reply;
@@ -32,7 +32,7 @@ const DRAIN: Duration = Duration::from_millis(300);
 const ATTACHMENT: u64 = 8 << 20;
 
 /// What an agent is told.
-pub(super) enum Told {
+pub(super) enum Message {
     /// By the loop.
     Call(EngineCall),
     /// Whether the workspace is trusted, where it works, and which model comes next.
@@ -46,7 +46,7 @@ pub(super) enum Told {
 
 /// What is known before an agent is started.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Surroundings {
     pub(super) hide: Secrets,
     pub(super) guard: PathBuf,
 }
@@ -62,7 +62,7 @@ enum Done {
 struct Running {
     lines: LineReader<AgentStdout>,
     writer: mpsc::Sender<String>,
-    /// Told or dropped, the process is ended.
+    /// Message or dropped, the process is ended.
     end: Option<oneshot::Sender<()>>,
     exit: Option<ExitNote>,
     /// Its output ended.
@@ -74,18 +74,18 @@ struct Running {
 /// Runs until nobody calls any more; the process is ended then.
 pub(super) async fn run(
     mut agent: Agent,
-    mut calls: mpsc::Receiver<Told>,
+    mut calls: mpsc::Receiver<Message>,
     reports: mpsc::Sender<EngineReport>,
-    place: Place,
+    place: Surroundings,
 ) {
     // Every job answers once, and there is one of each kind a turn.
     let (done, mut jobs) = mpsc::channel::<Done>(UNREAD);
     let mut running: Option<Running> = None;
     // What the process wants done ends with it.
-    let mut workshop: Option<Workshop> = None;
+    let mut workers: Option<Workers> = None;
     loop {
         agent.now = Instant::now();
-        carry_out(&mut agent, &mut running, &mut workshop, &done, &place);
+        carry_out(&mut agent, &mut running, &mut workers, &done, &place);
         hand_over(&mut agent, &reports);
         if let Some(note) = whole(&agent, &mut running) {
             running = None;
@@ -109,14 +109,14 @@ pub(super) async fn run(
                 agent.now = Instant::now();
                 match &finished {
                     Done::Spawned(generation, Ok(_)) if *generation == agent.process.generation() => {
-                        workshop = Some(Workshop::new(reports.clone(), place.guard.clone()));
+                        workers = Some(Workers::new(reports.clone(), place.guard.clone()));
                     }
-                    Done::Exited(generation, _) if *generation == agent.process.generation() => workshop = None,
+                    Done::Exited(generation, _) if *generation == agent.process.generation() => workers = None,
                     Done::Spawned(..) | Done::Exited(..) | Done::Read { .. } => {}
                 }
                 take(&mut agent, &mut running, finished, &done);
             }
-            finished = next_work(&mut workshop) => {
+            finished = next_work(&mut workers) => {
                 agent.now = Instant::now();
                 agent.work_done(finished.number, finished.outcome);
             }
@@ -152,9 +152,9 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-async fn next_work(workshop: &mut Option<Workshop>) -> Finished {
-    match workshop {
-        Some(workshop) => workshop.next().await,
+async fn next_work(workers: &mut Option<Workers>) -> Finished {
+    match workers {
+        Some(workers) => workers.next().await,
         None => std::future::pending().await,
     }
 }
@@ -220,13 +220,13 @@ fn hand_over(agent: &mut Agent, reports: &mpsc::Sender<EngineReport>) {
 fn carry_out(
     agent: &mut Agent,
     running: &mut Option<Running>,
-    workshop: &mut Option<Workshop>,
+    workers: &mut Option<Workers>,
     done: &mpsc::Sender<Done>,
-    place: &Place,
+    place: &Surroundings,
 ) {
-    while let Some(deed) = agent.next_deed() {
-        match deed {
-            Deed::Start => {
+    while let Some(effect) = agent.next_deed() {
+        match effect {
+            Effect::Start => {
                 let command = AgentCommand {
                     program: agent.line.program.clone(),
                     args: agent.line.args.clone(),
@@ -243,7 +243,7 @@ fn carry_out(
                     let _ = done.send(Done::Spawned(generation, outcome)).await;
                 });
             }
-            Deed::Write(line) => {
+            Effect::Write(line) => {
                 let full = running.as_ref().is_some_and(|running| {
                     matches!(running.writer.try_send(line), Err(TrySendError::Full(_)))
                 });
@@ -251,30 +251,30 @@ fn carry_out(
                     agent.broke("reads nothing of what it is told");
                 }
             }
-            Deed::End => {
+            Effect::End => {
                 // Without one it is still being started, and `take` ends it.
                 if let Some(end) = running.as_mut().and_then(|running| running.end.take()) {
                     // It may be ending by itself.
                     let _ = end.send(());
                 }
             }
-            // Without a workshop the process has ended, and `gone` forgets what it wanted.
-            Deed::Work(order) => {
-                if let Some(workshop) = workshop {
-                    workshop.begin(order);
+            // Without a workers the process has ended, and `gone` forgets what it wanted.
+            Effect::Work(order) => {
+                if let Some(workers) = workers {
+                    workers.begin(order);
                 }
             }
-            Deed::GiveUp(number) => {
-                if let Some(workshop) = workshop {
-                    workshop.give_up(number);
+            Effect::GiveUp(number) => {
+                if let Some(workers) = workers {
+                    workers.give_up(number);
                 }
             }
-            Deed::EndTerminals(session_id) => {
-                if let Some(workshop) = workshop {
-                    workshop.end_session(&session_id);
+            Effect::EndTerminals(session_id) => {
+                if let Some(workers) = workers {
+                    workers.end_session(&session_id);
                 }
             }
-            Deed::Read { session_id, turn, attachments, takes } => {
+            Effect::Read { session_id, turn, attachments, takes } => {
                 let done = done.clone();
                 tokio::task::spawn_blocking(move || {
                     let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
@@ -362,15 +362,15 @@ fn read(attachment: &Attachment, takes: &PromptCapabilities) -> PromptAttachment
     }
 }
 
-fn tell(agent: &mut Agent, told: Told) {
+fn tell(agent: &mut Agent, told: Message) {
     match told {
-        Told::Settings { trusted, folder } => {
+        Message::Settings { trusted, folder } => {
             agent.set_trust(trusted);
             agent.set_folder(folder);
         }
-        Told::List(give) => agent.list(give),
-        Told::Models(reply) => reply.settle(agent.models()),
-        Told::Call(call) => called(agent, call),
+        Message::List(give) => agent.list(give),
+        Message::Models(reply) => reply.settle(agent.models()),
+        Message::Call(call) => called(agent, call),
     }
 }
 

@@ -5,8 +5,8 @@
 
 use tokio::time::Instant;
 
-use super::agent::{Agent, Deed};
-use super::asked::Asked;
+use super::agent::{Agent, Effect};
+use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, Session, State};
 use super::turn::{Stage, Turn};
@@ -68,7 +68,7 @@ impl Agent {
             return self.send_prompt(session_id, number, &[]);
         }
         let session_id = session_id.to_owned();
-        self.lay_down(Deed::Read { session_id, turn: number, attachments, takes });
+        self.lay_down(Effect::Read { session_id, turn: number, attachments, takes });
     }
 
     /// Sends it, unless the turn is over by now.
@@ -87,7 +87,7 @@ impl Agent {
         let Stage::Waiting { prompt, .. } = &turn.stage else { return };
         let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
         turn.stage = running;
-        let asked = Asked::Prompt { session_id: session_id.to_owned(), turn: number };
+        let asked = OwnRequest::Prompt { session_id: session_id.to_owned(), turn: number };
         self.ask(PROMPT, &params, asked, None);
     }
 
@@ -140,7 +140,7 @@ impl Agent {
     pub(super) fn stop(&mut self, session_id: &str) {
         self.cancel_asks(session_id);
         self.cancel_work(session_id, false);
-        let (now, patience) = (self.now, self.patience.stop);
+        let (now, timeouts) = (self.now, self.timeouts.stop);
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(turn) = session.turn.as_mut() else { return };
         if !turn.is_sent() {
@@ -158,7 +158,7 @@ impl Agent {
         if turn.is_stopping() {
             return;
         }
-        turn.stage = Stage::Stopping { late_at: Some(now + patience) };
+        turn.stage = Stage::Stopping { late_at: Some(now + timeouts) };
         if let Some(at_agent) = session.at_agent.clone() {
             self.write(encode::notification("session/cancel", &encode::of_session(&at_agent)));
         }
@@ -194,7 +194,7 @@ impl Agent {
             .map(|(id, _)| id.clone())
             .collect();
         let (name, quiet) = (self.line.name.clone(), self.line.quiet.as_secs());
-        let stop = self.patience.stop.as_secs();
+        let stop = self.timeouts.stop.as_secs();
         for session_id in due {
             let Some(session) = self.sessions.get_mut(&session_id) else { continue };
             let Some(turn) = session.turn.as_mut() else { continue };

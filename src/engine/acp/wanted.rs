@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::agent::{Agent, Deed};
+use super::agent::{Agent, Effect};
 use super::ask::Kind;
 use super::client_request::{Method, Then, ToAsk, UnderWay};
-use super::client_side::{Came, CreateTerminal, Job, Order};
+use super::client_side::{CreateTerminal, Job, Order, WorkResult};
 use super::sentence::one_line;
 use super::turn::Turn;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, method_event};
@@ -77,7 +77,7 @@ impl Agent {
         let session_id = session_id.to_owned();
         let one = UnderWay { id, session_id: session_id.clone(), to_ask, ends_with_a_stop };
         self.wanted.under_way.insert(number, one);
-        self.lay_down(Deed::Work(Order { number, session_id, folders, job }));
+        self.lay_down(Effect::Work(Order { number, session_id, folders, job }));
     }
 
     /// The event of a request that the user is not asked about.
@@ -116,7 +116,7 @@ impl Agent {
     }
 
     /// A job is done.
-    pub(super) fn work_done(&mut self, number: u64, outcome: Result<Came, WireError>) {
+    pub(super) fn work_done(&mut self, number: u64, outcome: Result<WorkResult, WireError>) {
         let Some(one) = self.wanted.under_way.remove(&number) else { return };
         self.heard_of(&one.session_id);
         let UnderWay { id, session_id, to_ask, .. } = one;
@@ -127,7 +127,7 @@ impl Agent {
             None => Ok(came),
         });
         match (to_ask, outcome) {
-            (None, Ok(Came::Answer(result))) => self.write(encode::answer(&id, &result)),
+            (None, Ok(WorkResult::Answer(result))) => self.write(encode::answer(&id, &result)),
             (Some(to_ask), Ok(came)) => self.ask_first(&session_id, id, *to_ask, came),
             (to_ask, outcome) => {
                 self.refuse_work(&id, &outcome.err().unwrap_or_else(WireError::internal));
@@ -137,15 +137,15 @@ impl Agent {
     }
 
     /// The user sees what would be done before it is.
-    fn ask_first(&mut self, session_id: &str, id: RpcId, to_ask: ToAsk, came: Came) {
+    fn ask_first(&mut self, session_id: &str, id: RpcId, to_ask: ToAsk, came: WorkResult) {
         let ToAsk { method, mut params, repaired, then } = to_ask;
         let job = match (then, came) {
-            (Then::Write(text), Came::Base(base)) => {
+            (Then::Write(text), WorkResult::Base(base)) => {
                 let old = base.now.as_ref().map(|(text, _)| text.clone());
                 params.insert("oldText".to_owned(), old.map_or(Value::Null, Value::from));
                 Job::Write { base, text }
             }
-            (Then::Run(command), Came::Place(place)) => {
+            (Then::Run(command), WorkResult::Place(place)) => {
                 // Where it runs is shown, whatever links lead there.
                 params.insert("cwd".to_owned(), Value::from(place.path().to_string_lossy()));
                 Job::Create(command, place)
@@ -179,7 +179,7 @@ impl Agent {
             self.give_up_work(number, &no_turn());
         }
         if whole {
-            self.lay_down(Deed::EndTerminals(session_id.to_owned()));
+            self.lay_down(Effect::EndTerminals(session_id.to_owned()));
         }
     }
 
@@ -193,7 +193,7 @@ impl Agent {
 
     fn give_up_work(&mut self, number: u64, why: &WireError) {
         let Some(one) = self.wanted.under_way.remove(&number) else { return };
-        self.lay_down(Deed::GiveUp(number));
+        self.lay_down(Effect::GiveUp(number));
         self.refuse_work(&one.id, why);
         self.tell_unasked(&one.session_id, one.to_ask);
     }

@@ -1,6 +1,6 @@
 //! The way to the engine: HTTP/1.1 requests with a bounded answer, and streams.
 //!
-//! Owns the HTTP client, built at the first request, the token and all patience. Never follows a redirect, never sends the
+//! Owns the HTTP client, built at the first request, the token and all timeouts. Never follows a redirect, never sends the
 //! token where it could be read on the way, never reads a body without a bound. Asks only what it is told: nothing is
 //! asked twice.
 
@@ -16,14 +16,14 @@ use serde_json::Value;
 use tokio::sync::{Notify, OnceCell};
 use url::Url;
 
-use super::trouble::{Denied, Trouble};
+use super::engine_error::{Denied, EngineError};
 use crate::app::ports::Secret;
 use crate::domain::dialect::breadboard;
 use crate::http::{self, BaseUrl, retry_after};
 
 /// How long we wait for an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct EngineTimeouts {
     /// For a connection.
     pub connect: Duration,
     /// For a whole answer; of a stream or a download, for its head.
@@ -32,7 +32,7 @@ pub struct Patience {
     pub stall: Duration,
 }
 
-impl Default for Patience {
+impl Default for EngineTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
@@ -76,7 +76,7 @@ pub struct Client {
 
 struct Inner {
     base_url: BaseUrl,
-    patience: Patience,
+    timeouts: EngineTimeouts,
     /// Certificates of authorities beside the system's, in PEM.
     ca_file: Option<PathBuf>,
     token: RwLock<Option<Secret>>,
@@ -93,13 +93,13 @@ impl Client {
         base_url: BaseUrl,
         token: Option<Secret>,
         ca_file: Option<PathBuf>,
-        patience: Patience,
+        timeouts: EngineTimeouts,
     ) -> Self {
         let token = RwLock::new(token);
         Self {
             inner: Arc::new(Inner {
                 base_url,
-                patience,
+                timeouts,
                 ca_file,
                 token,
                 http: OnceCell::new(),
@@ -132,13 +132,13 @@ impl Client {
     }
 
     /// Tells whoever watches the engine what a request met.
-    fn met(&self, trouble: Trouble) -> Trouble {
+    fn met(&self, trouble: EngineError) -> EngineError {
         if matches!(
             trouble,
-            Trouble::Unreachable { .. }
-                | Trouble::TimedOut { .. }
-                | Trouble::Unauthorized(_)
-                | Trouble::Busy { .. }
+            EngineError::Unreachable { .. }
+                | EngineError::TimedOut { .. }
+                | EngineError::Unauthorized(_)
+                | EngineError::Busy { .. }
         ) {
             self.inner.trouble.notify_one();
         }
@@ -146,17 +146,17 @@ impl Client {
     }
 
     /// `GET /health`.
-    pub async fn health(&self) -> Result<Value, Trouble> {
+    pub async fn health(&self) -> Result<Value, EngineError> {
         self.read(&["health"], &[]).await
     }
 
     /// `GET /v1/sessions/{sid}`: the summary as the engine gives it.
-    pub async fn session(&self, session_id: &str) -> Result<Value, Trouble> {
+    pub async fn session(&self, session_id: &str) -> Result<Value, EngineError> {
         self.read(&["v1", "sessions", session_id], &[]).await
     }
 
     /// `GET /v1/sessions/{sid}/events`: returns once the engine has said that it streams.
-    pub async fn events(&self, session_id: &str, from: From) -> Result<EventStream, Trouble> {
+    pub async fn events(&self, session_id: &str, from: From) -> Result<EventStream, EngineError> {
         let path = ["v1", "sessions", session_id, "events"];
         // The standard's header (R000-54); the engine's own parameter only for a token that no header can hold.
         let (query, last): (&[(&str, &str)], _) = match &from {
@@ -181,7 +181,7 @@ impl Client {
             });
         if !is_stream {
             let why = "its answer is no stream of events".to_owned();
-            return Err(Trouble::Broken { status: response.status().as_u16(), why });
+            return Err(EngineError::Broken { status: response.status().as_u16(), why });
         }
         Ok(EventStream { response, stall: None })
     }
@@ -191,18 +191,18 @@ impl Client {
         &self,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, EngineError> {
         let request = self.request(Method::GET, self.url(path, query)?).await?;
-        decoded(&self.whole(request, self.inner.patience.answer).await?)
+        decoded(&self.whole(request, self.inner.timeouts.answer).await?)
     }
 
     /// A `POST` of JSON with a JSON answer.
-    pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, Trouble> {
+    pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, EngineError> {
         let request = self.request(Method::POST, self.url(path, &[])?).await?;
         // A JSON value always serialises.
         let text = serde_json::to_vec(body).unwrap_or_default();
         let request = request.header(CONTENT_TYPE, "application/json").body(text);
-        decoded(&self.whole(request, self.inner.patience.answer).await?)
+        decoded(&self.whole(request, self.inner.timeouts.answer).await?)
     }
 
     /// A `POST` of `body`, which has its own content type and may take `within`.
@@ -213,7 +213,7 @@ impl Client {
         length: u64,
         body: reqwest::Body,
         within: Duration,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, EngineError> {
         let request = self.request(Method::POST, self.url(path, &[])?).await?;
         let request = request
             .header(CONTENT_TYPE, content_type)
@@ -223,47 +223,47 @@ impl Client {
     }
 
     /// A `DELETE`, which may take `within`.
-    pub async fn delete(&self, path: &[&str], within: Duration) -> Result<(), Trouble> {
+    pub async fn delete(&self, path: &[&str], within: Duration) -> Result<(), EngineError> {
         let request = self.request(Method::DELETE, self.url(path, &[])?).await?;
         self.whole(request, within).await.map(drop)
     }
 
-    /// A `GET` whose body comes piece by piece, each within `Patience::stall`.
-    pub async fn download(&self, path: &[&str], query: &[(&str, &str)]) -> Result<EventStream, Trouble> {
+    /// A `GET` whose body comes piece by piece, each within `EngineTimeouts::stall`.
+    pub async fn download(&self, path: &[&str], query: &[(&str, &str)]) -> Result<EventStream, EngineError> {
         let request = self.request(Method::GET, self.url(path, query)?).await?;
         let response = self.head(request).await?;
-        Ok(EventStream { response, stall: Some(self.inner.patience.stall) })
+        Ok(EventStream { response, stall: Some(self.inner.timeouts.stall) })
     }
 
-    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Trouble> {
-        let none = || Trouble::Gone { detail: "it has no such id".to_owned() };
+    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, EngineError> {
+        let none = || EngineError::Gone { detail: "it has no such id".to_owned() };
         self.inner.base_url.at(path, query).ok_or_else(none)
     }
 
-    async fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, Trouble> {
+    async fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, EngineError> {
         let token = self.inner.token.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(Secret(token)) = token else { return Ok(self.http().await?.request(method, url)) };
         if self.inner.base_url.is_readable_on_the_way() {
-            return Err(Trouble::Unauthorized(Denied::Exposed));
+            return Err(EngineError::Unauthorized(Denied::Exposed));
         }
         // A token that no header can hold is none that an engine could take.
         let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| Trouble::Unauthorized(Denied::Refused))?;
+            .map_err(|_| EngineError::Unauthorized(Denied::Refused))?;
         value.set_sensitive(true);
         Ok(self.http().await?.request(method, url).header(AUTHORIZATION, value))
     }
 
     /// Sends, and reads the head of the answer; a refusal is read to its end.
-    async fn head(&self, request: RequestBuilder) -> Result<Response, Trouble> {
+    async fn head(&self, request: RequestBuilder) -> Result<Response, EngineError> {
         let (client, request) = request.build_split();
-        let request = request.map_err(|error| Trouble::of_transport(&error))?;
+        let request = request.map_err(|error| EngineError::of_transport(&error))?;
         let with_token = request.headers().contains_key(AUTHORIZATION);
-        let within = self.inner.patience.answer;
-        let late = |_| self.met(Trouble::TimedOut { sent: true });
+        let within = self.inner.timeouts.answer;
+        let late = |_| self.met(EngineError::TimedOut { sent: true });
         let response = tokio::time::timeout(within, client.execute(request))
             .await
             .map_err(late)?
-            .map_err(|error| self.met(Trouble::of_transport(&error)))?;
+            .map_err(|error| self.met(EngineError::of_transport(&error)))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -272,36 +272,37 @@ impl Client {
         // What cannot be read says as little as what is not there.
         let body = tokio::time::timeout(within, bounded(response, LARGEST_REFUSAL)).await;
         let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        Err(self.met(Trouble::of_answer(status, &body, with_token, wait)))
+        Err(self.met(EngineError::of_answer(status, &body, with_token, wait)))
     }
 
-    async fn whole(&self, request: RequestBuilder, within: Duration) -> Result<Vec<u8>, Trouble> {
+    async fn whole(&self, request: RequestBuilder, within: Duration) -> Result<Vec<u8>, EngineError> {
         let (client, request) = request.build_split();
-        let request = request.map_err(|error| Trouble::of_transport(&error))?;
+        let request = request.map_err(|error| EngineError::of_transport(&error))?;
         let with_token = request.headers().contains_key(AUTHORIZATION);
         let exchange = async {
-            let response = client.execute(request).await.map_err(|error| Trouble::of_transport(&error))?;
+            let response =
+                client.execute(request).await.map_err(|error| EngineError::of_transport(&error))?;
             let status = response.status();
             if status.is_success() {
                 return bounded(response, LARGEST_ANSWER).await;
             }
             let wait = retry_after(response.headers(), SystemTime::now());
             let body = bounded(response, LARGEST_REFUSAL).await.unwrap_or_default();
-            Err(Trouble::of_answer(status, &body, with_token, wait))
+            Err(EngineError::of_answer(status, &body, with_token, wait))
         };
         let outcome = tokio::time::timeout(within, exchange).await;
-        outcome.unwrap_or(Err(Trouble::TimedOut { sent: true })).map_err(|trouble| self.met(trouble))
+        outcome.unwrap_or(Err(EngineError::TimedOut { sent: true })).map_err(|trouble| self.met(trouble))
     }
 
     /// The HTTP client. Building it may read certificates, so it is not done on a thread that others wait for.
-    async fn http(&self) -> Result<&reqwest::Client, Trouble> {
+    async fn http(&self) -> Result<&reqwest::Client, EngineError> {
         let build = || async {
             let inner = Arc::clone(&self.inner);
             let failed = "the client for it could not be built".to_owned();
             tokio::task::spawn_blocking(move || inner.build())
                 .await
                 .unwrap_or(Err(failed))
-                .map_err(|why| Trouble::Unreachable { why, sent: false })
+                .map_err(|why| EngineError::Unreachable { why, sent: false })
         };
         self.inner.http.get_or_try_init(build).await
     }
@@ -312,7 +313,7 @@ impl Inner {
         let mut builder = http::builder(self.base_url.route())
             .tcp_nodelay(true)
             .tcp_keepalive(KEEPALIVE)
-            .connect_timeout(self.patience.connect)
+            .connect_timeout(self.timeouts.connect)
             .pool_idle_timeout(IDLE);
         if let Some(path) = &self.ca_file {
             let unreadable =
@@ -341,15 +342,15 @@ pub struct EventStream {
 
 impl EventStream {
     /// The next bytes; `None` at the body's own end.
-    pub async fn next(&mut self) -> Option<Result<Bytes, Trouble>> {
+    pub async fn next(&mut self) -> Option<Result<Bytes, EngineError>> {
         let chunk = match self.stall {
             None => self.response.chunk().await,
             Some(stall) => match tokio::time::timeout(stall, self.response.chunk()).await {
                 Ok(chunk) => chunk,
-                Err(_) => return Some(Err(Trouble::TimedOut { sent: true })),
+                Err(_) => return Some(Err(EngineError::TimedOut { sent: true })),
             },
         };
-        chunk.map_err(|error| Trouble::of_transport(&error)).transpose()
+        chunk.map_err(|error| EngineError::of_transport(&error)).transpose()
     }
 
     /// How long the body is, where the engine said so.
@@ -358,12 +359,12 @@ impl EventStream {
     }
 }
 
-async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, Trouble> {
+async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, EngineError> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| Trouble::of_transport(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| EngineError::of_transport(&error))? {
         if body.len() + chunk.len() > largest {
-            return Err(Trouble::Broken {
+            return Err(EngineError::Broken {
                 status,
                 why: format!("its answer is larger than {largest} bytes"),
             });
@@ -373,8 +374,10 @@ async fn bounded(mut response: Response, largest: usize) -> Result<Vec<u8>, Trou
     Ok(body)
 }
 
-fn decoded<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
-    let broken =
-        || Trouble::Broken { status: 200, why: "its answer is not the JSON that belongs there".to_owned() };
+fn decoded<T: DeserializeOwned>(body: &[u8]) -> Result<T, EngineError> {
+    let broken = || EngineError::Broken {
+        status: 200,
+        why: "its answer is not the JSON that belongs there".to_owned(),
+    };
     breadboard::http::read(body).ok_or_else(broken)
 }

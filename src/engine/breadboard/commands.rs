@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use super::trouble::Trouble;
+use super::engine_error::EngineError;
 use crate::app::ports::Ruling;
 use crate::domain::dialect::breadboard::http::{Command, CommandReply};
 use crate::domain::policy::command::{CommandNeed, need_of};
@@ -66,13 +66,13 @@ pub(super) async fn decide(
     let sent = send(shared, session_id, "permission_decision", payload.clone()).await;
     let sent = match sent {
         // Nothing went out, so the same may go once more; the user's answer should not be lost to a restart of a socket.
-        Err(trouble @ Trouble::Unreachable { .. }) if !trouble.leaves_it_open() => {
+        Err(trouble @ EngineError::Unreachable { .. }) if !trouble.leaves_it_open() => {
             send(shared, session_id, "permission_decision", payload).await
         }
         sent => sent,
     };
     sent.map(drop).map_err(|trouble| match &trouble {
-        Trouble::Refused { status: 409, .. } => WireError::new(
+        EngineError::Refused { status: 409, .. } => WireError::new(
             ErrorCode::Conflict,
             "The engine no longer waits for this answer; look at the session and answer what waits there now.",
         ),
@@ -90,29 +90,29 @@ pub(super) async fn send(
     session_id: &str,
     command: &str,
     payload: Map<String, Value>,
-) -> Result<CommandReply, Trouble> {
+) -> Result<CommandReply, EngineError> {
     let body = Command { command: command.to_owned(), payload };
     shared.client.post(&["v1", "sessions", session_id, "command"], &json!(body)).await
 }
 
 /// A refusal of this command. The engine says 400 to a command that it does not have and to one whose arguments do not fit.
-pub(super) fn refused(shared: &Shared, command: &str, trouble: &Trouble) -> WireError {
+pub(super) fn refused(shared: &Shared, command: &str, trouble: &EngineError) -> WireError {
     let command: String = command.chars().take(60).collect();
     match trouble {
-        Trouble::Refused { status: 400, detail, .. } if detail.starts_with("Unsupported command") => {
+        EngineError::Refused { status: 400, detail, .. } if detail.starts_with("Unsupported command") => {
             WireError::new(
                 ErrorCode::Unsupported,
                 format!("This engine has no command `{command}`; use one that it has."),
             )
         }
-        Trouble::Refused { status: 501, .. } => WireError::new(
+        EngineError::Refused { status: 501, .. } => WireError::new(
             ErrorCode::Unsupported,
             format!(
                 "This engine has the command `{command}` by name only; do it yourself or ask for it in a prompt."
             ),
         ),
         // A fault inside is what this engine makes of blank arguments.
-        Trouble::Broken { status: 500, .. } => WireError::new(
+        EngineError::Broken { status: 500, .. } => WireError::new(
             ErrorCode::EngineRejected,
             format!(
                 "The engine failed inside at the command `{command}`; check its arguments and the engine's log."

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::Shared;
-use super::trouble::Trouble;
+use super::engine_error::EngineError;
 use crate::domain::dialect::breadboard::http::{FileContent, FileEntry as EngineFile};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
@@ -145,7 +145,7 @@ async fn front(
     path: &WorkspacePath,
     most: u64,
 ) -> Result<Vec<u8>, WireError> {
-    let told = |trouble: Trouble| refused(shared, path.as_str(), &trouble);
+    let told = |trouble: EngineError| refused(shared, path.as_str(), &trouble);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let at = ["v1", "sessions", session_id, "download"];
     let mut stream = shared.client.download(&at, &[("artifact", path.as_str())]).await.map_err(told)?;
@@ -186,25 +186,25 @@ fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 }
 
 /// A refusal of a path, a file's or an artifact's.
-pub(super) fn refused(shared: &Shared, path: &str, trouble: &Trouble) -> WireError {
+pub(super) fn refused(shared: &Shared, path: &str, trouble: &EngineError) -> WireError {
     let path = short(path);
     match trouble {
         // The only 400 of these routes but for a blank path, which is not sent.
-        Trouble::Refused { status: 400, .. } => WireError::new(
+        EngineError::Refused { status: 400, .. } => WireError::new(
             ErrorCode::PathOutsideWorkspace,
             format!(
                 "The engine says that `{path}` lies outside the session's workspace; name a path inside it."
             ),
         ),
-        Trouble::Gone { detail } if detail.contains("session") => WireError::new(
+        EngineError::Gone { detail } if detail.contains("session") => WireError::new(
             ErrorCode::NotFound,
             "The engine no longer has this session, as after a restart of it; make a new one.",
         ),
-        Trouble::Gone { .. } => WireError::new(
+        EngineError::Gone { .. } => WireError::new(
             ErrorCode::NotFound,
             format!("The engine has no `{path}`; list the directory and choose one."),
         ),
-        Trouble::Refused { status: 409, .. } => WireError::new(
+        EngineError::Refused { status: 409, .. } => WireError::new(
             ErrorCode::Conflict,
             "The workspace of the session is not ready at the engine; try again in a moment.",
         ),

@@ -7,13 +7,13 @@
 pub mod client;
 mod commands;
 mod download;
+pub mod engine_error;
 mod files;
 pub mod link;
 mod models;
 mod reach;
 mod rebuild;
 mod sessions;
-pub mod trouble;
 mod turn;
 mod upload;
 
@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-use self::client::{Client, Patience};
-use self::link::{Links, Pace};
+use self::client::{Client, EngineTimeouts};
+use self::link::{LinkTiming, Links};
 use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
@@ -59,9 +59,9 @@ pub struct Setup {
     /// Its token.
     pub token: Option<Secret>,
     /// How long we wait for it.
-    pub patience: Patience,
+    pub timeouts: EngineTimeouts,
     /// How long its streams wait for what.
-    pub pace: Pace,
+    pub pace: LinkTiming,
 }
 
 impl Setup {
@@ -95,8 +95,8 @@ impl Setup {
             config_path: setting.config_path.clone().filter(|path| !path.trim().is_empty()),
             ca_file: setting.ca_file.as_ref().filter(|path| !path.trim().is_empty()).map(PathBuf::from),
             token: token.filter(|_| !elsewhere),
-            patience: Patience::default(),
-            pace: Pace::default(),
+            timeouts: EngineTimeouts::default(),
+            pace: LinkTiming::default(),
         })
     }
 }
@@ -136,8 +136,8 @@ impl BreadboardEngine {
         setup: Setup,
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
-        let Setup { base_url, config_path, ca_file, token, patience, pace } = setup;
-        let client = Client::new(base_url, token, ca_file, patience);
+        let Setup { base_url, config_path, ca_file, token, timeouts, pace } = setup;
+        let client = Client::new(base_url, token, ca_file, timeouts);
         let chance = uuid::Uuid::new_v4().as_u64_pair().0;
         let source = Arc::new(client.clone());
         let shared = Arc::new(Shared {
@@ -325,7 +325,7 @@ impl Shared {
     }
 
     /// The refusal for a trouble with this engine.
-    fn told(&self, trouble: &trouble::Trouble) -> WireError {
+    fn told(&self, trouble: &engine_error::EngineError) -> WireError {
         trouble.told(self.client.base_url().origin())
     }
 }

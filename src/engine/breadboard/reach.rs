@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::Shared;
-use super::trouble::Trouble;
-use crate::app::ports::{EngineReport, Reach};
+use super::engine_error::EngineError;
+use crate::app::ports::{Connectivity, EngineReport};
 
 /// First pause between two tries.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -89,7 +89,7 @@ pub async fn watch(shared: Arc<Shared>, mut dropped: watch::Receiver<()>) {
 }
 
 async fn look(shared: &Shared) {
-    shared.report(EngineReport::Reach(Reach::Connecting { retry: 0 })).await;
+    shared.report(EngineReport::Connectivity(Connectivity::Connecting { retry: 0 })).await;
     let mut retry = 0;
     let mut connected = false;
     loop {
@@ -104,14 +104,14 @@ async fn look(shared: &Shared) {
                 }
                 // Also where nothing changed: the request that failed may have been told as an engine that is gone.
                 let capabilities = has.words();
-                shared.report(EngineReport::Reach(Reach::Connected { capabilities })).await;
+                shared.report(EngineReport::Connectivity(Connectivity::Connected { capabilities })).await;
                 shared.client.trouble().await;
             }
             Err(trouble) => {
                 connected = false;
                 let error = shared.told(&trouble);
                 let wait = trouble.wait().unwrap_or_default();
-                shared.report(EngineReport::Reach(Reach::Failed { retry, error })).await;
+                shared.report(EngineReport::Connectivity(Connectivity::Failed { retry, error })).await;
                 retry = retry.saturating_add(1);
                 tokio::select! {
                     () = tokio::time::sleep(pause(retry, uuid::Uuid::new_v4().as_u128()).max(wait)) => {}
@@ -129,7 +129,7 @@ fn pause(retry: u32, chance: u128) -> Duration {
     whole - whole.saturating_mul(part) / 1_024
 }
 
-async fn probe(shared: &Shared) -> Result<Has, Trouble> {
+async fn probe(shared: &Shared) -> Result<Has, EngineError> {
     #[derive(Deserialize)]
     struct Paths {
         paths: std::collections::BTreeMap<String, IgnoredAny>,
@@ -138,20 +138,23 @@ async fn probe(shared: &Shared) -> Result<Has, Trouble> {
     let known = health.as_object().is_some_and(is_breadboard);
     if !known {
         let why = "it does not speak of its health as one does".to_owned();
-        return Err(Trouble::Broken { status: 200, why });
+        return Err(EngineError::Broken { status: 200, why });
     }
     match shared.client.read::<Paths>(&["openapi.json"], &[]).await {
         Ok(shown) => Ok(Has::of(shown.paths.keys().map(String::as_str))),
         // It may hide its paths, or a proxy does.
-        Err(Trouble::NoRoute | Trouble::Gone { .. } | Trouble::Broken { .. } | Trouble::Refused { .. }) => {
-            Ok(Has::usual())
-        }
         Err(
-            trouble @ (Trouble::Unreachable { .. }
-            | Trouble::TimedOut { .. }
-            | Trouble::Unauthorized(_)
-            | Trouble::Busy { .. }
-            | Trouble::WindowExceeded(_)),
+            EngineError::NoRoute
+            | EngineError::Gone { .. }
+            | EngineError::Broken { .. }
+            | EngineError::Refused { .. },
+        ) => Ok(Has::usual()),
+        Err(
+            trouble @ (EngineError::Unreachable { .. }
+            | EngineError::TimedOut { .. }
+            | EngineError::Unauthorized(_)
+            | EngineError::Busy { .. }
+            | EngineError::WindowExceeded(_)),
         ) => Err(trouble),
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::Shared;
 use super::client::From;
+use super::engine_error::EngineError;
 use super::link::LARGEST_EVENT;
-use super::trouble::Trouble;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, StreamReport};
 use crate::domain::dialect::breadboard::decode::decode;
@@ -35,7 +35,7 @@ pub(super) async fn run(
 ) {
     let outcome = match tokio::time::timeout(IN_ALL, read(&shared, &session_id, missing)).await {
         Ok(outcome) => outcome.map_err(|trouble| shared.told(&trouble)),
-        Err(_) => Err(shared.told(&Trouble::TimedOut { sent: true })),
+        Err(_) => Err(shared.told(&EngineError::TimedOut { sent: true })),
     };
     shared.report(EngineReport::Stream(StreamReport::Rebuilt { session_id, outcome, reply })).await;
 }
@@ -44,7 +44,7 @@ async fn read(
     shared: &Shared,
     session_id: &str,
     (first, last): (u64, u64),
-) -> Result<Vec<(EngineEvent, u64)>, Trouble> {
+) -> Result<Vec<(EngineEvent, u64)>, EngineError> {
     let mut stream = shared.client.events(session_id, From::Start).await?;
     let mut decoder = SseDecoder::new(LARGEST_EVENT);
     let mut found = Vec::new();

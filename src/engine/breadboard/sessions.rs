@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::trouble::Trouble;
+use super::engine_error::EngineError;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineReport, EngineSession, ListedSessions, Ruling, SessionReply, SessionWish};
+use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
 use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
@@ -38,12 +38,12 @@ const LONGEST_TITLE: usize = 80;
 const ASKING: &str = "prompt";
 
 /// Makes a session.
-pub(super) async fn make(shared: Arc<Shared>, wish: SessionWish, reply: SessionReply) {
+pub(super) async fn make(shared: Arc<Shared>, wish: NewSession, reply: SessionReply) {
     let outcome = made(&shared, &wish).await;
     shared.report(EngineReport::SessionMade { wish, outcome, reply }).await;
 }
 
-async fn made(shared: &Shared, wish: &SessionWish) -> Result<EngineSession, WireError> {
+async fn made(shared: &Shared, wish: &NewSession) -> Result<EngineSession, WireError> {
     let config_path = wish.config_path.clone().unwrap_or_else(|| shared.config_path.clone());
     if config_path.trim().is_empty() {
         return Err(WireError::new(
@@ -205,7 +205,7 @@ async fn deleted(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>) -> R
     deny(shared, session_id, asks, &mut denied).await;
     match waiting(shared, session_id).await {
         Ok(found) => deny(shared, session_id, found, &mut denied).await,
-        Err(Trouble::Gone { .. }) => return Ok(()),
+        Err(EngineError::Gone { .. }) => return Ok(()),
         Err(trouble) => return Err(shared.told(&trouble)),
     }
     // Polled between two steps, so that a long turn ends sooner; where none runs it changes nothing.
@@ -216,7 +216,7 @@ async fn deleted(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>) -> R
     loop {
         tokio::select! {
             outcome = &mut deletion => return match outcome {
-                Ok(()) | Err(Trouble::Gone { .. }) => Ok(()),
+                Ok(()) | Err(EngineError::Gone { .. }) => Ok(()),
                 Err(trouble) => Err(shared.told(&trouble)),
             },
             () = tokio::time::sleep(DELETE_LOOK) => {
@@ -240,7 +240,7 @@ async fn deny(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>, denied:
 }
 
 /// The engine's ids of asks that wait there.
-async fn waiting(shared: &Shared, session_id: &str) -> Result<Vec<String>, Trouble> {
+async fn waiting(shared: &Shared, session_id: &str) -> Result<Vec<String>, EngineError> {
     let summary: SessionSummary = shared.client.read(&["v1", "sessions", session_id], &[]).await?;
     let pending = summary.metadata.get("pending_permissions").and_then(Value::as_array);
     let id = |ask: &Value| ask.get("request_id").and_then(Value::as_str).map(str::to_owned);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, json};
 use tokio::sync::watch;
 
-use super::trouble::Trouble;
+use super::engine_error::EngineError;
 use super::{Shared, commands, upload};
 use crate::app::ports::{EngineReport, Prompt};
 use crate::domain::dialect::breadboard::http::{CancelTurn, Input, InputReply};
@@ -174,7 +174,7 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
     };
     let knows_messages = shared.has.borrow().has("cancel");
     let again = match &first {
-        Trouble::Unreachable { sent: false, .. } => true,
+        EngineError::Unreachable { sent: false, .. } => true,
         trouble => trouble.leaves_it_open() && knows_messages,
     };
     let last = if again {
@@ -191,14 +191,14 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
             shared.client.base_url().origin()
         ),
         // What this engine makes of content that it does not like.
-        Trouble::Broken { status: 500, .. } => {
+        EngineError::Broken { status: 500, .. } => {
             "The engine failed inside and did not take the prompt; look into its log and send it again.".to_owned()
         }
-        Trouble::Gone { .. } => {
+        EngineError::Gone { .. } => {
             "The engine no longer has this session, as after a restart of it; make a new one and send the prompt there."
                 .to_owned()
         }
-        Trouble::Refused { status: 409, .. } => {
+        EngineError::Refused { status: 409, .. } => {
             "The session is over at the engine; make a new one and send the prompt there.".to_owned()
         }
         trouble => shared.told(trouble).message,
@@ -245,7 +245,7 @@ pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
                 Ok(()) => return,
                 Err(trouble) => {
                     tracing::warn!(attempt, why = %shared.told(&trouble).message, "the engine did not take a stop");
-                    if !matches!(trouble, Trouble::Unreachable { .. } | Trouble::TimedOut { .. }) {
+                    if !matches!(trouble, EngineError::Unreachable { .. } | EngineError::TimedOut { .. }) {
                         return;
                     }
                     tokio::time::sleep(STOP_PAUSE).await;
@@ -255,14 +255,16 @@ pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
     });
 }
 
-async fn say_stop(shared: &Shared, session_id: &str, turn_id: Option<&str>) -> Result<(), Trouble> {
+async fn say_stop(shared: &Shared, session_id: &str, turn_id: Option<&str>) -> Result<(), EngineError> {
     if let Some(turn_id) = turn_id.filter(|_| shared.has.borrow().has("cancel")) {
         let body =
             CancelTurn { cancellation_request_key: format!("stop-{turn_id}"), reason: "user_requested" };
         let path = ["v1", "sessions", session_id, "turns", turn_id, "cancel"];
         match shared.client.post::<serde_json::Value>(&path, &json!(body)).await {
             Ok(_) => return Ok(()),
-            Err(trouble @ (Trouble::Unreachable { .. } | Trouble::TimedOut { .. })) => return Err(trouble),
+            Err(trouble @ (EngineError::Unreachable { .. } | EngineError::TimedOut { .. })) => {
+                return Err(trouble);
+            }
             // The turn may have another id by now; the command stops whatever runs.
             Err(_) => {}
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Shared;
-use super::trouble::Trouble;
+use super::engine_error::EngineError;
 use crate::app::ports::Attachment;
 use crate::domain::dialect::breadboard::http::Attachments;
 
@@ -50,7 +50,7 @@ async fn one(shared: &Shared, session_id: &str, attachment: &Attachment) -> Resu
             ));
         }
         let (kind, length) = (form.content_type(), form.length);
-        let sent: Result<Attachments, Trouble> =
+        let sent: Result<Attachments, EngineError> =
             shared.client.upload(&path, &kind, length, form.body, UPLOAD_TIME).await;
         match sent {
             Ok(stored) => {
@@ -60,7 +60,7 @@ async fn one(shared: &Shared, session_id: &str, attachment: &Attachment) -> Resu
                 });
             }
             // The session is there and its workspace not yet: nothing was stored.
-            Err(Trouble::Refused { status: 409, .. }) if tries < NOT_READY_TRIES => {
+            Err(EngineError::Refused { status: 409, .. }) if tries < NOT_READY_TRIES => {
                 tries += 1;
                 tokio::time::sleep(NOT_READY_PAUSE).await;
             }

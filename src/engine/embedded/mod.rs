@@ -101,7 +101,7 @@ impl EmbeddedEngine {
         Self::with_limits(reports, scopes, runtime, tokens, Limits::default(), fresh_id, now_ms)
     }
 
-    /// The same with other patience for model endpoints.
+    /// The same with other timeouts for model endpoints.
     pub fn with_limits(
         reports: mpsc::Sender<EngineReport>,
         scopes: watch::Receiver<Arc<TurnScopes>>,

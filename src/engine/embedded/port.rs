@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::Shared;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
-use crate::app::ports::{CommandRan, EngineReport, TurnScope, Want};
+use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView};
 use crate::protocol::WireError;
@@ -34,7 +34,7 @@ impl SessionPort {
         Self { shared, session_id, turn, stopped, asks }
     }
 
-    async fn want<T>(&self, make: impl FnOnce(Reply<T>) -> Want) -> Result<T, PortError> {
+    async fn want<T>(&self, make: impl FnOnce(Reply<T>) -> ClientRequest) -> Result<T, PortError> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: self.session_id.clone(), want: make(reply) };
         let refused =
@@ -78,14 +78,15 @@ impl TurnPort for SessionPort {
         text: String,
     ) -> PortFuture<'_, Result<String, PortError>> {
         Box::pin(async move {
-            let applied = self.want(|reply| Want::ApplyText { root, path, base_hash, text, reply }).await?;
+            let applied =
+                self.want(|reply| ClientRequest::ApplyText { root, path, base_hash, text, reply }).await?;
             Ok(applied.applied_hash)
         })
     }
 
     fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {
         Box::pin(async move {
-            let ran = self.want(|reply| Want::RunCommand { command, cwd, reply }).await?;
+            let ran = self.want(|reply| ClientRequest::RunCommand { command, cwd, reply }).await?;
             let CommandRan { exit_code, stdout, stderr, .. } = ran;
             Ok(Ran { exit_code, stdout, stderr })
         })

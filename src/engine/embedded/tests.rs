@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Applied, CommandRan, Ruling, Secret, TurnScope, Want};
+use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
 use crate::domain::event::EngineEvent;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
@@ -145,7 +145,9 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
     assert_eq!(ask.payload["tool_name"], json!("write_file"));
     bench.answer(&ask, Ruling::AllowOnce);
     let reply = match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants { want: Want::ApplyText { root, path, base_hash, text, reply }, .. } => {
+        EngineReport::Wants {
+            want: ClientRequest::ApplyText { root, path, base_hash, text, reply }, ..
+        } => {
             assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
             let bytes = std::fs::read(bench.folder.path().join("notes.txt")).unwrap();
             assert_eq!(base_hash, Some(crate::domain::edits::text::content_hash(&bytes)));
@@ -166,7 +168,7 @@ async fn a_refusal_of_the_loop_reaches_the_user_as_its_sentence() {
     let ask = bench.event("tool.request_approval").await;
     bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants { want: Want::ApplyText { reply, .. }, .. } => {
+        EngineReport::Wants { want: ClientRequest::ApplyText { reply, .. }, .. } => {
             reply.refuse(WireError::new(ErrorCode::Conflict, "The file changed."));
         }
         other => panic!("{other:?}"),
@@ -295,7 +297,7 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
     bench.answer(&ask, Ruling::AllowOnce);
     match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants { want: Want::RunCommand { command, cwd, reply }, .. } => {
+        EngineReport::Wants { want: ClientRequest::RunCommand { command, cwd, reply }, .. } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
             reply.answer(CommandRan {
                 exit_code: 0,

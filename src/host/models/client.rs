@@ -18,7 +18,7 @@ use super::failure::ModelError;
 use super::fault::Fault;
 use super::target::Target;
 use super::tokens::Token;
-use crate::http::{self, Answer, BLOCKING_BYTES, Budget, Events, Framing, Patience, Route};
+use crate::http::{self, Answer, BLOCKING_BYTES, Budget, EndpointTimeouts, Events, Framing, Route};
 
 /// How long we wait for an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +52,9 @@ pub struct ModelClient {
 impl ModelClient {
     /// Builds the clients. Fails only when TLS cannot be set up.
     pub fn new(limits: Limits) -> Result<Self, ModelError> {
-        let patience = Patience { connect: limits.connect, idle: limits.idle };
+        let timeouts = EndpointTimeouts { connect: limits.connect, idle: limits.idle };
         let build = |route| {
-            http::client(route, patience).ok_or_else(|| {
+            http::client(route, timeouts).ok_or_else(|| {
                 ModelError::setting(
                     "The TLS set-up of this machine cannot be used, so no model can be reached; check the system's \
                      certificates."

@@ -132,7 +132,7 @@ impl<'de, const N: usize> Visitor<'de> for Pick<'_, N> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = [None; N];
-        while let Some(place) = map.next_key_seed(Place(self.0))? {
+        while let Some(place) = map.next_key_seed(NameIndex(self.0))? {
             match place.and_then(|place| found.get_mut(place)) {
                 Some(slot) => *slot = Some(map.next_value()?),
                 None => {
@@ -145,9 +145,9 @@ impl<'de, const N: usize> Visitor<'de> for Pick<'_, N> {
 }
 
 /// Which of the names a key is.
-struct Place<'n>(&'n [&'n str]);
+struct NameIndex<'n>(&'n [&'n str]);
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for NameIndex<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -155,7 +155,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for NameIndex<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -10,13 +10,13 @@ use crate::domain::dialect::desktop::message::ThinkingPhase;
 use crate::host::proposal::{Change, Outcome, Proposal, blocking, propose, read_base};
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 /// Lines that are named in a sentence.
 const LINES_NAMED: usize = 20;
 
 /// Proposes the replacement and says how it went.
-pub(super) async fn replace(voice: &mut Voice<'_>, wish: &Replacement) -> bool {
+pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> bool {
     voice.thinking(ThinkingPhase::Retrieving, "Reading the file.").await;
     let call = voice.tool_started("read_file", args(&[("path", json!(wish.path))])).await;
     let view = voice.port().workspace();

@@ -11,7 +11,7 @@ use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 /// Definitions of one name that are shown.
 const DEFINITIONS: usize = 5;
@@ -26,7 +26,7 @@ const BODY_LINES: u64 = 12;
 const READ_LIMIT: usize = 32 * 1024;
 
 /// Explains a file or a symbol; falls back to a search for the question.
-pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
+pub(super) async fn explain(voice: &mut TurnOutput<'_>, what: &str, question: &str) -> bool {
     voice.thinking(ThinkingPhase::Retrieving, "Looking for the file or the definition.").await;
     if is_folder(voice, what).await {
         return list(voice, what.trim_end_matches('/')).await;
@@ -58,7 +58,7 @@ pub(super) async fn explain(voice: &mut Voice<'_>, what: &str, question: &str) -
     }
 }
 
-async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
+async fn outline(voice: &mut TurnOutput<'_>, head: &ReadText, symbols: &[Symbol]) {
     voice
         .lines(&format!(
             "`{}` has {} and {}.\n",
@@ -91,7 +91,7 @@ async fn outline(voice: &mut Voice<'_>, head: &ReadText, symbols: &[Symbol]) {
     }
 }
 
-async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
+async fn symbol(voice: &mut TurnOutput<'_>, what: &str, question: &str) -> bool {
     let call = voice.tool_started("search_symbols", args(&[("name", json!(what))])).await;
     let view = voice.port().workspace();
     // `Type::method` and `module.function` are searched by their last part.
@@ -168,7 +168,7 @@ async fn symbol(voice: &mut Voice<'_>, what: &str, question: &str) -> bool {
     true
 }
 
-async fn is_folder(voice: &Voice<'_>, what: &str) -> bool {
+async fn is_folder(voice: &TurnOutput<'_>, what: &str) -> bool {
     let (view, path) = (voice.port().workspace(), what.to_owned());
     search(move |cancel| Ok(retrieval::list_dir(&view, &path, 1, cancel).is_ok())).await.unwrap_or(false)
 }
@@ -181,7 +181,7 @@ fn declares_only(symbol: &Symbol) -> bool {
 }
 
 /// Head and outline of the file of a module that is declared in `place`.
-async fn module_file(voice: &Voice<'_>, place: &str, name: &str) -> Option<(ReadText, Vec<Symbol>)> {
+async fn module_file(voice: &TurnOutput<'_>, place: &str, name: &str) -> Option<(ReadText, Vec<Symbol>)> {
     let (folder, file) = place.rsplit_once('/').unwrap_or(("", place));
     let stem = file.strip_suffix(".rs")?;
     let folder = match (folder, stem) {

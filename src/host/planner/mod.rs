@@ -13,7 +13,7 @@ use super::proposal::Refusal;
 use super::retrieval;
 use super::tools;
 use super::turn::args;
-use super::voice::Voice;
+use super::turn_output::TurnOutput;
 use crate::domain::dialect::desktop::message::ThinkingPhase;
 use intent::Intent;
 use serde_json::json;
@@ -34,14 +34,14 @@ const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the onl
 const NAMES: usize = 200;
 
 /// Answers a question; gives whether it did what was asked.
-pub async fn answer(voice: &mut Voice<'_>, question: &str) -> bool {
+pub async fn answer(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     voice.lines(WITHOUT_MODEL).await;
     let done = without_model(voice, question).await;
     voice.lines(HOW_TO_CONFIGURE).await;
     done
 }
 
-async fn without_model(voice: &mut Voice<'_>, question: &str) -> bool {
+async fn without_model(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     if voice.port().workspace().roots.is_empty() {
         voice.lines("No folder is open, so there is nothing to search; open one and ask again.\n").await;
         return false;
@@ -60,7 +60,7 @@ async fn without_model(voice: &mut Voice<'_>, question: &str) -> bool {
     }
 }
 
-async fn list(voice: &mut Voice<'_>, path: &str) -> bool {
+async fn list(voice: &mut TurnOutput<'_>, path: &str) -> bool {
     voice.thinking(ThinkingPhase::Retrieving, "Listing files.").await;
     let call = voice.tool_started("list_files", args(&[("path", json!(path))])).await;
     let view = voice.port().workspace();
@@ -93,7 +93,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Ends a tool and the answer with a refusal.
-async fn refused(voice: &mut Voice<'_>, call_id: &str, refusal: Refusal) -> bool {
+async fn refused(voice: &mut TurnOutput<'_>, call_id: &str, refusal: Refusal) -> bool {
     voice.tool_ended(call_id, Err(refusal.message.clone())).await;
     voice.lines(&format!("{}\n", refusal.message)).await;
     false

@@ -8,7 +8,7 @@ use super::{counted, list, places};
 use crate::host::retrieval;
 use crate::host::tools::search;
 use crate::host::turn::args;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 /// Lines of the file that are shown.
 const LINES: u64 = 30;
@@ -23,7 +23,7 @@ const NAMES: [&str; 4] = ["readme.md", "readme.rst", "readme.txt", "readme"];
 const LISTED: usize = 2_000;
 
 /// Shows the beginning of the read-me and the names at the top; without a read-me it searches.
-pub(super) async fn overview(voice: &mut Voice<'_>, question: &str) -> bool {
+pub(super) async fn overview(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     let view = voice.port().workspace();
     let found = search(move |cancel| {
         let names = retrieval::list_dir(&view, "", LISTED, cancel)?;

@@ -10,7 +10,7 @@ use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
 use crate::host::turn::{args, fence};
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 /// Places in one answer.
 const PLACES: usize = 5;
@@ -19,7 +19,7 @@ const PLACES: usize = 5;
 const LINES: usize = 12;
 
 /// Searches and shows what was found.
-pub(super) async fn find(voice: &mut Voice<'_>, question: &str) -> bool {
+pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     voice.thinking(ThinkingPhase::Retrieving, "Searching the workspace.").await;
     let call = voice.tool_started("find_places", args(&[("question", json!(question))])).await;
     let view = voice.port().workspace();
@@ -69,7 +69,7 @@ pub(super) async fn find(voice: &mut Voice<'_>, question: &str) -> bool {
     show(voice, question, &found).await
 }
 
-async fn tell(voice: &Voice<'_>, stage: Stage, count: u64) {
+async fn tell(voice: &TurnOutput<'_>, stage: Stage, count: u64) {
     let (stage, message) = match stage {
         Stage::SymbolSearch => (RetrieveStage::SymbolSearch, matching(count, "definition")),
         Stage::TextSearch => (RetrieveStage::TextSearch, matching(count, "line")),
@@ -82,7 +82,7 @@ fn matching(count: u64, noun: &str) -> String {
     format!("{} {}.", counted(count, noun), if count == 1 { "matches" } else { "match" })
 }
 
-async fn show(voice: &mut Voice<'_>, question: &str, found: &Found) -> bool {
+async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) -> bool {
     let files = counted(found.files_searched, "file");
     let part = if found.truncated { " (the workspace has more files than one search reads)" } else { "" };
     if found.files_searched == 0 {

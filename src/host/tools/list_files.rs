@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Told, arguments, search};
+use super::{ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::Refusal;
 use crate::host::retrieval;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "list_files";
 
@@ -32,7 +32,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { path } = arguments(args)?;
     let view = voice.port().workspace();
     let mut names = search(move |cancel| retrieval::list_dir(&view, &path, LIMIT + 1, cancel)).await?;
@@ -41,5 +41,5 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let text =
         names.iter().map(|(name, folder)| format!("{name}{}\n", if *folder { "/" } else { "" })).collect();
     let summary = if more { format!("The first {LIMIT} names:") } else { format!("{} names:", names.len()) };
-    Ok(Told { summary, text })
+    Ok(ToolAnswer { summary, text })
 }

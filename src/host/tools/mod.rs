@@ -19,14 +19,14 @@ use serde_json::{Map, Value, json};
 use super::models::{Call, ToolSpec};
 use super::proposal::{Refusal, blocking};
 use super::retrieval::RetrievalError;
-use super::voice::Voice;
+use super::turn_output::TurnOutput;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
 pub const RESULT_LIMIT: usize = 16 * 1024;
 
 /// What a tool found or did, as text for the model and, cut alike, for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ToolAnswer {
     /// One line: how much, where.
     pub summary: String,
     /// The result.
@@ -50,7 +50,7 @@ pub fn offered(trusted: bool) -> Vec<ToolSpec> {
 }
 
 /// Runs one call and says so; gives what the model is told.
-pub async fn run(voice: &mut Voice<'_>, call: &Call) -> String {
+pub async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
     let args = match &call.arguments {
         Value::Object(args) => args.clone(),
         Value::Null => Map::new(),

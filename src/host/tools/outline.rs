@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Told, arguments, search};
+use super::{ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::Refusal;
 use crate::host::retrieval::{self, Symbol};
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "outline";
 
@@ -30,11 +30,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { path } = arguments(args)?;
     let view = voice.port().workspace();
     let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
-    Ok(Told { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })
+    Ok(ToolAnswer { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })
 }
 
 fn listed(symbols: &[Symbol]) -> String {

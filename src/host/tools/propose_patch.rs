@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Told, arguments};
+use super::{ToolAnswer, arguments};
 use crate::domain::edits::apply::TextEdit;
 use crate::host::models::ToolSpec;
 use crate::host::proposal::{Change, Outcome, Proposal, Refusal, propose};
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "propose_patch";
 
@@ -64,7 +64,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
     let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
         (Some(edits), None, None) => Change::Edits(
@@ -84,7 +84,7 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     };
     let proposal = Proposal { path: file_path, rationale, acceptance_criteria, change };
     match propose(voice, proposal).await? {
-        Outcome::Applied { path, hash, added, removed, warnings } => Ok(Told {
+        Outcome::Applied { path, hash, added, removed, warnings } => Ok(ToolAnswer {
             summary: format!(
                 "Applied to {path}: {added} lines added, {removed} removed. Its content is now {hash}."
             ),

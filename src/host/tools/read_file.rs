@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{RESULT_LIMIT, Told, arguments, search};
+use super::{RESULT_LIMIT, ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::Refusal;
 use crate::host::retrieval;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "read_file";
 
@@ -37,7 +37,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { path, start_line, end_line } = arguments(args)?;
     let view = voice.port().workspace();
     let start = start_line.unwrap_or(1);
@@ -52,5 +52,5 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
         read.total_lines,
         if read.truncated { ", cut" } else { "" }
     );
-    Ok(Told { summary, text: read.text })
+    Ok(ToolAnswer { summary, text: read.text })
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{RESULT_LIMIT, Told, arguments, cut};
+use super::{RESULT_LIMIT, ToolAnswer, arguments, cut};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::models::ToolSpec;
 use crate::host::ports::{Answer, WorkspaceView};
 use crate::host::proposal::Refusal;
 use crate::host::retrieval;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "run_command";
 
@@ -44,7 +44,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { command, cwd, reason } = arguments(args)?;
     let port = voice.port();
     let view = port.workspace();
@@ -91,7 +91,7 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
     let summary = format!("The command ended with exit code {}.", ran.exit_code);
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&ran.stdout), tail(&ran.stderr));
-    Ok(Told { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
+    Ok(ToolAnswer { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
 }
 
 /// Commands run beneath the first root; what the user is shown must be where it runs.

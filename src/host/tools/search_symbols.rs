@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Told, arguments, search, shown};
+use super::{ToolAnswer, arguments, search, shown};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::Refusal;
 use crate::host::retrieval;
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "search_symbols";
 
@@ -32,7 +32,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { name } = arguments(args)?;
     let view = voice.port().workspace();
     let found = search(move |cancel| retrieval::search_symbols(&view, &name, LIMIT, cancel)).await?;
@@ -43,5 +43,5 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
             format!("{place}:{}: {} {}\n", symbol.start_line, symbol.kind.as_str(), symbol.signature.trim())
         })
         .collect();
-    Ok(Told { summary: format!("{} definitions:", found.len()), text })
+    Ok(ToolAnswer { summary: format!("{} definitions:", found.len()), text })
 }

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Told, arguments, search, shown};
+use super::{ToolAnswer, arguments, search, shown};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::Refusal;
 use crate::host::retrieval::{self, TextQuery};
-use crate::host::voice::Voice;
+use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "search_text";
 
@@ -42,7 +42,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Result<Told, Refusal> {
+pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
     let Args { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
     let view = voice.port().workspace();
     let query = TextQuery { pattern, regex, case_sensitive, path_glob };
@@ -54,5 +54,5 @@ pub(super) async fn run(voice: &mut Voice<'_>, args: Map<String, Value>) -> Resu
         .map(|hit| format!("{}:{}: {}\n", shown(hit.root.as_deref(), &hit.path), hit.line, hit.text))
         .collect();
     let summary = if more { format!("The first {LIMIT} lines:") } else { format!("{} lines:", hits.len()) };
-    Ok(Told { summary, text })
+    Ok(ToolAnswer { summary, text })
 }

@@ -167,7 +167,7 @@ fn take(step: &Step, journal: &mut dyn Journal, model: &mut BTreeMap<String, Ses
     match journal.commit(&commit) {
         Ok(()) => assert!(valid, "{step:?} was taken"),
         Err(JournalError::Failed(_)) => assert!(!valid, "{step:?} was refused"),
-        Err(error @ (JournalError::Full | JournalError::Held)) => panic!("{step:?}: {error:?}"),
+        Err(error @ (JournalError::Full | JournalError::HeldElsewhere)) => panic!("{step:?}: {error:?}"),
     }
 }
 

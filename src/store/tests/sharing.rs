@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::{batch, events, journal, session_row};
-use crate::app::ports::{Commit, Journal, JournalError, Lease, Wish};
+use crate::app::ports::{Commit, HolderRequest, Journal, JournalError, Lease};
 
 /// The row of a session of workspace `w`.
 fn made(session_id: &str) -> Commit {
@@ -38,8 +38,8 @@ fn windows_list_the_same_sessions_and_one_at_a_time_writes_each() {
     assert_eq!(news.changed, [session_row("s", "w", 1)]);
     assert_eq!((news.present, news.elsewhere), (BTreeSet::from(["s".into()]), BTreeSet::from(["s".into()])));
     assert_eq!(two.take("s"), Ok(Lease::Elsewhere));
-    assert_eq!(two.commit(&events(1, 1)), Err(JournalError::Held));
-    assert_eq!(two.delete_session("s"), Err(JournalError::Held));
+    assert_eq!(two.commit(&events(1, 1)), Err(JournalError::HeldElsewhere));
+    assert_eq!(two.delete_session("s"), Err(JournalError::HeldElsewhere));
     assert_eq!(two.remove_events("s", 9, usize::MAX), Ok(0));
     // And reads its events once they are shared
     assert_eq!(one.share(), Ok(true));
@@ -133,10 +133,13 @@ fn a_stop_is_passed_on_to_the_window_that_works_on_the_session() {
     let (mut one, mut two) = (journal(directory.path()), journal(directory.path()));
     one.commit(&made("s")).unwrap();
     assert_eq!(one.news("w", 0).unwrap().map(|news| news.wishes), Some(Vec::new()));
-    two.wish("s", Wish::Stop).unwrap();
-    assert_eq!(one.news("w", 0).unwrap().map(|news| news.wishes), Some(vec![("s".into(), Wish::Stop)]));
+    two.wish("s", HolderRequest::Stop).unwrap();
+    assert_eq!(
+        one.news("w", 0).unwrap().map(|news| news.wishes),
+        Some(vec![("s".into(), HolderRequest::Stop)])
+    );
     one.wish_done("s").unwrap();
-    two.wish("other", Wish::Stop).unwrap();
+    two.wish("other", HolderRequest::Stop).unwrap();
     assert_eq!(one.news("w", 0).unwrap().map(|news| news.wishes), Some(Vec::new()));
     // And nothing is new when nobody else did anything
     assert_eq!(one.news("w", 0), Ok(None));

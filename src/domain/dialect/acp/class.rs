@@ -87,11 +87,11 @@ fn row(kind: &str) -> (EventClass, &'static [Pane]) {
 /// Whether an update says how its tool ended. `cancelled` is a word of version 2 that some agents say already.
 fn is_final(payload: &Payload) -> bool {
     #[derive(serde::Deserialize)]
-    struct Standing {
+    struct StatusField {
         #[serde(default)]
         status: serde_json::Value,
     }
-    payload.read::<Standing>().is_some_and(|standing| {
+    payload.read::<StatusField>().is_some_and(|standing| {
         matches!(standing.status.as_str(), Some("completed" | "failed" | "cancelled"))
     })
 }

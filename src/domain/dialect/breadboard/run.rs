@@ -123,7 +123,7 @@ pub(super) fn closed(event: EventRef<'_>) -> Option<TurnClosed> {
 /// What a `task_event` says. Everything else of it is in the event.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct TaskFields {
     kind: Loose,
     task_id: Loose,
     parent_task_id: Loose,
@@ -164,7 +164,7 @@ impl Loose {
 
 /// News of a task, or what it asks and was answered.
 pub(super) fn task(event: EventRef<'_>) -> TaskNews {
-    let told = event.payload.read::<Told>().unwrap_or_default();
+    let told = event.payload.read::<TaskFields>().unwrap_or_default();
     let kind = told.kind.text().unwrap_or_default();
     let last = kind.rsplit(['_', '.', ':', '-']).next().unwrap_or_default();
     let by_status = told.status.text().and_then(|word| task_status(&word));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::app::Reply;
-use crate::app::ports::{EngineReport, TextPart, Want};
+use crate::app::ports::{ClientRequest, EngineReport, TextPart};
 use crate::protocol::{ErrorCode, WireError};
 
 /// The way to the files of the workspace.
@@ -48,7 +48,7 @@ impl ClientFiles {
         limit: Option<u64>,
     ) -> Result<TextPart, WireError> {
         let path = path.to_owned();
-        self.want(session_id, |reply| Want::ReadText { path, line, limit, reply }).await
+        self.want(session_id, |reply| ClientRequest::ReadText { path, line, limit, reply }).await
     }
 
     /// What a file is before it is written, to be shown in the ask.
@@ -62,9 +62,11 @@ impl ClientFiles {
                 Ok(WriteBase { root: part.root, path: part.path, now: Some((part.content, part.hash)) })
             }
             Err(refused) if refused.code == ErrorCode::NotFound => {
-                let place =
-                    refused.details.clone().and_then(|details| serde_json::from_value::<Place>(details).ok());
-                let Some(Place { root, path }) = place else { return Err(refused) };
+                let place = refused
+                    .details
+                    .clone()
+                    .and_then(|details| serde_json::from_value::<NewFile>(details).ok());
+                let Some(NewFile { root, path }) = place else { return Err(refused) };
                 Ok(WriteBase { root, path, now: None })
             }
             Err(refused) => Err(refused),
@@ -81,12 +83,22 @@ impl ClientFiles {
         let WriteBase { root, path, now } = base;
         let base_hash = now.map(|(_, hash)| hash);
         let applied = self
-            .want(session_id, |reply| Want::ApplyText { root: Some(root), path, base_hash, text, reply })
+            .want(session_id, |reply| ClientRequest::ApplyText {
+                root: Some(root),
+                path,
+                base_hash,
+                text,
+                reply,
+            })
             .await?;
         Ok(applied.applied_hash)
     }
 
-    async fn want<T>(&self, session_id: &str, make: impl FnOnce(Reply<T>) -> Want) -> Result<T, WireError> {
+    async fn want<T>(
+        &self,
+        session_id: &str,
+        make: impl FnOnce(Reply<T>) -> ClientRequest,
+    ) -> Result<T, WireError> {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: session_id.to_owned(), want: make(reply) };
         self.reports.send(report).await.map_err(|_| WireError::internal())?;
@@ -95,7 +107,7 @@ impl ClientFiles {
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct NewFile {
     root: String,
     path: String,
 }

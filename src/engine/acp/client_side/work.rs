@@ -54,7 +54,7 @@ pub(in crate::engine::acp) struct Order {
 
 /// What came of a job.
 #[derive(Debug)]
-pub(in crate::engine::acp) enum Came {
+pub(in crate::engine::acp) enum WorkResult {
     /// The result for the agent.
     Answer(Value),
     /// What a write would replace.
@@ -67,7 +67,7 @@ pub(in crate::engine::acp) enum Came {
 #[derive(Debug)]
 pub(in crate::engine::acp) struct Finished {
     pub(in crate::engine::acp) number: u64,
-    pub(in crate::engine::acp) outcome: Result<Came, WireError>,
+    pub(in crate::engine::acp) outcome: Result<WorkResult, WireError>,
 }
 
 struct Ended {
@@ -75,18 +75,18 @@ struct Ended {
     session_id: String,
     /// The terminal that was made.
     made: Option<String>,
-    outcome: Result<Came, WireError>,
+    outcome: Result<WorkResult, WireError>,
 }
 
 /// The jobs and the terminals of one process.
-pub(in crate::engine::acp) struct Workshop {
+pub(in crate::engine::acp) struct Workers {
     files: ClientFiles,
     terminals: Arc<Terminals>,
     jobs: JoinSet<Ended>,
     under_way: HashMap<u64, AbortHandle>,
 }
 
-impl Workshop {
+impl Workers {
     /// Nothing to do yet. `guard` is the executable of `breadboard-ls`.
     pub(in crate::engine::acp) fn new(reports: mpsc::Sender<EngineReport>, guard: PathBuf) -> Self {
         Self {
@@ -152,27 +152,27 @@ async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> End
         Job::Read { path, line, limit } => files
             .read(session, &path, line, limit)
             .await
-            .map(|part| Came::Answer(encode::file_content(&part.content))),
-        Job::Base { path } => files.base(session, &path).await.map(Came::Base),
+            .map(|part| WorkResult::Answer(encode::file_content(&part.content))),
+        Job::Base { path } => files.base(session, &path).await.map(WorkResult::Base),
         Job::Write { base, text } => {
-            files.write(session, base, text).await.map(|_| Came::Answer(encode::done()))
+            files.write(session, base, text).await.map(|_| WorkResult::Answer(encode::done()))
         }
-        Job::Place { wanted } => Terminals::place(wanted.as_deref(), &folders).map(Came::Place),
+        Job::Place { wanted } => Terminals::place(wanted.as_deref(), &folders).map(WorkResult::Place),
         Job::Create(params, place) => terminals.create(session, place, params).await.map(|id| {
             let answer = encode::terminal_created(&id);
             made = Some(id);
-            Came::Answer(answer)
+            WorkResult::Answer(answer)
         }),
         Job::Output(id) => terminals.output(session, &id).map(|shown| {
             let exit = shown.exit_status.as_ref().map(TerminalExit::parts);
-            Came::Answer(encode::terminal_output(&shown.output, shown.truncated, exit))
+            WorkResult::Answer(encode::terminal_output(&shown.output, shown.truncated, exit))
         }),
         Job::Wait(id) => terminals.wait_for_exit(session, &id).await.map(|exit| {
             let (code, signal) = exit.parts();
-            Came::Answer(encode::terminal_exit(code, signal))
+            WorkResult::Answer(encode::terminal_exit(code, signal))
         }),
-        Job::Kill(id) => terminals.kill(session, &id).await.map(|()| Came::Answer(encode::done())),
-        Job::Release(id) => terminals.release(session, &id).map(|()| Came::Answer(encode::done())),
+        Job::Kill(id) => terminals.kill(session, &id).await.map(|()| WorkResult::Answer(encode::done())),
+        Job::Release(id) => terminals.release(session, &id).map(|()| WorkResult::Answer(encode::done())),
     };
     Ended { number, session_id, made, outcome }
 }

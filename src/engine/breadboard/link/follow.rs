@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Cut};
-use super::desk::Closed;
 use super::link_state::{EVICTED, Link, Standing};
-use super::pace::Pace;
+use super::report_sender::Closed;
 use super::source::{Chunks, Source};
+use super::timing::LinkTiming;
 use crate::app::ports::EngineCursor;
 
 const NO_HISTORY: &str = "the engine no longer knows our place and has no history to compare it with";
@@ -104,7 +104,7 @@ impl Connection {
         self.last.unwrap_or(self.opened)
     }
 
-    fn quiet(&self, pace: &Pace) -> Duration {
+    fn quiet(&self, pace: &LinkTiming) -> Duration {
         match (self.over, self.last) {
             (true, _) => pace.drained,
             (false, Some(_)) => pace.quiet,

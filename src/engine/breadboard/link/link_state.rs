@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 
-use super::super::trouble::Trouble;
+use super::super::engine_error::EngineError;
 use super::WallClock;
-use super::desk::{Closed, Desk};
 use super::facts::{Heard, waiting};
-use super::pace::{Chance, Pace};
+use super::report_sender::{Closed, ReportSender};
 use super::source::{Source, Summary};
+use super::timing::{Jitter, LinkTiming};
 use crate::app::ports::{EngineCursor, LinkNews};
 use crate::domain::delivery::{Continuity, Resumption};
 
@@ -49,11 +49,11 @@ impl Standing {
 /// One link.
 pub(super) struct Link<S> {
     pub source: Arc<S>,
-    pub desk: Desk,
+    pub desk: ReportSender,
     pub session_id: String,
-    pub pace: Pace,
+    pub pace: LinkTiming,
     pub now_ms: WallClock,
-    pub chance: Chance,
+    pub chance: Jitter,
     /// The last event with a number that was passed on, or could not be.
     pub cursor: Option<EngineCursor>,
     pub continuity: Continuity,
@@ -80,11 +80,11 @@ pub(super) struct Link<S> {
 impl<S: Source> Link<S> {
     pub fn new(
         source: Arc<S>,
-        desk: Desk,
+        desk: ReportSender,
         session_id: String,
         cursor: Option<EngineCursor>,
-        pace: Pace,
-        chance: Chance,
+        pace: LinkTiming,
+        chance: Jitter,
         now_ms: WallClock,
     ) -> Self {
         let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
@@ -111,9 +111,9 @@ impl<S: Source> Link<S> {
     }
 
     /// How the session stands at the engine.
-    pub async fn probe(&mut self) -> Result<Result<Summary, Trouble>, Closed> {
+    pub async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
         let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
-        let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
+        let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
         Ok(answer.map(Summary::read))
     }
 

@@ -1,18 +1,18 @@
 //! One link a session: keeps its stream alive and truthful.
 //!
 //! Owns the links that run, one task each, and their bound. `link_state` is what one knows, `task` its life,
-//! `connection` what one connection knows, `follow` its reading, `take` what it brings, `desk` its side to the loop, `source` its side to the engine, `pace` its patience. Never sends a prompt or
+//! `connection` what one connection knows, `follow` its reading, `take` what it brings, `report_sender` its side to the loop, `source` its side to the engine, `timing` its timeouts. Never sends a prompt or
 //! an answer: those are requests.
 
 mod connection;
-mod desk;
 mod facts;
 mod follow;
 mod link_state;
-mod pace;
+mod report_sender;
 mod source;
 mod take;
 mod task;
+mod timing;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,11 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
-use desk::{Desk, Order};
 use link_state::Link;
-pub use pace::{Chance, Pace};
+use report_sender::{Order, ReportSender};
 pub(super) use source::LARGEST_EVENT;
 pub use source::{Chunks, Source};
+pub use timing::{Jitter, LinkTiming};
 
 /// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
 /// One more is refused in a sentence.
@@ -45,12 +45,12 @@ pub struct Links<S> {
     reports: mpsc::Sender<EngineReport>,
     runtime: Handle,
     now_ms: WallClock,
-    pace: Pace,
+    pace: LinkTiming,
     running: Mutex<Running>,
 }
 
 struct Running {
-    chance: Chance,
+    chance: Jitter,
     links: HashMap<String, One>,
 }
 
@@ -66,10 +66,10 @@ impl<S: Source> Links<S> {
         reports: mpsc::Sender<EngineReport>,
         runtime: Handle,
         now_ms: WallClock,
-        pace: Pace,
+        pace: LinkTiming,
         seed: u64,
     ) -> Self {
-        let running = Mutex::new(Running { chance: Chance::new(seed), links: HashMap::new() });
+        let running = Mutex::new(Running { chance: Jitter::new(seed), links: HashMap::new() });
         Self { source, reports, runtime, now_ms, pace, running }
     }
 
@@ -93,12 +93,12 @@ impl<S: Source> Links<S> {
             return;
         }
         let (orders, inbox) = mpsc::channel(ORDERS);
-        let chance = Chance::new(running.chance.draw());
+        let chance = Jitter::new(running.chance.draw());
         let (source, reports, pace) = (Arc::clone(&self.source), self.reports.clone(), self.pace);
         let (now_ms, session_id) = (Arc::clone(&self.now_ms), session_id.to_owned());
         let id = session_id.clone();
         let task = self.runtime.spawn(async move {
-            let desk = Desk::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
+            let desk = ReportSender::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
             Link::new(source, desk, id, cursor, pace, chance, now_ms).run().await;
         });
         running.links.insert(session_id, One { orders, task: task.abort_handle() });

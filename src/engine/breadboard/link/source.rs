@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::super::client::{Client, EventStream, From};
-use super::super::trouble::Trouble;
+use super::super::engine_error::EngineError;
 use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::wire::sse::{SseDecoder, SseItem};
 
@@ -25,14 +25,14 @@ pub trait Source: Send + Sync + 'static {
     type Stream: Chunks;
 
     /// The summary of a session.
-    fn session(&self, session_id: &str) -> impl Future<Output = Result<Value, Trouble>> + Send;
+    fn session(&self, session_id: &str) -> impl Future<Output = Result<Value, EngineError>> + Send;
 
     /// Opens the stream of a session.
     fn open(
         &self,
         session_id: &str,
         from: From,
-    ) -> impl Future<Output = Result<Self::Stream, Trouble>> + Send;
+    ) -> impl Future<Output = Result<Self::Stream, EngineError>> + Send;
 
     /// The number of the newest event, for an engine whose summary does not say it. Nothing where it does not come within
     /// this time.
@@ -42,23 +42,23 @@ pub trait Source: Send + Sync + 'static {
     }
 
     /// The sentence for the user. Names the engine; never a token.
-    fn say(&self, trouble: &Trouble) -> String;
+    fn say(&self, trouble: &EngineError) -> String;
 }
 
 /// A body that comes piece by piece.
 pub trait Chunks: Send {
     /// The next bytes; `None` at the body's own end. Nothing is lost when the future is dropped.
-    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, Trouble>>> + Send;
+    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, EngineError>>> + Send;
 }
 
 impl Source for Client {
     type Stream = EventStream;
 
-    async fn session(&self, session_id: &str) -> Result<Value, Trouble> {
+    async fn session(&self, session_id: &str) -> Result<Value, EngineError> {
         Client::session(self, session_id).await
     }
 
-    async fn open(&self, session_id: &str, from: From) -> Result<EventStream, Trouble> {
+    async fn open(&self, session_id: &str, from: From) -> Result<EventStream, EngineError> {
         self.events(session_id, from).await
     }
 
@@ -79,13 +79,13 @@ impl Source for Client {
         timeout(within, asked).await.ok().flatten()
     }
 
-    fn say(&self, trouble: &Trouble) -> String {
+    fn say(&self, trouble: &EngineError) -> String {
         trouble.told(self.base_url().origin()).message
     }
 }
 
 impl Chunks for EventStream {
-    async fn next(&mut self) -> Option<Result<Bytes, Trouble>> {
+    async fn next(&mut self) -> Option<Result<Bytes, EngineError>> {
         EventStream::next(self).await
     }
 }

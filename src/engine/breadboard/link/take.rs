@@ -1,4 +1,4 @@
-//! What a connection brings, taken in: each item of a chunk in its order, to the desk and into the link's place.
+//! What a connection brings, taken in: each item of a chunk in its order, to the report sender and into the link's place.
 //!
 //! Owns which item follows on, which is a double, and what a hole or a word of the connection itself leads to. Never waits
 //! for bytes: `follow` does.
@@ -6,8 +6,8 @@
 use tokio::time::Instant;
 
 use super::connection::{Connection, Cut, Item};
-use super::desk::Closed;
 use super::link_state::{EVICTED, LEFT_OUT, Link, Standing};
+use super::report_sender::Closed;
 use super::source::Source;
 use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
@@ -27,7 +27,7 @@ const TOO_LARGE: &str = "the event is larger than the 32 MiB that are taken of o
 struct Unusual {
     event: EngineEvent,
     step: Step,
-    patience: u32,
+    timeouts: u32,
 }
 
 /// Items whose room is kept for the next chunk: those of a large chunk of small events.
@@ -105,12 +105,12 @@ impl Connection {
         event: EngineEvent,
         seq: Option<u64>,
     ) -> Option<Unusual> {
-        let patience = self.patience(seq);
-        match link.continuity.take(seq, patience) {
+        let timeouts = self.timeouts(seq);
+        match link.continuity.take(seq, timeouts) {
             Step::Duplicate => {}
             Step::Next => self.pass_next(link, event),
             step @ (Step::Hole { .. } | Step::Unnumbered | Step::Lost { .. }) => {
-                return Some(Unusual { event, step, patience });
+                return Some(Unusual { event, step, timeouts });
             }
         }
         None
@@ -121,12 +121,12 @@ impl Connection {
         link: &mut Link<S>,
         unusual: Unusual,
     ) -> Result<Option<Cut>, Closed> {
-        let Unusual { event, step, patience } = unusual;
+        let Unusual { event, step, timeouts } = unusual;
         match step {
             Step::Hole { .. } => return Ok(Some(Cut::Again)),
             Step::Unnumbered => return self.take_unnumbered(link, event).await,
             Step::Lost { from, to } => {
-                link.gap(from, Some(to), self.reason(patience)).await?;
+                link.gap(from, Some(to), self.reason(timeouts)).await?;
                 self.pass_next(link, event);
             }
             Step::Duplicate | Step::Next => {}
@@ -185,12 +185,12 @@ impl Connection {
         // Without a number it shows as the hole before the next one.
         let seq = id.as_deref().and_then(|id| id.parse::<u64>().ok());
         let Some(seq) = seq.filter(|seq| *seq <= LARGEST_NUMBER) else { return Ok(None) };
-        let patience = self.patience(Some(seq));
-        match link.continuity.take(Some(seq), patience) {
+        let timeouts = self.timeouts(Some(seq));
+        match link.continuity.take(Some(seq), timeouts) {
             Step::Duplicate | Step::Unnumbered => return Ok(None),
             Step::Hole { .. } => return Ok(Some(Cut::Again)),
             Step::Next => {}
-            Step::Lost { from, to } => link.gap(from, Some(to), self.reason(patience)).await?,
+            Step::Lost { from, to } => link.gap(from, Some(to), self.reason(timeouts)).await?,
         }
         link.gap(seq, Some(seq), TOO_LARGE).await?;
         link.cursor = id.map(|id| EngineCursor { seq, id });
@@ -223,7 +223,7 @@ impl Connection {
     }
 
     /// How often to ask again for what is missing before this number.
-    fn patience(&mut self, seq: Option<u64>) -> u32 {
+    fn timeouts(&mut self, seq: Option<u64>) -> u32 {
         let Some(seq) = seq else { return HOLE_TRIES };
         self.highest = self.highest.max(seq);
         match (self.declared, std::mem::replace(&mut self.history, false)) {
@@ -233,8 +233,8 @@ impl Connection {
         }
     }
 
-    fn reason(&self, patience: u32) -> &'static str {
-        if patience == HOLE_TRIES { LEFT_OUT } else { EVICTED }
+    fn reason(&self, timeouts: u32) -> &'static str {
+        if timeouts == HOLE_TRIES { LEFT_OUT } else { EVICTED }
     }
 }
 

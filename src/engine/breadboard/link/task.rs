@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::super::client::From;
-use super::super::trouble::{Trouble, Window};
+use super::super::engine_error::{EngineError, Window};
 use super::connection::{Connection, Cut};
-use super::desk::Closed;
 use super::link_state::{LEFT_OUT, Link, Standing};
+use super::report_sender::Closed;
 use super::source::{Opened, Source};
 use crate::app::ports::LinkNews;
 use crate::domain::delivery::Resumption;
@@ -31,7 +31,7 @@ impl<S: Source> Link<S> {
     async fn round(&mut self) -> Result<Option<()>, Closed> {
         let summary = match self.probe().await? {
             Ok(summary) => summary,
-            Err(Trouble::Gone { .. }) => return self.gone().await,
+            Err(EngineError::Gone { .. }) => return self.gone().await,
             Err(trouble) => {
                 // The older reason is not news any more.
                 self.broken = None;
@@ -50,7 +50,7 @@ impl<S: Source> Link<S> {
         self.heard.busy = summary.busy.unwrap_or(self.heard.busy);
         let opened = match self.open().await? {
             Ok(opened) => opened,
-            Err(Trouble::Gone { .. }) => return self.gone().await,
+            Err(EngineError::Gone { .. }) => return self.gone().await,
             Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
         let wall = (self.now_ms)();
@@ -115,7 +115,7 @@ impl<S: Source> Link<S> {
 
     /// Opens the stream behind our place. Where the engine no longer knows it: its whole history; and where it refuses to
     /// give that because it is not whole any more: from where it begins.
-    async fn open(&mut self) -> Result<Result<Opened<S::Stream>, Trouble>, Closed> {
+    async fn open(&mut self) -> Result<Result<Opened<S::Stream>, EngineError>, Closed> {
         let mut from = match (self.hint.take(), &self.cursor) {
             (Some(hint), _) => From::After(hint),
             (None, Some(cursor)) => From::After(cursor.id.clone()),
@@ -127,10 +127,10 @@ impl<S: Source> Link<S> {
         let mut begins_after = None;
         // The oldest number that the engine says it has.
         let mut first = None;
-        let mut refused = Trouble::WindowExceeded(Window::default());
+        let mut refused = EngineError::WindowExceeded(Window::default());
         for _ in 0..OPENINGS {
             let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
-            let answer = self.desk.attend(asked).await?.unwrap_or(Err(Trouble::TimedOut { sent: true }));
+            let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
             let window = match answer {
                 Ok(stream) => {
                     let declared = live || first.is_some();
@@ -138,10 +138,10 @@ impl<S: Source> Link<S> {
                     let place_unknown = place_unknown && !live;
                     return Ok(Ok(Opened { stream, history, place_unknown, declared, live, begins_after }));
                 }
-                Err(Trouble::WindowExceeded(window)) => window,
+                Err(EngineError::WindowExceeded(window)) => window,
                 Err(trouble) => return Ok(Err(trouble)),
             };
-            refused = Trouble::WindowExceeded(window.clone());
+            refused = EngineError::WindowExceeded(window.clone());
             from = match (history, first) {
                 (false, _) => {
                     history = true;

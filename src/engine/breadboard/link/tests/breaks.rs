@@ -44,7 +44,7 @@ async fn an_unknown_session_answers_200_with_nothing_and_is_found_out() {
 
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_asks_us_to_wait_is_left_alone_for_so_long() {
-    let busy = || Trouble::Busy { detail: String::new(), wait: Some(Duration::from_secs(40)) };
+    let busy = || EngineError::Busy { detail: String::new(), wait: Some(Duration::from_secs(40)) };
     let engine =
         Scripted::standing(vec![Standing::Fails(busy()), running()], vec![stream(vec![frames([1])])]);
     let mut bench = Bench::attached(&engine, 0);
@@ -95,7 +95,7 @@ async fn the_first_news_comes_in_time_from_an_engine_that_says_nothing() {
         let then = bench.hear(9_000).await;
         assert!(then[0].starts_with("connecting 1: The BreadBoard engine"), "{then:?}");
     }
-    assert!(Pace::default().first_news < crate::app::ports::FIRST_NEWS);
+    assert!(LinkTiming::default().first_news < crate::app::ports::FIRST_NEWS);
 }
 
 #[tokio::test(start_paused = true)]

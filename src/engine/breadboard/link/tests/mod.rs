@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::super::client::From;
-use super::super::trouble::{Trouble, Window};
+use super::super::engine_error::{EngineError, Window};
 use super::*;
 use crate::app::ports::{ResumedLink, StreamReport};
 use crate::domain::event::EngineEvent;
@@ -40,7 +40,7 @@ use Step::{Break, End, Send as Say, Wait};
 /// What the engine answers to the next opening.
 enum Opening {
     Stream(Vec<Step>),
-    Refuse(Trouble),
+    Refuse(EngineError),
     /// No answer.
     Never,
 }
@@ -49,7 +49,7 @@ enum Opening {
 #[derive(Clone)]
 enum Standing {
     Is(Value),
-    Fails(Trouble),
+    Fails(EngineError),
     Never,
 }
 
@@ -94,7 +94,7 @@ impl Scripted {
 impl Source for Scripted {
     type Stream = ScriptedStream;
 
-    async fn session(&self, _: &str) -> Result<Value, Trouble> {
+    async fn session(&self, _: &str) -> Result<Value, EngineError> {
         self.asked.lock().unwrap().push("session".to_owned());
         let standing = {
             let mut standings = self.standings.lock().unwrap();
@@ -107,7 +107,7 @@ impl Source for Scripted {
         }
     }
 
-    async fn open(&self, session_id: &str, from: From) -> Result<ScriptedStream, Trouble> {
+    async fn open(&self, session_id: &str, from: From) -> Result<ScriptedStream, EngineError> {
         assert_eq!(session_id, "s");
         self.asked.lock().unwrap().push(match from {
             From::Start => "start".to_owned(),
@@ -128,7 +128,7 @@ impl Source for Scripted {
         *self.newest.lock().unwrap()
     }
 
-    fn say(&self, trouble: &Trouble) -> String {
+    fn say(&self, trouble: &EngineError) -> String {
         trouble.told("http://127.0.0.1:9099").message
     }
 }
@@ -141,7 +141,7 @@ struct ScriptedStream {
 }
 
 impl Chunks for ScriptedStream {
-    async fn next(&mut self) -> Option<Result<Bytes, Trouble>> {
+    async fn next(&mut self) -> Option<Result<Bytes, EngineError>> {
         loop {
             match self.steps.front().cloned() {
                 None => std::future::pending().await,
@@ -162,16 +162,16 @@ impl Chunks for ScriptedStream {
     }
 }
 
-fn unreachable() -> Trouble {
-    Trouble::Unreachable { why: "it closed the connection".to_owned(), sent: true }
+fn unreachable() -> EngineError {
+    EngineError::Unreachable { why: "it closed the connection".to_owned(), sent: true }
 }
 
 fn window_exceeded() -> Opening {
-    Opening::Refuse(Trouble::WindowExceeded(Window::default()))
+    Opening::Refuse(EngineError::WindowExceeded(Window::default()))
 }
 
-fn gone() -> Trouble {
-    Trouble::Gone { detail: "session not found".to_owned() }
+fn gone() -> EngineError {
+    EngineError::Gone { detail: "session not found".to_owned() }
 }
 
 fn is(status: &str) -> Standing {
@@ -237,7 +237,8 @@ impl Bench {
                 + i64::try_from(start.elapsed().as_millis()).unwrap()
                 + offset.load(Ordering::Relaxed)
         });
-        let links = Links::new(Arc::clone(engine), sender, Handle::current(), now_ms, Pace::default(), 1);
+        let links =
+            Links::new(Arc::clone(engine), sender, Handle::current(), now_ms, LinkTiming::default(), 1);
         Self { links, reports, engine: Arc::clone(engine), moved }
     }
 

@@ -60,7 +60,7 @@ async fn more_links_than_the_bound_are_refused_in_a_sentence() {
     let engine = Scripted::standing(vec![], vec![]);
     let (sender, mut reports) = mpsc::channel(1_000);
     let links =
-        Links::new(Arc::clone(&engine), sender, Handle::current(), Arc::new(|| 0), Pace::default(), 1);
+        Links::new(Arc::clone(&engine), sender, Handle::current(), Arc::new(|| 0), LinkTiming::default(), 1);
     for number in 0..=MOST_LINKS {
         links.attach(&format!("s{number}"), None);
     }

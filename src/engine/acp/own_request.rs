@@ -15,7 +15,7 @@ use crate::protocol::WireError;
 use crate::protocol::request::{CommandResult, DeleteSessionResult};
 
 /// One request of ours.
-pub(super) enum Asked {
+pub(super) enum OwnRequest {
     /// `initialize`.
     Initialize,
     /// `session/new`, `session/resume` or `session/load`.
@@ -34,7 +34,7 @@ pub(super) enum Asked {
     Model { session_id: String, model: String },
 }
 
-impl Asked {
+impl OwnRequest {
     /// Nobody will answer.
     pub(super) fn refuse(self, error: &WireError) {
         match self {
@@ -55,47 +55,47 @@ impl Asked {
 }
 
 struct Waiting {
-    asked: Asked,
+    asked: OwnRequest,
     until: Option<Instant>,
 }
 
 /// What waits for an answer, by our id. Bounded by what the loop asks: a turn and an opening a session, and commands.
 #[derive(Default)]
-pub(super) struct AskedTable {
+pub(super) struct OwnRequests {
     waiting: BTreeMap<u64, Waiting>,
     last: u64,
 }
 
-impl AskedTable {
+impl OwnRequests {
     /// Its id. Ids go on over processes, so that no answer fits a request of another.
-    pub(super) fn add(&mut self, asked: Asked, until: Option<Instant>) -> u64 {
+    pub(super) fn add(&mut self, asked: OwnRequest, until: Option<Instant>) -> u64 {
         self.last += 1;
         self.waiting.insert(self.last, Waiting { asked, until });
         self.last
     }
 
     /// What was asked with this id and not answered yet.
-    pub(super) fn take(&mut self, id: u64) -> Option<Asked> {
+    pub(super) fn take(&mut self, id: u64) -> Option<OwnRequest> {
         self.waiting.remove(&id).map(|waiting| waiting.asked)
     }
 
     /// The session of a request that still waits.
     pub(super) fn session_of(&self, id: u64) -> Option<&str> {
         match &self.waiting.get(&id)?.asked {
-            Asked::Open { session_id, .. }
-            | Asked::Prompt { session_id, .. }
-            | Asked::Close { session_id }
-            | Asked::Delete { session_id, .. }
-            | Asked::Command { session_id, .. }
-            | Asked::Model { session_id, .. } => Some(session_id),
-            Asked::Initialize | Asked::List { .. } => None,
+            OwnRequest::Open { session_id, .. }
+            | OwnRequest::Prompt { session_id, .. }
+            | OwnRequest::Close { session_id }
+            | OwnRequest::Delete { session_id, .. }
+            | OwnRequest::Command { session_id, .. }
+            | OwnRequest::Model { session_id, .. } => Some(session_id),
+            OwnRequest::Initialize | OwnRequest::List { .. } => None,
         }
     }
 
     /// Whether an answer is wanted. That of a prompt which was given up need not come.
     pub(super) fn any_wanted(&self, works: impl Fn(&str) -> bool) -> bool {
         self.waiting.values().any(|waiting| match &waiting.asked {
-            Asked::Prompt { session_id, .. } => works(session_id),
+            OwnRequest::Prompt { session_id, .. } => works(session_id),
             _ => true,
         })
     }
@@ -105,7 +105,7 @@ impl AskedTable {
     }
 
     /// What was not answered in time.
-    pub(super) fn take_late(&mut self, now: Instant) -> Vec<(u64, Asked)> {
+    pub(super) fn take_late(&mut self, now: Instant) -> Vec<(u64, OwnRequest)> {
         let late: Vec<u64> = self
             .waiting
             .iter()
@@ -115,7 +115,7 @@ impl AskedTable {
         late.into_iter().filter_map(|id| self.take(id).map(|asked| (id, asked))).collect()
     }
 
-    pub(super) fn take_all(&mut self) -> Vec<Asked> {
+    pub(super) fn take_all(&mut self) -> Vec<OwnRequest> {
         std::mem::take(&mut self.waiting).into_values().map(|waiting| waiting.asked).collect()
     }
 }

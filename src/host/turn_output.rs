@@ -31,12 +31,12 @@ struct Record {
 }
 
 /// The mouth of one turn.
-pub struct Voice<'a> {
+pub struct TurnOutput<'a> {
     port: &'a dyn TurnPort,
     record: Record,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> TurnOutput<'a> {
     /// A turn that has said nothing yet.
     pub fn new(port: &'a dyn TurnPort) -> Self {
         Self { port, record: Record::default() }

@@ -1,4 +1,4 @@
-//! The courier: carries events to the loop in order, also when the loop has no room for a moment.
+//! The commands: carries events to the loop in order, also when the loop has no room for a moment.
 //!
 //! Owns what the loop must hear and could not take yet. Requests are refused then; everything else waits, and the reader of
 //! stdin with it once there is too much. Never reorders and never drops: stdin is a pipe, so an editor that is faster than
@@ -33,7 +33,7 @@ const OFFER_AGAIN: Duration = Duration::from_millis(1);
 const STUCK: Duration = Duration::from_secs(10);
 
 /// See the module.
-pub struct Courier {
+pub struct CommandSender {
     inbox: Inbox,
     /// Whose events these are.
     client: ClientId,
@@ -51,8 +51,8 @@ struct Waiting {
     moved: Instant,
 }
 
-impl Courier {
-    /// A courier for this inbox; `runtime` offers again what had to wait.
+impl CommandSender {
+    /// A commands for this inbox; `runtime` offers again what had to wait.
     pub fn new(inbox: Inbox, client: ClientId, runtime: tokio::runtime::Handle) -> Arc<Self> {
         Self::with_patience(inbox, client, runtime, STUCK)
     }
@@ -91,8 +91,8 @@ impl Courier {
         }
         if !waiting.offering {
             waiting.offering = true;
-            let courier = Arc::clone(self);
-            self.runtime.spawn(async move { courier.offer_until_taken().await });
+            let commands = Arc::clone(self);
+            self.runtime.spawn(async move { commands.offer_until_taken().await });
         }
         while waiting.is_full(&event) {
             if self.inbox.is_closed() {
@@ -290,16 +290,17 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_fit_waits_in_order_and_requests_are_refused() {
         let (inbox, mut events) = Inbox::new();
-        let courier = Courier::new(inbox.clone(), inbox.name_client(), tokio::runtime::Handle::current());
+        let commands =
+            CommandSender::new(inbox.clone(), inbox.name_client(), tokio::runtime::Handle::current());
         for _ in 0..EDITOR_BOUND {
-            courier.tell(EditorEvent::Initialized);
+            commands.tell(EditorEvent::Initialized);
         }
-        courier.tell(closed("a"));
-        courier.tell(EditorEvent::WorkspaceTrust { trusted: false });
-        courier.tell(closed("a"));
-        courier.tell(closed("b"));
+        commands.tell(closed("a"));
+        commands.tell(EditorEvent::WorkspaceTrust { trusted: false });
+        commands.tell(closed("a"));
+        commands.tell(closed("b"));
         let (reply, receiver) = EditorReply::new();
-        courier.ask(Request::parse("bb/listSessions", json!({})).unwrap(), reply);
+        commands.ask(Request::parse("bb/listSessions", json!({})).unwrap(), reply);
         assert_eq!(receiver.await.unwrap().unwrap_err().code, ErrorCode::Overloaded);
 
         for _ in 0..EDITOR_BOUND {
@@ -319,15 +320,15 @@ mod tests {
     fn whoever_is_faster_than_the_loop_waits_and_nothing_is_dropped() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, mut events) = Inbox::new();
-        let courier = Courier::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
+        let commands = CommandSender::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
         let all = EDITOR_BOUND + 2 * WAITING;
         let teller = std::thread::spawn(move || {
             for at in 0..all {
-                courier.tell(closed(&at.to_string()));
+                commands.tell(closed(&at.to_string()));
             }
             // More text than fits anywhere at once.
             for at in 0..20 {
-                courier.tell(opened(&at.to_string(), 4 << 20));
+                commands.tell(opened(&at.to_string(), 4 << 20));
             }
         });
         for at in 0..all {
@@ -350,25 +351,25 @@ mod tests {
     fn a_loop_that_takes_nothing_costs_bounded_memory_and_what_is_given_up_is_named() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, _events) = Inbox::new();
-        let courier = Courier::with_patience(
+        let commands = CommandSender::with_patience(
             inbox.clone(),
             inbox.name_client(),
             runtime.handle().clone(),
             Duration::from_millis(50),
         );
         for at in 0..EDITOR_BOUND + WAITING + 10 {
-            courier.tell(closed(&at.to_string()));
+            commands.tell(closed(&at.to_string()));
         }
         {
-            let waiting = courier.lock();
+            let waiting = commands.lock();
             let last = &waiting.events[WAITING];
             assert!(covers(last, Some(&(EDITOR_BOUND + WAITING).to_string())), "{last:?}");
             assert_eq!(waiting.events.len(), WAITING + 10);
         }
         for at in 0..10 * GIVEN_UP {
-            courier.tell(opened(&at.to_string(), 1_000));
+            commands.tell(opened(&at.to_string(), 1_000));
         }
-        let waiting = courier.lock();
+        let waiting = commands.lock();
         assert!(waiting.events.len() <= WAITING + GIVEN_UP && waiting.bytes <= WAITING_BYTES);
         assert!(waiting.events.iter().any(|event| covers(event, None)));
     }
@@ -377,11 +378,11 @@ mod tests {
     fn a_loop_that_is_gone_holds_nobody_up() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         let (inbox, events) = Inbox::new();
-        let courier = Courier::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
+        let commands = CommandSender::new(inbox.clone(), inbox.name_client(), runtime.handle().clone());
         drop(events);
         let begun = Instant::now();
         for at in 0..2 * WAITING {
-            courier.tell(closed(&at.to_string()));
+            commands.tell(closed(&at.to_string()));
         }
         assert!(begun.elapsed() < STUCK);
     }

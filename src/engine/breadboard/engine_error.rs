@@ -17,7 +17,7 @@ const LONGEST_DETAIL: usize = 300;
 
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trouble {
+pub enum EngineError {
     /// Nothing answers, or the connection broke.
     Unreachable {
         /// The end of a sentence.
@@ -92,7 +92,7 @@ struct Envelope {
     detail: Option<Value>,
 }
 
-impl Trouble {
+impl EngineError {
     /// Reads a refusal. `body` is what came of it, bounded.
     pub(super) fn of_answer(
         status: StatusCode,
@@ -354,8 +354,8 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, body: &str) -> Trouble {
-        Trouble::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false, None)
+    fn read(status: u16, body: &str) -> EngineError {
+        EngineError::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false, None)
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn the_engines_refusals_are_told_apart() {
-        let refused = |status, code: &str, detail: &str| Trouble::Refused {
+        let refused = |status, code: &str, detail: &str| EngineError::Refused {
             status,
             code: code.to_owned(),
             detail: detail.to_owned(),
@@ -382,22 +382,30 @@ mod tests {
         let envelope =
             |error: &str, detail| json!({ "error": error, "detail": detail, "path": null }).to_string();
         for (status, body, wanted) in [
-            (401, envelope("unauthorized", json!("unauthorized")), Trouble::Unauthorized(Denied::Missing)),
+            (
+                401,
+                envelope("unauthorized", json!("unauthorized")),
+                EngineError::Unauthorized(Denied::Missing),
+            ),
             (
                 404,
                 envelope("not_found", json!("session not found")),
-                Trouble::Gone { detail: "session not found".into() },
+                EngineError::Gone { detail: "session not found".into() },
             ),
-            (404, json!({ "detail": "Not Found" }).to_string(), Trouble::NoRoute),
-            (405, json!({ "detail": "Method Not Allowed" }).to_string(), Trouble::NoRoute),
-            (409, envelope("resume_window_exceeded", json!("…")), Trouble::WindowExceeded(Window::default())),
+            (404, json!({ "detail": "Not Found" }).to_string(), EngineError::NoRoute),
+            (405, json!({ "detail": "Method Not Allowed" }).to_string(), EngineError::NoRoute),
+            (
+                409,
+                envelope("resume_window_exceeded", json!("…")),
+                EngineError::WindowExceeded(Window::default()),
+            ),
             (
                 409,
                 envelope(
                     "resume_window_exceeded",
                     json!({ "first_retained_sequence": 3, "last_retained_sequence": 9 }),
                 ),
-                Trouble::WindowExceeded(Window { first: Some(3), last: Some(9) }),
+                EngineError::WindowExceeded(Window { first: Some(3), last: Some(9) }),
             ),
             (
                 409,
@@ -420,12 +428,12 @@ mod tests {
             (
                 500,
                 "Internal Server Error".to_owned(),
-                Trouble::Broken { status: 500, why: "it answered 500 without saying why".into() },
+                EngineError::Broken { status: 500, why: "it answered 500 without saying why".into() },
             ),
             (
                 307,
                 String::new(),
-                Trouble::Broken {
+                EngineError::Broken {
                     status: 307,
                     why: "it sends us elsewhere, and a token does not travel".into(),
                 },
@@ -440,7 +448,7 @@ mod tests {
         let told = |wait: Option<u64>, body: &str| {
             let wait = wait.map(Duration::from_secs);
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            let trouble = Trouble::of_answer(status, body.as_bytes(), false, wait);
+            let trouble = EngineError::of_answer(status, body.as_bytes(), false, wait);
             assert_eq!(trouble.wait(), wait);
             trouble.told("http://h").message
         };
@@ -456,23 +464,23 @@ mod tests {
     #[test]
     fn each_trouble_has_its_code_and_one_sentence() {
         let origin = "http://127.0.0.1:9099";
-        let refused = |status| Trouble::Refused { status, code: "c".into(), detail: "d.".into() };
+        let refused = |status| EngineError::Refused { status, code: "c".into(), detail: "d.".into() };
         for (trouble, code) in [
-            (Trouble::Unreachable { why: "w".into(), sent: false }, ErrorCode::EngineUnreachable),
-            (Trouble::TimedOut { sent: true }, ErrorCode::EngineUnreachable),
-            (Trouble::TimedOut { sent: false }, ErrorCode::EngineUnreachable),
-            (Trouble::Unauthorized(Denied::Missing), ErrorCode::EngineUnauthorized),
-            (Trouble::Unauthorized(Denied::Refused), ErrorCode::EngineUnauthorized),
-            (Trouble::Unauthorized(Denied::Exposed), ErrorCode::EngineUnauthorized),
-            (Trouble::Gone { detail: String::new() }, ErrorCode::NotFound),
-            (Trouble::NoRoute, ErrorCode::Unsupported),
-            (Trouble::WindowExceeded(Window::default()), ErrorCode::Conflict),
+            (EngineError::Unreachable { why: "w".into(), sent: false }, ErrorCode::EngineUnreachable),
+            (EngineError::TimedOut { sent: true }, ErrorCode::EngineUnreachable),
+            (EngineError::TimedOut { sent: false }, ErrorCode::EngineUnreachable),
+            (EngineError::Unauthorized(Denied::Missing), ErrorCode::EngineUnauthorized),
+            (EngineError::Unauthorized(Denied::Refused), ErrorCode::EngineUnauthorized),
+            (EngineError::Unauthorized(Denied::Exposed), ErrorCode::EngineUnauthorized),
+            (EngineError::Gone { detail: String::new() }, ErrorCode::NotFound),
+            (EngineError::NoRoute, ErrorCode::Unsupported),
+            (EngineError::WindowExceeded(Window::default()), ErrorCode::Conflict),
             (refused(400), ErrorCode::EngineRejected),
             (refused(409), ErrorCode::Conflict),
             (refused(501), ErrorCode::Unsupported),
-            (Trouble::Busy { detail: "d.".into(), wait: None }, ErrorCode::Overloaded),
-            (Trouble::Broken { status: 500, why: "w".into() }, ErrorCode::EngineRejected),
-            (Trouble::Broken { status: 200, why: "w".into() }, ErrorCode::EngineRejected),
+            (EngineError::Busy { detail: "d.".into(), wait: None }, ErrorCode::Overloaded),
+            (EngineError::Broken { status: 500, why: "w".into() }, ErrorCode::EngineRejected),
+            (EngineError::Broken { status: 200, why: "w".into() }, ErrorCode::EngineRejected),
         ] {
             let told = trouble.told(origin);
             assert_eq!(told.code, code, "{trouble:?}");

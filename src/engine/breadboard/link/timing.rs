@@ -8,7 +8,7 @@ use crate::app::ports::FIRST_NEWS;
 
 /// Time constants of a link. `Default` is for people; tests shorten nothing but pause the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct LinkTiming {
     /// Something is said of an attach by then. Half a second below `FIRST_NEWS`, for the way to whoever waits.
     pub first_news: Duration,
     /// For the summary of a session.
@@ -53,7 +53,7 @@ pub struct Pace {
     pub steady: Duration,
 }
 
-impl Default for Pace {
+impl Default for LinkTiming {
     fn default() -> Self {
         Self {
             first_news: FIRST_NEWS.saturating_sub(Duration::from_millis(500)),
@@ -80,10 +80,10 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl LinkTiming {
     /// Delay before the next try after `tries` without fruit: anything up to the doubled base (full jitter), so that many
     /// links do not come back at the same moment.
-    pub(super) fn retry(&self, tries: u32, chance: &mut Chance) -> Duration {
+    pub(super) fn retry(&self, tries: u32, chance: &mut Jitter) -> Duration {
         let most = self.retry_base.saturating_mul(1 << tries.min(16)).min(self.retry_cap);
         let most_ms = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
         Duration::from_millis(chance.up_to(most_ms)).max(self.retry_least)
@@ -97,9 +97,9 @@ impl Pace {
 
 /// A small seeded source of chance (SplitMix64). Not for secrets.
 #[derive(Debug, Clone)]
-pub struct Chance(u64);
+pub struct Jitter(u64);
 
-impl Chance {
+impl Jitter {
     /// The same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn delays_grow_to_the_cap_and_are_never_none() {
-        let pace = Pace::default();
-        let mut chance = Chance::new(7);
+        let pace = LinkTiming::default();
+        let mut chance = Jitter::new(7);
         for tries in 0..40 {
             let most = (250_u64 << tries.min(16)).min(8_000);
             let mut seen = Duration::ZERO;
@@ -146,15 +146,15 @@ mod tests {
 
     #[test]
     fn an_idle_stream_is_renewed_less_and_less() {
-        let pace = Pace::default();
+        let pace = LinkTiming::default();
         let seconds: Vec<u64> = (0..5).map(|times| pace.idle(times).as_secs()).collect();
         assert_eq!(seconds, [60, 120, 240, 300, 300]);
     }
 
     #[test]
     fn the_same_seed_gives_the_same_numbers() {
-        let (mut one, mut other) = (Chance::new(3), Chance::new(3));
+        let (mut one, mut other) = (Jitter::new(3), Jitter::new(3));
         assert_eq!((one.draw(), one.draw()), (other.draw(), other.draw()));
-        assert_ne!(Chance::new(4).draw(), Chance::new(3).draw());
+        assert_ne!(Jitter::new(4).draw(), Jitter::new(3).draw());
     }
 }

@@ -8,7 +8,7 @@ use crate::protocol::WireError;
 
 /// Something only the loop can have done, because it belongs to the editor or to the workspace.
 #[derive(Debug)]
-pub enum Want {
+pub enum ClientRequest {
     /// Write the whole new text of a file: through the editor where it can, else on disk. Refused with `conflict` when
     /// the file (or its open buffer) no longer is what `base_hash` says.
     ApplyText {
@@ -46,7 +46,7 @@ pub enum Want {
     },
 }
 
-impl Want {
+impl ClientRequest {
     /// Answers that it was not done.
     pub fn refuse(self, error: WireError) {
         match self {

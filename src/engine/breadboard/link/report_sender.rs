@@ -29,7 +29,7 @@ pub(super) enum Order {
 /// Said when nothing else can be said yet.
 pub(super) const SLOW: &str = "The engine has not answered for this session yet; it is still being tried.";
 
-pub(super) struct Desk {
+pub(super) struct ReportSender {
     session_id: String,
     reports: mpsc::Sender<EngineReport>,
     orders: mpsc::Receiver<Order>,
@@ -43,7 +43,7 @@ pub(super) struct Desk {
     turn_began: bool,
 }
 
-impl Desk {
+impl ReportSender {
     pub fn new(
         session_id: String,
         reports: mpsc::Sender<EngineReport>,
