@@ -62,7 +62,7 @@ fn r000_27_a_command_is_passed_on_and_its_refusal_is_one_sentence() {
         ("apply_diff", json!({}), "unsupported", "`apply_diff`"),
         ("restore_checkpoint", json!({ "checkpoint_id": "ckpt-9" }), "engine_rejected", "ckpt-9"),
         ("set_model", json!({}), "engine_rejected", "model is required"),
-        ("permission_decision", json!({}), "invalid_params", "bb/approvePermission"),
+        ("permission_decision", json!({}), "invalid_params", "where it is shown"),
         (" ", json!({}), "invalid_params", "blank"),
     ] {
         let error = server.refused("bb/command", command(&session, name, args));

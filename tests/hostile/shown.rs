@@ -170,7 +170,7 @@ fn two_different_commands_are_never_shown_as_the_same() {
         asked += 1;
         let ask = asks_to_run(&mut server, &model, &session, &command);
         let text = |pointer: &str| ask.pointer(pointer).and_then(Value::as_str).expect("text").to_owned();
-        for shown in [text("/permission/title"), text("/permission/rule/pattern")] {
+        for shown in [text("/permission/subject/command"), text("/permission/options/1/rule/pattern")] {
             let before = seen.insert(vec![shown.clone()], command.clone());
             assert!(before.is_none_or(|before| before == command), "{command:?} is shown as {shown:?}");
             let unseen = |c: char| {

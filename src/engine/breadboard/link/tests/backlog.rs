@@ -159,7 +159,7 @@ async fn a_history_that_ends_below_our_place_is_another_one() {
     assert_eq!(
         told(&engine, 40, 9_000).await,
         [
-            format!("connecting 0: {}", desk::SLOW),
+            format!("connecting 0: {}", report_sender::SLOW),
             format!("gap 41..: {anew}"),
             "1".to_owned(),
             "2".to_owned(),
@@ -179,7 +179,7 @@ async fn a_place_that_cannot_be_compared_is_lost_and_what_comes_is_taken() {
     assert_eq!(
         told(&engine, 40, 9_000).await,
         [
-            format!("connecting 0: {}", desk::SLOW),
+            format!("connecting 0: {}", report_sender::SLOW),
             format!("gap 41..: {unknown}"),
             "waiting []".to_owned(),
             format!("lost 41..: {unknown}"),

@@ -91,7 +91,7 @@ async fn the_first_news_comes_in_time_from_an_engine_that_says_nothing() {
         let engine = Scripted::standing(standings, openings);
         let mut bench = Bench::attached(&engine, 0);
         assert_eq!(bench.hear(1_499).await, Vec::<String>::new());
-        assert_eq!(bench.hear(500).await, [format!("connecting 0: {}", desk::SLOW)]);
+        assert_eq!(bench.hear(500).await, [format!("connecting 0: {}", report_sender::SLOW)]);
         let then = bench.hear(9_000).await;
         assert!(then[0].starts_with("connecting 1: The BreadBoard engine"), "{then:?}");
     }
