@@ -363,14 +363,19 @@ describe("the rule of an answer", () => {
     await enter(page, ".rule input", "run: make x");
     await page.click(".buttons button", "Allow for this session");
     expect(rule(page)).toEqual(["run: make all", "session", ["in this session"]]);
+    await page.click(".buttons button", "Always allow in this workspace");
+    expect(rule(page)).toEqual(["run: make x", "session", ["in this session", "in this workspace"]]);
+    await page.click(".buttons button", "Allow for this session");
     await calmly(() => page.click(".rule button", "Save the rule and allow"));
     expect(page.asked("bb.approvePermission")).toEqual([{ ...saved, optionId: "session" }]);
   });
 
-  it("in the workspace stays in the workspace where nobody narrowed it", async () => {
+  it("in the workspace stays in the workspace where nobody narrowed it in the end", async () => {
     const page = await open();
     await page.click(".buttons button", "Allow for this session");
     await page.click(".buttons button", "Always allow in this workspace");
+    await enter(page, ".rule select", "session", "change");
+    await enter(page, ".rule select", "workspace", "change");
     await calmly(() => page.click(".rule button", "Save the rule and allow"));
     expect(page.asked("bb.approvePermission")).toEqual([{ ...saved, optionId: "workspace" }]);
   });
