@@ -539,6 +539,37 @@ fn the_words_of_an_engine_stand_in_its_dialect_alone() {
     }
 }
 
+/// Files that refuse params, which only whoever writes a client reads: they name the method and the param.
+const SPEAK_TO_CLIENTS: &[&str] = &[
+    "src/app/on_request/approvals.rs",
+    "src/app/on_request/permissions.rs",
+    "src/app/on_request/queue.rs",
+    "src/cli/handshake.rs",
+    "src/protocol/envelope.rs",
+];
+
+#[test]
+fn no_sentence_for_a_person_names_a_method_of_the_wire() {
+    let mut breaches = Vec::new();
+    for source in sources() {
+        for (at, line) in source.text.lines().enumerate() {
+            let comment = line.trim_start().starts_with("//");
+            if line.contains("`bb/")
+                && !comment
+                && !source.in_tests[at]
+                && !SPEAK_TO_CLIENTS.contains(&source.path.as_str())
+            {
+                breaches.push(format!(
+                    "{}:{}: says what to do in the words of the wire",
+                    source.path,
+                    at + 1
+                ));
+            }
+        }
+    }
+    assert_none(&breaches);
+}
+
 fn assert_none(breaches: &[String]) {
     assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
 }

@@ -257,7 +257,7 @@ impl App {
                 None => complete,
             },
             LinkState::Opening => {
-                unknown("the stream is being opened; the verdict follows as `bb/connection`")
+                unknown("the stream is being opened; whether anything is missing will be said when it is")
             }
             LinkState::Broken(error) => {
                 unknown(error.as_deref().unwrap_or("the stream is being opened again"))

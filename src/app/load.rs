@@ -9,9 +9,9 @@ use super::inbox::StartUp;
 use super::leases::digest;
 use super::live::{Checkpoint, LastWords, LinkState, Live, Writing};
 use super::on_request::journal_failed;
-use super::ports::{EngineCall, LedgerRow, OpenJournal, Secret};
+use super::ports::{EngineCall, LedgerRow, Secret};
 use super::record::{Ask, Record, Settler};
-use super::state::{App, Batching, Session, Workspace};
+use super::state::{App, Batching, Session, Unopened, Workspace};
 use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::delivery::batch::Batcher;
@@ -42,8 +42,8 @@ impl App {
         client.trusted =
             start.overrides.workspace_trusted.or(start.options.workspace_trusted).unwrap_or(false);
         self.clients.scopes_changed = true;
-        match self.open_journal.take() {
-            Some(open) => self.open_workspace(id, open, start),
+        match self.unopened.take() {
+            Some(unopened) => self.open_workspace(id, unopened, start),
             None => self.join_workspace(id),
         }
     }
@@ -58,7 +58,7 @@ impl App {
     }
 
     /// Settings are known, so the journal and the engine can be opened.
-    fn open_workspace(&mut self, id: ClientId, open_journal: OpenJournal, start: StartUp) {
+    fn open_workspace(&mut self, id: ClientId, unopened: Unopened, start: StartUp) {
         if start.secrets.is_full() {
             self.say(
                 "warning",
@@ -71,7 +71,7 @@ impl App {
         let mut folders = start.folders;
         super::on_editor::tell_apart(&mut folders);
         self.workspace = Workspace { key: workspace_key(&folders), folders, opener: Some(id) };
-        let mut journal = open_journal(self.settings.state_dir.as_deref());
+        let mut journal = (unopened.journal)(self.settings.state_dir.as_deref());
         for warning in journal.take_warnings() {
             self.say("warning", &warning);
         }
@@ -81,10 +81,8 @@ impl App {
         self.journal = Some(journal);
         self.begin_retention();
         self.files.set_folders(&self.workspace.folders);
-        if let Some(open) = self.open_engine.take() {
-            self.engine = open(&self.settings);
-        }
-        if let Some(open) = self.open_agents.take()
+        self.engine = (unopened.engine)(&self.settings);
+        if let Some(open) = unopened.agents
             && self.settings.engine.kind != EngineKind::Acp
         {
             self.agents = Some(open(&self.settings));

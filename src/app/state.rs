@@ -65,6 +65,13 @@ impl Session {
     }
 }
 
+/// What can be made only once the settings are known.
+pub(super) struct Unopened {
+    pub(super) journal: OpenJournal,
+    pub(super) engine: OpenEngine,
+    pub(super) agents: Option<OpenAgents>,
+}
+
 /// The workspace that is worked on: that of the client which opened it. Others join it.
 #[derive(Default)]
 pub(super) struct Workspace {
@@ -99,9 +106,8 @@ pub struct App {
     pub(super) files: Box<dyn Files>,
     pub(super) ambient: Box<dyn Ambient>,
     pub(super) scopes: watch::Sender<Arc<TurnScopes>>,
-    pub(super) open_journal: Option<OpenJournal>,
-    pub(super) open_engine: Option<OpenEngine>,
-    pub(super) open_agents: Option<OpenAgents>,
+    /// What makes journal and engines; `None` once the first client opened the workspace.
+    pub(super) unopened: Option<Unopened>,
     pub(super) journal: Option<Box<dyn Journal>>,
     pub(super) engine: Result<Box<dyn Engine>, WireError>,
     /// Agents beside an engine of another kind.
@@ -146,9 +152,11 @@ impl App {
             files: ports.files,
             ambient: ports.ambient,
             scopes: ports.scopes,
-            open_journal: Some(ports.open_journal),
-            open_engine: Some(ports.open_engine),
-            open_agents: ports.open_agents,
+            unopened: Some(Unopened {
+                journal: ports.open_journal,
+                engine: ports.open_engine,
+                agents: ports.open_agents,
+            }),
             journal: None,
             engine: Err(WireError::internal()),
             agents: None,

@@ -333,7 +333,7 @@ impl TabError {
 /// No tab has this id.
 pub fn unknown_tab(tab_id: &str) -> WireError {
     let short: String = tab_id.chars().take(80).collect();
-    WireError::new(ErrorCode::UnknownTab, format!("There is no tab `{short}`; open it with `bb/tab/open`."))
+    WireError::new(ErrorCode::UnknownTab, format!("There is no tab `{short}`; open it first."))
 }
 
 /// Checks an id that the client makes.

@@ -68,7 +68,7 @@ impl SqliteJournal {
     /// kept, the journal lives in memory. Both are said in the warnings.
     pub fn open(state_dir: Option<&Path>) -> Self {
         let Some(state_dir) = state_dir else {
-            return Self::in_memory("no directory for state is known (set `stateDir`)", Vec::new());
+            return Self::in_memory("no directory for state is known", Vec::new());
         };
         let shown = state_dir.display();
         // First, so that of windows that start together one is alone.

@@ -39,7 +39,7 @@ pub fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<At
     let state_dir = state_dir.ok_or_else(|| {
         WireError::new(
             ErrorCode::Unsupported,
-            "There is no state directory to keep attachments in; set `stateDir` and start again.",
+            "There is no state directory to keep attachments in; give the server one and restart it.",
         )
     })?;
     let bytes = match (&offer.uri, &offer.base64) {

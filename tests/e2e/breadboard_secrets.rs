@@ -84,7 +84,7 @@ fn story(token: &str, options: Options, by_request: bool) {
     if by_request {
         let denied = server.wait_notification("bb/connection", |params| params["status"] == "error");
         let why = denied["params"]["lastError"].as_str().unwrap();
-        assert!(why.contains("wants a token") && why.contains("bb/setCredentials"), "{why}");
+        assert!(why.contains("wants a token") && why.contains("BREADBOARD_API_TOKEN"), "{why}");
         assert_eq!(server.refused("bb/createSession", json!({}))["data"]["code"], "engine_unauthorized");
         server.ask("bb/setCredentials", json!({ "scope": "engine", "token": token }));
     }

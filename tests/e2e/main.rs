@@ -39,5 +39,6 @@ mod secrets;
 mod sessions;
 mod settings;
 mod stalled_editor;
+mod subjects;
 mod tabs;
 mod transcript;

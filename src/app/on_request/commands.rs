@@ -63,7 +63,7 @@ impl App {
             )),
             CommandNeed::Approval => Err(WireError::new(
                 ErrorCode::InvalidParams,
-                "Permissions are answered with `bb/approvePermission`, which checks what was shown; use that.",
+                "A request for permission is answered where it is shown, and not by a command; answer it there.",
             )),
             CommandNeed::Nothing | CommandNeed::Stop | CommandNeed::Trust => Ok(need),
         }

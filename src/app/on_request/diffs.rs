@@ -92,7 +92,7 @@ impl App {
             Err(_) => reply.refuse(WireError::new(
                 ErrorCode::InvalidParams,
                 format!(
-                    "`{}` is no `bb-diff:` URI of this server; take one that `bb/openDiff` gave.",
+                    "`{}` is not the address of a diff of this server; open the diff again.",
                     short(&params.uri)
                 ),
             )),

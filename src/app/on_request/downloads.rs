@@ -61,7 +61,7 @@ impl App {
             Some(state_dir) => Ok(artifact_folder(&state_dir, session_id)),
             None => Err(WireError::new(
                 ErrorCode::Unsupported,
-                "There is no state directory to keep artifacts in; set `stateDir` and start again.",
+                "There is no state directory to keep artifacts in; give the server one and restart it.",
             )),
         }
     }

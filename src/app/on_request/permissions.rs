@@ -171,7 +171,7 @@ impl App {
         let Some(session_id) = self.sessions.iter().find_map(of) else {
             return Err(WireError::new(
                 ErrorCode::NotFound,
-                "There is no such rule (any more); list them again with `bb/permission/list`.",
+                "This rule does not exist any more; look at the list of rules again.",
             ));
         };
         self.load(&session_id)?;

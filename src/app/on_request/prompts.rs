@@ -169,7 +169,7 @@ impl App {
                 record.attachments.iter().find(|attachment| attachment.id == *id).cloned().ok_or_else(|| {
                     WireError::new(
                         ErrorCode::NotFound,
-                        "One of the attachments does not exist in this session; put it again with `bb/attachment/put`.",
+                        "One of the attachments is not in this session any more; attach it again.",
                     )
                 })
             })

@@ -5,16 +5,18 @@
 
 mod ask;
 mod change;
+mod form;
 mod narrow;
 mod root;
 mod rule;
 mod subject;
 
 pub use ask::{
-    Decision, InputForm, OfferedRule, Permission, PermissionAsk, PermissionOption, PermissionOptionKind,
-    PermissionRule, PermissionStatus, RuleHolder, RuleScope, digest_of,
+    Decision, OfferedRule, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
+    PermissionStatus, RuleHolder, RuleScope, digest_of,
 };
 pub use change::{ChangeKind, FileChange};
+pub use form::InputForm;
 pub use narrow::{RuleRefusal, narrowed};
 pub use root::{AskRoot, FolderIdentity};
 pub use rule::{RootedRule, rule_allows};

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::ask::InputForm;
 use super::change::FileChange;
+use super::form::InputForm;
 use crate::domain::cut;
 use crate::domain::json_size::json_bytes;
 use crate::domain::shown::{Kind, cut_marked, show};

@@ -142,9 +142,7 @@ impl Agent {
             ),
             AcpError::INVALID_PARAMS => WireError::new(
                 ErrorCode::InvalidParams,
-                format!(
-                    "The agent `{name}` does not take this ({said}); look into `bb/session/info` for what it has."
-                ),
+                format!("The agent `{name}` does not take this ({said}); choose something that it offers."),
             ),
             _ => WireError::new(
                 ErrorCode::EngineRejected,

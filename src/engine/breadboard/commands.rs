@@ -32,7 +32,7 @@ pub(super) async fn run(
     if need_of(command) == CommandNeed::Approval {
         return Err(WireError::new(
             ErrorCode::InvalidParams,
-            "Permissions are not answered by a command; use `bb/approvePermission`.",
+            "A request for permission is answered where it is shown, and not by a command; answer it there.",
         ));
     }
     let reply = send(shared, session_id, command, args)

@@ -185,15 +185,15 @@ impl Trouble {
             Self::Unauthorized(Denied::Missing) => (
                 ErrorCode::EngineUnauthorized,
                 format!(
-                    "The BreadBoard engine at {origin} wants a token; set it with `bb/setCredentials` or in \
-                     `BREADBOARD_API_TOKEN`."
+                    "The BreadBoard engine at {origin} wants a token; set the engine's token in your editor, or start the \
+                     server with it in the environment variable BREADBOARD_API_TOKEN."
                 ),
             ),
             Self::Unauthorized(Denied::Refused) => (
                 ErrorCode::EngineUnauthorized,
                 format!(
-                    "The BreadBoard engine at {origin} does not take our token; set the right one with \
-                     `bb/setCredentials` or in `BREADBOARD_API_TOKEN`."
+                    "The BreadBoard engine at {origin} does not take our token; set the right one in your editor, or \
+                     start the server with it in the environment variable BREADBOARD_API_TOKEN."
                 ),
             ),
             Self::Unauthorized(Denied::Exposed) => (

@@ -23,9 +23,8 @@ const WITHOUT_MODEL: &str =
     "No model is configured, so this answer is only what searching the workspace found.\n\n";
 
 /// How to get a model, last, where it stands in nobody's way.
-const HOW_TO_CONFIGURE: &str = "\nTo get answers from a model, set `model` in the editor's initialization options (for \
-                                instance `{ \"provider\": \"ollama\", \"name\": \"qwen3\" }`), start with `--model`, or \
-                                choose one with `bb/models/set`.\n";
+const HOW_TO_CONFIGURE: &str = "\nTo get answers from a model, choose one in your editor's BreadBoard commands, or start with \
+                                `--model ollama/qwen3`.\n";
 
 /// Said before the places when a change is wanted that takes a model.
 const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the only change is `replace OLD with NEW in FILE`. \

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::call::{command_line, paths_of, text};
 use super::subject;
 use crate::domain::approval::{
     Action, InputForm, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder,
@@ -195,21 +196,6 @@ fn run(command: &str) -> String {
     format!("Run {}", code(&command, TITLE))
 }
 
-/// The command line of arguments: text, or words, or a program and its arguments.
-pub(super) fn command_line(input: &Map<String, Value>) -> Option<String> {
-    let words = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(quoted).collect()
-    };
-    match input.get("command").or_else(|| input.get("cmd"))? {
-        Value::String(program) if !program.trim().is_empty() => {
-            let rest = input.get("args").map(words).unwrap_or_default();
-            Some([vec![program.clone()], rest].concat().join(" "))
-        }
-        list @ Value::Array(_) => Some(words(list).join(" ")).filter(|line| !line.is_empty()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
-    }
-}
-
 /// The files that the shown differences change.
 fn diffs(call: &Map<String, Value>) -> Vec<String> {
     let content = call.get("content").and_then(Value::as_array);
@@ -239,38 +225,6 @@ fn targets(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
         }
     }
     shown
-}
-
-/// The same, as the agent wrote them, perhaps more than once.
-pub(super) fn paths_of(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<String> {
-    const NAMES: [&str; 9] = [
-        "filePath",
-        "filepath",
-        "file_path",
-        "abs_path",
-        "absolute_path",
-        "path",
-        "target_file",
-        "source",
-        "destination",
-    ];
-    let mut paths: Vec<String> = input
-        .into_iter()
-        .flat_map(|input| NAMES.iter().filter_map(|name| text(input, name)))
-        .map(str::to_owned)
-        .collect();
-    // Many files at once, by name.
-    let changes = input.and_then(|input| input.get("changes")).and_then(Value::as_object);
-    paths.extend(changes.into_iter().flat_map(Map::keys).cloned());
-    let locations = call.get("locations").and_then(Value::as_array);
-    paths.extend(
-        locations
-            .into_iter()
-            .flatten()
-            .filter_map(|place| place.get("path").and_then(Value::as_str))
-            .map(str::to_owned),
-    );
-    paths
 }
 
 fn listed(items: &[String]) -> String {
@@ -325,10 +279,6 @@ fn write_title(params: &Map<String, Value>) -> String {
 /// What runs or is named, whole or cut with a word about it.
 fn code(text: &str, most: usize) -> Cow<'_, str> {
     show_start(text, Kind::Code, most)
-}
-
-pub(super) fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    map.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod ask;
 pub mod blocks;
+mod call;
 mod class;
 mod content;
 pub mod decode;

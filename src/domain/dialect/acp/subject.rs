@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ask::{command_line, paths_of, text};
+use super::call::{command_line, paths_of, text};
 use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
 
 /// Names under which agents put a unified diff.
