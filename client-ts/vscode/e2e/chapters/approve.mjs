@@ -37,7 +37,7 @@ export default async function approve(stage) {
   say("allowed once, it is written");
 
   // A change that is longer than what a view carries: all of it can be read before it is allowed.
-  const lines = Array.from({ length: 320 }, (_, at) => `line ${at + 1} of a file that is too long for a card, at 16 KiB`);
+  const lines = Array.from({ length: 320 }, (_, at) => `line ${at + 1} of a file that is longer than what a view has`);
   model.reply(
     calls("propose_patch", { file_path: "long.txt", rationale: "Long.", new_content: `${lines.join("\n")}\n` }),
     says("It is not written."),

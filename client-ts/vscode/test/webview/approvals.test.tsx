@@ -267,6 +267,11 @@ describe("a subject that was cut", () => {
   it.each([
     ["is another than the one that was shown", whole(edit("+x\n"), { digest: "sha256:d2" }), /not what was shown/],
     ["is cut as well", whole(edit("+x\n", { truncated: true })), /does not have all of it/],
+    [
+      "has a file that is cut",
+      whole({ kind: "edit", files: [{ filePath: "a", change: "modify", truncated: true }] }),
+      /does not have all of it/,
+    ],
   ])("whose whole %s cannot be allowed", async (_what, answer, sentence) => {
     const page = await openPage({ status, lanes: { chat: [cut] }, answers: { "bb.permission.get": () => answer } });
     await wait(page, () => expect(page.one(".approval .fault").textContent).toMatch(sentence));

@@ -5,6 +5,7 @@
  */
 import type { Permission, Subject } from "@breadboard-ls/sdk";
 import { useEffect, useState } from "preact/hooks";
+import { isCut } from "../model/asks";
 import { useModel } from "../model/context";
 
 export interface WholeSubject {
@@ -26,7 +27,7 @@ export function useWhole(permission: Permission, pending: boolean): WholeSubject
   const [read, setRead] = useState<Read>({ state: "reading" });
   const [attempt, setAttempt] = useState(0);
   const { requestId, digest } = permission;
-  const cut = pending && permission.subject.truncated === true;
+  const cut = pending && isCut(permission.subject);
   useEffect(() => {
     if (!cut) return;
     let wanted = true;

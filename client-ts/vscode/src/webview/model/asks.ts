@@ -49,7 +49,7 @@ export class Asks {
     const { permission } = await this.client.request("bb/permission/get", { sessionId, requestId });
     if (permission.requestId !== requestId || permission.digest !== digest)
       throw new Error("What is asked is not what was shown; reload the page, or deny.");
-    if (permission.subject.truncated === true)
+    if (isCut(permission.subject))
       throw new Error("The server does not have all of it; deny, and have the agent ask again.");
     return permission.subject;
   }
@@ -94,4 +94,12 @@ export class Asks {
     // Also after a refusal: another window may have been faster.
     await this.readRules();
   }
+}
+
+/** Whether a part of a subject is not here. */
+export function isCut(subject: Subject): boolean {
+  return (
+    subject.truncated === true ||
+    (subject.kind === "edit" && subject.files.some(({ truncated }) => truncated === true))
+  );
 }
