@@ -40,6 +40,7 @@ const permission = {
   requestId: "r1",
   digest: "sha256:d",
   title: "Run ls",
+  subject: { kind: "command", command: "ls", cwd: "." },
   options: [{ optionId: "o", label: "Allow once", kind: "allow_once" }],
 };
 

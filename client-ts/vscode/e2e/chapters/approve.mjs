@@ -1,4 +1,4 @@
-// An edit and a command: shown before they are done, done once they are allowed.
+// Edits and commands: shown before they are done, done once they are allowed. Rules: saved as they are shown.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -36,6 +36,21 @@ export default async function approve(stage) {
   assert.equal(await written(stage, "src/lib.rs", "5"), BEFORE.replace("    3", "    5"));
   say("allowed once, it is written");
 
+  // A change that is longer than what a view carries: all of it can be read before it is allowed.
+  const lines = Array.from({ length: 320 }, (_, at) => `line ${at + 1} of a file that is longer than what a view has`);
+  model.reply(
+    calls("propose_patch", { file_path: "long.txt", rationale: "Long.", new_content: `${lines.join("\n")}\n` }),
+    says("It is not written."),
+  );
+  await ask("write a long file");
+  await card.getByText("121 more lines.").waitFor();
+  await card.getByRole("button", { name: "Show all 321 lines" }).click();
+  assert.equal(await card.locator(".diff .line").last().textContent(), `+${lines.at(-1)}\n`);
+  assert.equal(await card.getByText("This is not all of").count(), 0);
+  await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Deny" }).click();
+  await view.getByText("It is not written.").waitFor();
+  say("a long change is there to its last line");
+
   // A command: in the editor's terminal, where the user sees it.
   model.reply(calls("run_command", { command: "echo from-the-terminal", reason: "to see" }), says("It ran."));
   await ask("run it");
@@ -49,4 +64,19 @@ export default async function approve(stage) {
   assert.match(JSON.stringify(model.asked.at(-1).body.messages.at(-1)), /from-the-terminal/);
   await picture("terminal");
   say("a command ran in the terminal, and its output came back");
+
+  // A rule holds where its own option says, whichever option was looked at before.
+  model.reply(calls("run_command", { command: "echo for-the-workspace", reason: "to see" }), says("It ran again."));
+  await ask("run another");
+  await card.getByRole("button", { name: /session/ }).click();
+  await card.getByRole("button", { name: /in this workspace…/ }).click();
+  await card.getByRole("button", { name: "Save the rule and allow" }).click();
+  await view.getByText("It ran again.").waitFor();
+  await view.getByRole("tab", { name: "Run" }).click();
+  const rule = view.getByRole("listitem").filter({ hasText: "echo for-the-workspace" });
+  await rule.getByText("in this workspace, kept by the server").waitFor();
+  await rule.getByRole("button", { name: /Take back/ }).click();
+  await rule.waitFor({ state: "detached" });
+  await view.getByRole("tab", { name: "Chat" }).click();
+  say("a rule was saved for the workspace, and taken back");
 }

@@ -99,6 +99,28 @@ describe("what comes from the page", () => {
     expect(violations).toHaveLength(3);
   });
 
+  it("the whole of an ask may be asked for, and an answer may carry what was filled in", async () => {
+    const subject = { kind: "question", text: "Who?" };
+    const results: Message = {
+      "bb.permission.get": {
+        permission: { requestId: "p", digest: "d", title: "Who?", subject, options: [] },
+        status: "pending",
+      },
+      "bb.approvePermission": { requestId: "p", outcome: "recorded" },
+    };
+    const requests = [
+      req("bb.permission.get", { sessionId: "s", requestId: "p" }),
+      req("bb.approvePermission", { sessionId: "s", requestId: "p", decision: "allow_once", content: { name: "A" } }),
+    ];
+    const there = gate(({ id, method }) => ({ v: 1, kind: "res", id, ok: true, result: results[method] }));
+    for (const request of requests) await there.subject.receive(request);
+    expect([there.asked, there.posted.map(({ result }) => result), there.violations]).toEqual([
+      requests,
+      Object.values(results),
+      [],
+    ]);
+  });
+
   it("R000-61 R000-75: an unknown method does nothing and is answered with unknown_method", async () => {
     const { subject, posted, asked, done, violations } = gate();
     for (const method of ["bb.nothing", "bb/init", "editor.evil", "constructor", "toString", "init"])

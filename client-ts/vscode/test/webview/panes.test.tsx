@@ -20,12 +20,17 @@ const ask = (status = "pending", more: object = {}): Block =>
       requestId: "p1",
       digest: "sha256:d1",
       title: "Run `make all`",
+      subject: { kind: "command", command: "make all", cwd: "." },
       options: [
         { optionId: "o1", label: "Allow once", kind: "allow_once" },
-        { optionId: "o2", label: "Allow for this session", kind: "allow_rule" },
+        {
+          optionId: "o2",
+          label: "Allow for this session",
+          kind: "allow_rule",
+          rule: { pattern: "run: make all", scope: "session", holder: "server" },
+        },
         { optionId: "o3", label: "Deny", kind: "deny" },
       ],
-      rule: { pattern: "run: make all", scope: "session" },
       ...more,
     },
   }) as Block;
@@ -115,7 +120,10 @@ describe("the chat pane", () => {
 
   it("R003-20 R003-42: an ask is a card in the chat that can be answered there, and is counted", async () => {
     const page = await openPage({ lanes: { chat: [ask()] } });
-    expect(page.one(".approval .asked").textContent).toBe("Run `make all`");
+    expect([page.one(".approval").getAttribute("aria-label"), page.one(".approval .asked").textContent]).toEqual([
+      "Request: Run `make all`",
+      "make all",
+    ]);
     expect(page.all(".approval .buttons button").map((button) => button.textContent)).toEqual([
       "Allow once",
       "Allow for this session…",
@@ -265,20 +273,6 @@ describe("answering an ask", () => {
     await page.click('[data-block="p2"] button', /^Allow once$/);
     vi.restoreAllMocks();
     expect(page.asked("bb.approvePermission")).toEqual([]);
-  });
-
-  it("the edit that is asked about stands in the card", async () => {
-    const patch: Block = {
-      id: "pa",
-      seq: 4,
-      turn: 1,
-      kind: "patch",
-      patchId: "x1",
-      files: [{ filePath: "src/a.rs", added: 1, removed: 0 }],
-      diff: "+new\n",
-    };
-    const page = await openPage({ lanes: { chat: [patch, ask("pending", { title: "Write src/a.rs" })] } });
-    expect(page.one(".approval .diff .added").textContent).toBe("+new\n");
   });
 
   it("R000-63: in a folder that is not trusted it can be denied only, and the way to trust is there", async () => {
@@ -561,8 +555,8 @@ it("R001-58: an agent that ended can be started again, where the server offers i
 
 describe("the rules", () => {
   const RULES = [
-    { ruleId: "r1", pattern: "Run cargo test", scope: "workspace" },
-    { ruleId: "r2", pattern: "Edit src/", scope: "session", sessionId: "s2" },
+    { ruleId: "r1", pattern: "Run cargo test", scope: "workspace", holder: "server", revocable: true },
+    { ruleId: "r2", pattern: "Edit src/", scope: "session", sessionId: "s2", holder: "server", revocable: true },
   ];
   const sessions = [
     { sessionId: "s1", title: "First", status: "idle" },
@@ -589,15 +583,32 @@ describe("the rules", () => {
         .map((rule) => [rule.querySelector("code")?.textContent, rule.querySelector(".hint")?.textContent]);
     await page.pane("Run");
     expect(shown()).toEqual([
-      ["Run cargo test", "in this workspace"],
-      ["Edit src/", "in the session Other"],
+      ["Run cargo test", "in this workspace, kept by the server"],
+      ["Edit src/", "in the session Other, kept by the server"],
     ]);
     await page.click("[aria-label=Rules] button", /Take back the rule Run cargo test/);
     expect(page.asked("bb.permission.revoke")).toEqual([{ ruleId: "r1" }]);
-    expect(shown()).toEqual([["Edit src/", "in the session Other"]]);
+    expect(shown()).toEqual([["Edit src/", "in the session Other, kept by the server"]]);
     expect(document.activeElement).toBe(page.one("[aria-label=Rules]"));
     await page.click("[aria-label=Rules] button", /Take back the rule Edit/);
     expect(page.one("[aria-label=Rules]").textContent).toContain("None is saved");
+  });
+
+  it("that an engine or an agent keeps have no button, and say where they are taken back", async () => {
+    const rules = [
+      { ruleId: "r1", pattern: "npm *", scope: "workspace", holder: "engine", revocable: false },
+      { ruleId: "r2", pattern: "Always Allow", holder: "agent", revocable: false },
+      { ruleId: "r3", pattern: "run: make", scope: "session", holder: "engine", revocable: true },
+    ];
+    const page = await openPage({ status, answers: { "bb.permission.list": () => ({ pending: [], rules }) } });
+    await page.pane("Run");
+    const texts = (element: Element, selector: string) =>
+      [...element.querySelectorAll(selector)].map(({ textContent }) => textContent);
+    expect(page.all("[aria-label=Rules] li").map((rule) => [texts(rule, ".hint"), texts(rule, "button")])).toEqual([
+      [["in this workspace, kept by the engine", "It is taken back at the engine, which keeps it."], []],
+      [["kept by the agent", "It is taken back at the agent, which keeps it."], []],
+      [["in this session, kept by the engine"], ["Take back"]],
+    ]);
   });
 
   it("that is gone already is said, and the list is read anew", async () => {

@@ -1,18 +1,24 @@
 /**
  * An ask: exactly what would happen, and the answers.
  *
- * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, a card
- * never changes its place for another, a click in the moment that it appears is taken for one that was meant for
- * something else, and a key that is held down answers once. Owns where the focus goes when its buttons go.
+ * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, what the
+ * server cut cannot be allowed before the whole of it is drawn, a card never changes its place for another, a click in
+ * the moment that it appears is taken for one that was meant for something else, and a key that is held down answers
+ * once. Owns where the focus goes when its buttons go, and what was changed in the rule of each answer.
  */
-import type { BlockOf } from "@breadboard-ls/sdk";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { BlockOf, PermissionOption } from "@breadboard-ls/sdk";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { answerOf, type Faults, fieldsOf } from "../model/answer_form";
+import type { AnswerDetails } from "../model/asks";
 import { useModel } from "../model/context";
 import { momentWords } from "../moment";
 import { visible } from "../visible";
-import { Diff } from "./diff";
+import { AnswerForm } from "./answer_form";
 import { Icon } from "./icon";
+import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
+import { askedFor, SubjectView } from "./subject";
 import { readable } from "./tool_card";
+import { useWhole } from "./whole_subject";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
 export const GRACE_MS = 350;
@@ -25,7 +31,9 @@ const STATUS = {
   cancelled: "cancelled",
 } as const;
 
-export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; patch?: BlockOf<"patch"> }) {
+const NO_FAULTS: Faults = new Map();
+
+export function ApprovalCard({ block }: { block: BlockOf<"permission"> }) {
   const model = useModel();
   const { permission, status } = block;
   const section = useRef<HTMLElement>(null);
@@ -33,17 +41,25 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
   const [ready, setReady] = useState(false);
   const [sending, setSending] = useState(false);
   const [ruling, setRuling] = useState<string | undefined>(undefined);
-  const [pattern, setPattern] = useState(permission.rule?.pattern ?? "");
-  const [scope, setScope] = useState<"session" | "workspace">(permission.rule?.scope ?? "session");
+  const [edits, setEdits] = useState<ReadonlyMap<string, RuleEdit>>(new Map());
+  const [filled, setFilled] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState(NO_FAULTS);
   const [details, setDetails] = useState<string | undefined>(undefined);
   const { trusted } = model.standing.host.value;
   const pending = status === "pending";
+  const { subject, missing, read } = useWhole(permission, pending);
+  const note = useId();
+  const form = subject.kind === "question" ? subject.input : undefined;
+  const fields = useMemo(() => fieldsOf(form?.schema), [form]);
   const brought = model.asks.brought.value;
   const broughtAt = brought?.requestId === permission.requestId ? brought.at : undefined;
 
-  // It can be answered a while after it came, and a while after the page itself put the focus on it.
+  // It can be answered a while after it came, after the rest of it came, and after the page put the focus on it.
+  const drawn = useRef(subject);
   useLayoutEffect(() => {
-    if (broughtAt !== undefined) readyAt.current = broughtAt + GRACE_MS;
+    if (broughtAt !== undefined) readyAt.current = Math.max(readyAt.current, broughtAt + GRACE_MS);
+    if (drawn.current !== subject) readyAt.current = performance.now() + GRACE_MS;
+    drawn.current = subject;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = (): void => {
       const left = readyAt.current - performance.now();
@@ -52,7 +68,7 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
     };
     look();
     return () => clearTimeout(timer);
-  }, [broughtAt]);
+  }, [broughtAt, subject]);
 
   // Looked at while the buttons are still there: afterwards the focus is on nothing.
   const holds = (): boolean => section.current?.contains(document.activeElement) === true;
@@ -63,20 +79,28 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
     waited.current = pending;
   });
 
-  const answer = async (decision: "allow_once" | "deny" | "allow_rule", optionId: string): Promise<void> => {
-    if (sending || performance.now() < readyAt.current) return;
+  const answer = async (option: PermissionOption, details: AnswerDetails = {}): Promise<void> => {
+    const allows = option.kind !== "deny";
+    if (sending || performance.now() < readyAt.current || (allows && missing !== undefined)) return;
+    let content: Record<string, unknown> | undefined;
+    if (allows && form?.schema != null) {
+      const made = answerOf(fields, filled);
+      setFaults(made.ok ? NO_FAULTS : made.faults);
+      if (!made.ok) return;
+      content = made.content;
+    }
     setSending(true);
-    const changed = {
-      ...(pattern === permission.rule?.pattern ? {} : { pattern }),
-      ...(scope === permission.rule?.scope ? {} : { scope }),
-    };
-    await model.asks.answer(
-      permission,
-      decision,
-      optionId,
-      decision === "allow_rule" && Object.keys(changed).length > 0 ? changed : undefined,
-    );
+    await model.asks.answer(permission, option, { ...details, content });
     setSending(false);
+  };
+  // The button goes while it is read; the focus stays in the card.
+  const readAgain = (): void => {
+    section.current?.querySelector<HTMLElement>(".buttons button:not(:disabled)")?.focus();
+    read();
+  };
+  const press = (option: PermissionOption): void => {
+    if (isOurs(option)) setRuling(ruling === option.optionId ? undefined : option.optionId);
+    else void answer(option);
   };
   const showDetails = async (): Promise<void> => {
     try {
@@ -88,6 +112,7 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
 
   // Said, not enforced by the browser: a button that is switched off loses the focus.
   const busy = sending || !ready;
+  const ruled = permission.options.find((option) => option.optionId === ruling && isOurs(option));
 
   return (
     <section
@@ -99,12 +124,9 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
     >
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
-        <span class="status">{pending ? "The agent asks to" : STATUS[status]}</span>
+        <span class="status">{pending ? askedFor(subject) : STATUS[status]}</span>
       </header>
-      <pre class="asked" tabindex={0}>
-        {permission.title}
-      </pre>
-      {patch?.diff != null && pending && <Diff text={patch.diff} label="What would be written" />}
+      {pending ? <SubjectView subject={subject} title={permission.title} /> : <p class="asked">{permission.title}</p>}
       {pending && (
         <>
           {details !== undefined && (
@@ -120,6 +142,32 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
               </button>
             </p>
           )}
+          {fields.length > 0 && (
+            <AnswerForm
+              fields={fields}
+              filled={filled}
+              faults={faults}
+              fill={(name, value) => {
+                setFilled(new Map(filled).set(name, value));
+                setFaults(new Map([...faults].filter(([wrong]) => wrong !== name)));
+              }}
+            />
+          )}
+          {missing !== undefined && (
+            <p class={missing.failure === undefined ? "hint" : "fault"} id={note} role="status">
+              {missing.failure === undefined ? (
+                "This is not all of it. The rest is being read; it can be allowed once all of it stands here."
+              ) : (
+                <>
+                  This is not all of it, and the rest could not be read: {missing.failure} Until then it can only be
+                  denied.{" "}
+                  <button type="button" class="link" onClick={readAgain}>
+                    Try again
+                  </button>
+                </>
+              )}
+            </p>
+          )}
           <div class="buttons">
             {permission.options.map((option) => (
               <button
@@ -127,16 +175,13 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
                 type="button"
                 class={option.kind === "allow_once" ? "primary" : "secondary"}
                 disabled={!trusted && option.kind !== "deny"}
-                aria-disabled={busy}
-                aria-expanded={option.kind === "allow_rule" ? ruling === option.optionId : undefined}
-                onClick={() => {
-                  if (option.kind === "allow_rule" && permission.rule != null)
-                    setRuling(ruling === option.optionId ? undefined : option.optionId);
-                  else void answer(option.kind, option.optionId);
-                }}
+                aria-disabled={busy || (missing !== undefined && option.kind !== "deny")}
+                aria-describedby={missing !== undefined && option.kind !== "deny" ? note : undefined}
+                aria-expanded={isOurs(option) ? ruling === option.optionId : undefined}
+                onClick={() => press(option)}
               >
                 {option.label}
-                {option.kind === "allow_rule" && permission.rule != null ? "…" : ""}
+                {isOurs(option) ? "…" : ""}
               </button>
             ))}
             {details === undefined && (
@@ -145,37 +190,27 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
               </button>
             )}
           </div>
-          {ruling !== undefined && (
-            <div class="rule" role="group" aria-label="The rule that would be saved">
-              <label>
-                Allow from now on
-                <input
-                  type="text"
-                  value={pattern}
-                  spellcheck={false}
-                  onInput={(event) => setPattern(event.currentTarget.value)}
-                />
-              </label>
-              <label>
-                where
-                <select
-                  value={scope}
-                  onChange={(event) => setScope(event.currentTarget.value as "session" | "workspace")}
-                >
-                  <option value="session">in this session</option>
-                  {permission.rule?.scope === "workspace" && <option value="workspace">in this workspace</option>}
-                </select>
-              </label>
-              <button
-                type="button"
-                class="primary"
-                disabled={pattern.trim() === ""}
-                aria-disabled={busy}
-                onClick={() => void answer("allow_rule", ruling)}
-              >
-                Save the rule and allow
-              </button>
-            </div>
+          {permission.options.map(
+            ({ optionId, label, rule }) =>
+              rule?.holder === "agent" && (
+                <p key={optionId} class="hint kept">
+                  {label}: the agent keeps this rule, <code>{rule.pattern}</code>
+                </p>
+              ),
+          )}
+          {ruled?.rule != null && (
+            <OfferedRuleView
+              key={ruled.optionId}
+              rule={ruled.rule}
+              edit={edits.get(ruled.optionId) ?? {}}
+              change={(edit) => setEdits(new Map(edits).set(ruled.optionId, edit))}
+              busy={busy || missing !== undefined}
+              save={() =>
+                void answer(ruled, {
+                  ruleUpdate: ruled.rule == null ? undefined : updateOf(ruled.rule, edits.get(ruled.optionId) ?? {}),
+                })
+              }
+            />
           )}
           {permission.expiresAt != null && (
             <p class="hint">Counts as denied after {momentWords(permission.expiresAt, Date.now())}.</p>
@@ -184,6 +219,11 @@ export function ApprovalCard({ block, patch }: { block: BlockOf<"permission">; p
       )}
     </section>
   );
+}
+
+/** Whether the option saves a rule that can be narrowed first. What the agent keeps, it keeps as it is. */
+function isOurs({ kind, rule }: PermissionOption): boolean {
+  return kind === "allow_rule" && rule != null && rule.holder !== "agent";
 }
 
 /** A key that is still held down from another button presses nothing here. */

@@ -14,16 +14,16 @@ import { readable, ToolCard } from "./tool_card";
 
 interface BlockProps {
   readonly block: Block;
-  /** For an ask: the patch that it is about, where there is one. */
-  readonly patch?: BlockOf<"patch"> | undefined;
+  /** For a patch: its diff stands in the ask that waits for it. */
+  readonly inAsk?: boolean;
 }
 
 export class BlockView extends Component<BlockProps> {
   override shouldComponentUpdate(next: BlockProps): boolean {
-    return next.block !== this.props.block || next.patch !== this.props.patch;
+    return next.block !== this.props.block || next.inAsk !== this.props.inAsk;
   }
 
-  override render({ block, patch }: BlockProps): ComponentChild {
+  override render({ block, inAsk = false }: BlockProps): ComponentChild {
     switch (block.kind) {
       case "user":
         return (
@@ -51,7 +51,7 @@ export class BlockView extends Component<BlockProps> {
       case "tool":
         return <ToolCard block={block} />;
       case "permission":
-        return <ApprovalCard block={block} {...(patch === undefined ? {} : { patch })} />;
+        return <ApprovalCard block={block} />;
       case "plan":
         return (
           <section class="card plan" aria-label="Plan">
@@ -70,7 +70,7 @@ export class BlockView extends Component<BlockProps> {
           </section>
         );
       case "patch":
-        return <PatchCard block={block} />;
+        return <PatchCard block={block} inAsk={inAsk} />;
       case "command":
         return (
           <p class="meta">

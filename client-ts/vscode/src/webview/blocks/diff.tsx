@@ -1,37 +1,68 @@
 /** A unified diff, coloured by line. Owns its drawing; the text is the server's. */
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
 
 export function Diff({ text, label }: { text: string; label: string }) {
   const [all, setAll] = useState(false);
+  const pre = useRef<HTMLPreElement>(null);
   const lines = text.replace(/\n$/, "").split("\n");
+  const kinds = kindsOf(lines);
   const shown = all ? lines : lines.slice(0, FIRST_LINES);
+  const hidden = lines.length - shown.length;
+  // The button that had the focus is gone.
+  useLayoutEffect(() => {
+    if (all) pre.current?.focus({ preventScroll: true });
+  }, [all]);
   return (
     <div class="diff">
-      <pre tabindex={0} aria-label={label}>
+      <pre ref={pre} tabindex={0} aria-label={label}>
         {shown.map((line, at) => (
-          <span key={at} class={`line ${kindOf(line)}`}>
+          <span key={at} class={`line ${kinds[at]}`}>
             {line}
             {"\n"}
           </span>
         ))}
       </pre>
-      {shown.length < lines.length && (
-        <button type="button" class="link" onClick={() => setAll(true)}>
-          Show all {lines.length} lines
-        </button>
+      {hidden > 0 && (
+        <p class="hint">
+          {hidden === 1 ? "1 more line." : `${hidden} more lines.`}{" "}
+          <button type="button" class="link" onClick={() => setAll(true)}>
+            Show all {lines.length} lines
+          </button>
+        </p>
       )}
     </div>
   );
 }
 
-function kindOf(line: string): string {
-  if (line.startsWith("@@")) return "hunk";
-  if (line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("index "))
-    return "head";
-  if (line.startsWith("+")) return "added";
-  if (line.startsWith("-")) return "removed";
-  return "context";
+type LineKind = "hunk" | "head" | "added" | "removed" | "context";
+
+/** What each line is. Inside of a hunk a line that begins with `---` or `+++` is a line of the file. */
+export function kindsOf(lines: readonly string[]): readonly LineKind[] {
+  let before = 0;
+  let after = 0;
+  return lines.map((line) => {
+    if (before > 0 || after > 0) {
+      if (line.startsWith("\\")) return "context";
+      if (line.startsWith("+")) {
+        after -= 1;
+        return "added";
+      }
+      before -= 1;
+      if (line.startsWith("-")) return "removed";
+      after -= 1;
+      return "context";
+    }
+    const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+    if (hunk !== null) {
+      before = Number(hunk[1] ?? 1);
+      after = Number(hunk[2] ?? 1);
+    }
+    if (line.startsWith("@@")) return "hunk";
+    if (/^(?:\+\+\+ |--- |diff |index )/.test(line)) return "head";
+    if (line.startsWith("+")) return "added";
+    return line.startsWith("-") ? "removed" : "context";
+  });
 }

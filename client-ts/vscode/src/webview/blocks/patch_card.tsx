@@ -4,7 +4,8 @@ import { useModel } from "../model/context";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 
-export function PatchCard({ block }: { block: BlockOf<"patch"> }) {
+/** `inAsk`: its diff stands in the ask that waits for it, so that it is not drawn here as well. */
+export function PatchCard({ block, inAsk = false }: { block: BlockOf<"patch">; inAsk?: boolean }) {
   const model = useModel();
   const sessionId = model.tabs.activeId.value;
   return (
@@ -48,7 +49,7 @@ export function PatchCard({ block }: { block: BlockOf<"patch"> }) {
           </li>
         ))}
       </ul>
-      {block.diff != null && (
+      {block.diff != null && !inAsk && (
         <details>
           <summary>Diff</summary>
           <Diff text={block.diff} label="The diff" />

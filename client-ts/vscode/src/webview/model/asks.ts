@@ -3,10 +3,25 @@
  *
  * Owns the answers and the list of rules. Decides nothing: a user does, for what stood on the screen.
  */
-import type { BreadboardClient, Permission, Requests } from "@breadboard-ls/sdk";
+import type {
+  BreadboardClient,
+  Permission,
+  PermissionOption,
+  Requests,
+  RuleUpdate,
+  Subject,
+} from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
+
+/** What goes with an answer. */
+export interface AnswerDetails {
+  /** How the rule of the option was narrowed. */
+  readonly ruleUpdate?: RuleUpdate | undefined;
+  /** What was filled in. */
+  readonly content?: Record<string, unknown> | undefined;
+}
 
 export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
@@ -26,12 +41,24 @@ export class Asks {
     this.brought.value = { requestId, at: performance.now() };
   }
 
+  /** An ask with nothing of its subject cut; throws where it cannot be had, or is not the one that was shown. */
+  async whole(shown: Permission): Promise<Subject> {
+    const sessionId = this.tabs.activeId.value;
+    if (sessionId === undefined) throw new Error("No session is open; open the one that asks.");
+    const { requestId, digest } = shown;
+    const { permission } = await this.client.request("bb/permission/get", { sessionId, requestId });
+    if (permission.requestId !== requestId || permission.digest !== digest)
+      throw new Error("What is asked is not what was shown; reload the page, or deny.");
+    if (isCut(permission.subject))
+      throw new Error("The server does not have all of it; deny, and have the agent ask again.");
+    return permission.subject;
+  }
+
   /** Answers an ask. The digest says what was on the screen. */
   async answer(
     permission: Permission,
-    decision: "allow_once" | "deny" | "allow_rule",
-    optionId: string,
-    ruleUpdate?: { pattern?: string; scope?: "session" | "workspace" },
+    { kind: decision, optionId }: PermissionOption,
+    { ruleUpdate, content }: AnswerDetails = {},
   ): Promise<void> {
     const sessionId = this.tabs.activeId.value;
     if (sessionId === undefined) return;
@@ -43,6 +70,7 @@ export class Asks {
         optionId,
         digest: permission.digest,
         ...(ruleUpdate === undefined ? {} : { ruleUpdate }),
+        ...(content === undefined ? {} : { content }),
       });
       if (answer.outcome === "already_resolved")
         this.sentences.alert(
@@ -66,4 +94,12 @@ export class Asks {
     // Also after a refusal: another window may have been faster.
     await this.readRules();
   }
+}
+
+/** Whether a part of a subject is not here. */
+export function isCut(subject: Subject): boolean {
+  return (
+    subject.truncated === true ||
+    (subject.kind === "edit" && subject.files.some(({ truncated }) => truncated === true))
+  );
 }

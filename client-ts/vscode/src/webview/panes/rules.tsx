@@ -1,7 +1,15 @@
-/** What is allowed without being asked: the saved rules, each of which can be taken back. */
+/** What is allowed without being asked: the saved rules, who keeps each, and how it is taken back. */
+import type { RuleHolder, RuleScope } from "@breadboard-ls/sdk";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
+
+/** Where a rule is taken back that cannot be taken back here. */
+const TAKEN_BACK: Readonly<Record<RuleHolder, string>> = {
+  server: "It cannot be taken back here.",
+  engine: "It is taken back at the engine, which keeps it.",
+  agent: "It is taken back at the agent, which keeps it.",
+};
 
 export function Rules() {
   const model = useModel();
@@ -23,28 +31,33 @@ export function Rules() {
       {rules === undefined && <p class="empty">They are being read.</p>}
       {rules?.length === 0 && <p class="hint">None is saved: every request that needs your word is asked.</p>}
       <ul class="files">
-        {rules?.map(({ ruleId, pattern, scope, sessionId }) => (
+        {rules?.map(({ ruleId, pattern, scope, sessionId, holder, revocable }) => (
           <li key={ruleId}>
             <Icon name="pass" />
             <code class="path">{pattern}</code>
-            <span class="hint">{holds(scope, sessionId ?? undefined)}</span>
-            <button
-              type="button"
-              class="link"
-              aria-label={`Take back the rule ${pattern}`}
-              onClick={() => void revoke(ruleId, pattern)}
-            >
-              Take back
-            </button>
+            <span class="hint">{[holds(scope, sessionId), `kept by the ${holder}`].filter(Boolean).join(", ")}</span>
+            {revocable ? (
+              <button
+                type="button"
+                class="link"
+                aria-label={`Take back the rule ${pattern}`}
+                onClick={() => void revoke(ruleId, pattern)}
+              >
+                Take back
+              </button>
+            ) : (
+              <span class="hint">{TAKEN_BACK[holder]}</span>
+            )}
           </li>
         ))}
       </ul>
     </section>
   );
 
-  function holds(scope: "session" | "workspace", sessionId: string | undefined): string {
+  function holds(scope: RuleScope | null | undefined, sessionId: string | null | undefined): string {
+    if (scope == null) return "";
     if (scope === "workspace") return "in this workspace";
-    if (sessionId === undefined || sessionId === model.tabs.activeId.value) return "in this session";
+    if (sessionId == null || sessionId === model.tabs.activeId.value) return "in this session";
     return `in the session ${model.standing.summary(sessionId)?.title || "without a title"}`;
   }
 }

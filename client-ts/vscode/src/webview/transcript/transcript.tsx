@@ -6,6 +6,7 @@ import { TurnEnd } from "../blocks/turn_end";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
+import { patchesInAsks } from "./patches_in_asks";
 import { withTurnEnds } from "./turn_ends";
 import { type Rows, useRows } from "./window";
 
@@ -18,7 +19,7 @@ export function Transcript({ session }: { session: OpenSession }) {
   const hasMore = session.hasMore("chat");
   const loading = useRef(false);
   const keys = useMemo(() => blocks.map(({ id }) => id), [blocks]);
-  const patches = useMemo(() => patchesOfAsks(blocks), [blocks]);
+  const inAsks = useMemo(() => patchesInAsks(blocks), [blocks]);
   const older = useCallback(() => {
     if (loading.current || !session.session.view.hasMore("chat")) return;
     loading.current = true;
@@ -62,7 +63,7 @@ export function Transcript({ session }: { session: OpenSession }) {
                 {block.kind === "summary" ? (
                   <TurnEnd block={block} prompt={block === last ? promptOf(chat, block) : undefined} />
                 ) : (
-                  <BlockView block={block} patch={patches.get(block.id)} />
+                  <BlockView block={block} inAsk={inAsks.has(block.id)} />
                 )}
               </article>
             );
@@ -113,23 +114,6 @@ function useBrought(blocks: readonly Block[], rows: Rows): void {
     done.current = brought;
     button.focus();
   });
-}
-
-/** For each ask that waits, the newest patch before it that is about a file which its title names. */
-export function patchesOfAsks(blocks: readonly Block[]): ReadonlyMap<string, BlockOf<"patch">> {
-  const found = new Map<string, BlockOf<"patch">>();
-  blocks.forEach((block, at) => {
-    if (block.kind !== "permission" || block.status !== "pending") return;
-    for (let before = at - 1; before >= 0; before -= 1) {
-      const patch = blocks[before];
-      if (patch?.turn !== block.turn) break;
-      if (patch?.kind === "patch" && patch.files.some(({ filePath }) => block.permission.title.includes(filePath))) {
-        found.set(block.id, patch);
-        break;
-      }
-    }
-  });
-  return found;
 }
 
 function waitingWords(count: number): string {

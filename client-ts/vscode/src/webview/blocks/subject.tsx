@@ -1,0 +1,196 @@
+/**
+ * What an ask is about: the change, the command, the tool or the question.
+ *
+ * Owns its drawing. The text comes safe to show from the server and is drawn as it is; what was cut or never told is
+ * said. Decides nothing: the card around it knows what may be answered.
+ */
+import type { FileChange, InputForm, Subject } from "@breadboard-ls/sdk";
+import { useState } from "preact/hooks";
+import { useModel } from "../model/context";
+import { Diff } from "./diff";
+import { Icon } from "./icon";
+import { readable } from "./tool_card";
+
+/** Files that are drawn at first. */
+export const FIRST_FILES = 50;
+
+const CHANGE = { modify: "change", create: "create", delete: "delete", rename: "rename" } as const;
+
+/** What the agent asks for, in a few words. */
+export function askedFor(subject: Subject): string {
+  switch (subject.kind) {
+    case "edit": {
+      const [first] = subject.files;
+      if (first === undefined) return "The agent asks to change files";
+      const changes = new Set(subject.files.map(({ change }) => change));
+      const word = changes.size === 1 ? CHANGE[first.change] : "change";
+      return `The agent asks to ${word} ${subject.files.length === 1 ? "a file" : "files"}`;
+    }
+    case "command":
+      return "The agent asks to run a command";
+    case "tool":
+      return "The agent asks to use a tool";
+    case "question":
+      return "The agent asks you";
+    default:
+      return "The agent asks";
+  }
+}
+
+export function SubjectView({ subject, title }: { subject: Subject; title: string }) {
+  return (
+    <div class="subject">
+      {subject.unknown === true && (
+        <p class="notice warning">
+          <Icon name="warning" />
+          <span>The agent did not say exactly what it would do, so this can be allowed once only.</span>
+        </p>
+      )}
+      <Action subject={subject} title={title} />
+      {subject.reason != null && <p class="reason">Reason: {subject.reason}</p>}
+    </div>
+  );
+}
+
+function Action({ subject, title }: { subject: Subject; title: string }) {
+  switch (subject.kind) {
+    case "edit":
+      return <Files files={subject.files} title={title} />;
+    case "command":
+      return (
+        <>
+          <pre class="asked command" tabindex={0} aria-label="Command">
+            {subject.command}
+          </pre>
+          {subject.cwd !== "." && (
+            <p class="hint">
+              in <code>{subject.cwd}</code>
+            </p>
+          )}
+          {subject.env != null && Object.keys(subject.env).length > 0 && (
+            <Lines label="Environment variables" values={subject.env} />
+          )}
+        </>
+      );
+    case "tool":
+      return (
+        <>
+          <p>
+            <code class="tool-name">{subject.name}</code>
+          </p>
+          <Arguments value={subject.input} />
+        </>
+      );
+    case "question":
+      return (
+        <>
+          <p class="question">{subject.text}</p>
+          {subject.input != null && <Asked input={subject.input} text={subject.text} />}
+        </>
+      );
+    default:
+      return <p class="asked">{title}</p>;
+  }
+}
+
+function Files({ files, title }: { files: readonly FileChange[]; title: string }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? files : files.slice(0, FIRST_FILES);
+  const hidden = files.length - shown.length;
+  if (files.length === 0) return <p class="asked">{title}</p>;
+  return (
+    <>
+      <ul class="files changes">
+        {shown.map((file, at) => (
+          <File key={at} file={file} />
+        ))}
+      </ul>
+      {hidden > 0 && (
+        <p class="hint">
+          {hidden === 1 ? "1 more file." : `${hidden} more files.`}{" "}
+          <button type="button" class="link" onClick={() => setAll(true)}>
+            Show all {files.length} files
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function File({ file }: { file: FileChange }) {
+  const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
+  return (
+    <li>
+      <span class="change">{CHANGE[file.change] ?? file.change}</span>
+      <code class="path">{file.oldPath == null ? path : `${file.oldPath} → ${path}`}</code>
+      {file.added != null && (
+        <span class="count added" aria-label={`${file.added} lines added`}>
+          +{file.added}
+        </span>
+      )}
+      {file.removed != null && (
+        <span class="count removed" aria-label={`${file.removed} lines removed`}>
+          −{file.removed}
+        </span>
+      )}
+      {file.diff != null && file.diff !== "" && <Diff text={file.diff} label={`What would change in ${path}`} />}
+      {file.truncated === true && <p class="hint">This is not all of the change.</p>}
+    </li>
+  );
+}
+
+/** Arguments as lines. Only what is nested is written as JSON. */
+function Arguments({ value }: { value: unknown }) {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "object" && !Array.isArray(value)) {
+    const values = value as Record<string, unknown>;
+    return Object.keys(values).length === 0 ? null : <Lines label="Arguments" values={values} />;
+  }
+  return (
+    <pre class="asked" tabindex={0} aria-label="Arguments">
+      {readable(value)}
+    </pre>
+  );
+}
+
+function Lines({ label, values }: { label: string; values: Readonly<Record<string, unknown>> }) {
+  return (
+    <dl class="lines" aria-label={label}>
+      {Object.entries(values).map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <code>{name}</code>
+          </dt>
+          <dd>{lineOf(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function lineOf(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null))
+    return value.map((one) => readable(one)).join("\n");
+  return readable(value);
+}
+
+/** The words of a question and the address to visit; the fields are the form's. */
+function Asked({ input, text }: { input: InputForm; text: string }) {
+  const model = useModel();
+  const { url, message } = input;
+  return (
+    <>
+      {message.trim() !== "" && message !== text && <p class="question">{message}</p>}
+      {url != null && (
+        <p class="address">
+          <code class="path">{url}</code>{" "}
+          {/^https?:/i.test(url) && (
+            <button type="button" class="link" onClick={() => void model.editor("editor.openLink", { uri: url })}>
+              Open the address
+            </button>
+          )}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,422 @@
+// @vitest-environment jsdom
+/** What an ask draws of its subject, when it may be allowed, and which rule an answer saves. */
+import type { Block, Permission, PermissionOption, Subject } from "@breadboard-ls/sdk";
+import { describe, expect, it, vi } from "vitest";
+import { GRACE_MS } from "../../src/webview/blocks/approval_card";
+import { kindsOf } from "../../src/webview/blocks/diff";
+import { openPage, refuse } from "./page";
+
+const OPTIONS: PermissionOption[] = [
+  { optionId: "once", label: "Allow once", kind: "allow_once" },
+  { optionId: "no", label: "Deny", kind: "deny" },
+];
+const ask = (subject: Subject, more: Partial<Permission> = {}, id = "p1", turn = 1): Block => ({
+  id,
+  seq: 5,
+  turn,
+  kind: "permission",
+  status: "pending",
+  permission: { requestId: id, digest: "sha256:d1", title: "What is asked", subject, options: OPTIONS, ...more },
+});
+const edit = (diff: string, more: object = {}): Subject => ({
+  kind: "edit",
+  files: [{ filePath: "src/a.rs", change: "modify", added: 1, removed: 1, diff }],
+  ...more,
+});
+/** A new file of so many lines. */
+const longDiff = (lines: number): string =>
+  `@@ -0,0 +1,${lines} @@\n${Array.from({ length: lines }, (_, at) => `+line ${at + 1}\n`).join("")}`;
+const once = { sessionId: "s1", requestId: "p1", decision: "allow_once", optionId: "once", digest: "sha256:d1" };
+
+type Page = Awaited<ReturnType<typeof openPage>>;
+const texts = (page: Page, selector: string) => page.all(selector).map(({ textContent }) => textContent);
+const wait = (page: Page, holds: () => void) =>
+  vi.waitFor(async () => {
+    await page.frame();
+    holds();
+  });
+/** Does something when no hand is on its way any more. */
+async function calmly(work: () => Promise<void>): Promise<void> {
+  const now = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+  await work();
+  now.mockRestore();
+}
+async function enter(page: Page, selector: string, value: string, kind = "input"): Promise<void> {
+  const control = page.one(selector) as HTMLInputElement | HTMLSelectElement;
+  control.value = value;
+  control.dispatchEvent(new Event(kind, { bubbles: true }));
+  await page.frame();
+}
+
+describe("the subject of an ask", () => {
+  it("an edit: each file with what happens to it, its counts and its diff, and the reason", async () => {
+    const subject: Subject = {
+      kind: "edit",
+      reason: "The name was wrong.",
+      files: [
+        { filePath: "src/a.rs", change: "modify", added: 1, removed: 1, diff: "@@ -1 +1 @@\n--- old\n+++ new\n" },
+        { filePath: "b.txt", root: "web", change: "create", added: 0 },
+        { filePath: "new.txt", oldPath: "old.txt", change: "rename" },
+        { filePath: "gone.txt", change: "delete", removed: 3 },
+      ],
+    };
+    const page = await openPage({ lanes: { chat: [ask(subject)] } });
+    expect([
+      page.one(".approval").getAttribute("aria-label"),
+      page.one(".approval header").textContent,
+      page.one(".reason").textContent,
+    ]).toEqual(["Request: What is asked", "The agent asks to change files", "Reason: The name was wrong."]);
+    expect(
+      page
+        .all(".changes > li")
+        .map((file) => [...file.querySelectorAll(".change, .path, .count")].map(({ textContent }) => textContent)),
+    ).toEqual([
+      ["change", "src/a.rs", "+1", "−1"],
+      ["create", "web/b.txt", "+0"],
+      ["rename", "old.txt → new.txt"],
+      ["delete", "gone.txt", "−3"],
+    ]);
+    expect(page.all(".diff .line").map((line) => [line.className, line.textContent])).toEqual([
+      ["line hunk", "@@ -1 +1 @@\n"],
+      ["line removed", "--- old\n"],
+      ["line added", "+++ new\n"],
+    ]);
+  });
+
+  it("a command: the exact line, where it runs and its variables", async () => {
+    const subject: Subject = { kind: "command", command: "make\n  all", cwd: "web", env: { CI: "1", DEBUG: "a b" } };
+    const page = await openPage({ lanes: { chat: [ask(subject)] } });
+    expect([
+      page.one("pre[aria-label=Command]").textContent,
+      page.one(".subject .hint").textContent,
+      texts(page, '[aria-label="Environment variables"] > div > *'),
+    ]).toEqual(["make\n  all", "in web", ["CI", "1", "DEBUG", "a b"]]);
+  });
+
+  it("a command in the root says nothing of a place or of variables", async () => {
+    const page = await openPage({ lanes: { chat: [ask({ kind: "command", command: "ls", cwd: ".", env: {} })] } });
+    expect(page.one(".subject").textContent).toBe("ls");
+  });
+
+  it("a tool: its name, and its arguments as lines", async () => {
+    const input = { query: "two words", limit: 3, tags: ["a", "b"], deep: { x: 1 }, user_id: null };
+    const page = await openPage({ lanes: { chat: [ask({ kind: "tool", name: "web_search", input })] } });
+    expect([page.one(".tool-name").textContent, texts(page, "[aria-label=Arguments] > div > *")]).toEqual([
+      "web_search",
+      ["query", "two words", "limit", "3", "tags", "a\nb", "deep", '{\n  "x": 1\n}', "user_id", "null"],
+    ]);
+  });
+
+  it("what the agent never told is said in one sentence", async () => {
+    const page = await openPage({ lanes: { chat: [ask({ kind: "tool", name: "shell", unknown: true })] } });
+    expect(page.one(".approval .notice").textContent).toBe(
+      "The agent did not say exactly what it would do, so this can be allowed once only.",
+    );
+  });
+
+  it("a settled ask is its sentence alone", async () => {
+    const page = await openPage({ lanes: { chat: [{ ...ask(edit(longDiff(3))), status: "allowed" } as Block] } });
+    expect([texts(page, ".approval .asked"), page.all(".approval .diff").length]).toEqual([["What is asked"], 0]);
+  });
+});
+
+describe("a question", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      name: { type: "string", title: "Your name", description: "As it is signed.", minLength: 2 },
+      count: { type: "integer", minimum: 1, default: 5 },
+      push: { type: "boolean", default: true },
+      level: { enum: ["low", "high"], enumNames: ["Low", "High"] },
+      note: { type: "string" },
+    },
+    required: ["name", "level"],
+  };
+  const question: Subject = { kind: "question", text: "Sign the release?", input: { message: "Sign it.", schema } };
+
+  it("is a form whose fields go with the answer that allows", async () => {
+    const page = await openPage({ lanes: { chat: [ask(question)] } });
+    expect([texts(page, ".question"), texts(page, ".field label > span")]).toEqual([
+      ["Sign the release?", "Sign it."],
+      ["Your name (required)", "count", "push", "level (required)", "note"],
+    ]);
+    await enter(page, ".field [name=name]", "Ada");
+    await enter(page, ".field [name=level]", "1", "change");
+    await page.click(".field [name=push]");
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect(page.asked("bb.approvePermission")).toEqual([
+      { ...once, content: { name: "Ada", count: 5, push: false, level: "high" } },
+    ]);
+  });
+
+  it("is not answered while a field is wrong, and says which", async () => {
+    const page = await openPage({ lanes: { chat: [ask(question)] } });
+    await enter(page, ".field [name=name]", "A");
+    await enter(page, ".field [name=count]", "1.5");
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect([texts(page, ".fault"), page.asked("bb.approvePermission")]).toEqual([
+      ["This must have at least 2 characters.", "This must be a whole number.", "Fill this in."],
+      [],
+    ]);
+    expect(page.one(".field [name=count]").getAttribute("aria-invalid")).toBe("true");
+  });
+
+  it("is denied without what was filled in", async () => {
+    const page = await openPage({ lanes: { chat: [ask(question)] } });
+    await enter(page, ".field [name=name]", "Ada");
+    await calmly(() => page.click(".approval button", /^Deny$/));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "no" }]);
+  });
+
+  it("shows an address, and visits it only when it is pressed", async () => {
+    const url = "https://example.org/login";
+    const page = await openPage({
+      lanes: { chat: [ask({ kind: "question", text: "Log in", input: { message: "Log in", url } })] },
+    });
+    expect([page.one(".address code").textContent, page.asked("editor.openLink")]).toEqual([url, []]);
+    await page.click(".address button");
+    expect(page.asked("editor.openLink")).toEqual([{ uri: url }]);
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect(page.asked("bb.approvePermission")).toEqual([once]);
+  });
+});
+
+describe("a subject that was cut", () => {
+  const cut = ask(edit("@@ -0,0 +1,300 @@\n+line 1\n", { truncated: true }));
+  const status = { methods: ["bb/permission/get"] };
+  const whole = (subject: Subject, more: object = {}) => ({
+    permission: { ...(cut as { permission: Permission }).permission, subject, ...more },
+    status: "pending",
+  });
+  const allow = (page: Page) => page.one(".approval button", /^Allow once$/);
+
+  it("cannot be allowed before all of it was read and drawn, and can be denied", async () => {
+    let give: (answer: unknown) => void = () => undefined;
+    const page = await openPage({
+      status,
+      lanes: { chat: [cut] },
+      answers: { "bb.permission.get": () => new Promise((resolve) => (give = resolve)) },
+    });
+    await wait(page, () => expect(page.asked("bb.permission.get")).toEqual([{ sessionId: "s1", requestId: "p1" }]));
+    await calmly(async () => {
+      await page.click(".approval button", /^Allow once$/);
+      expect([page.asked("bb.approvePermission"), allow(page).getAttribute("aria-disabled")]).toEqual([[], "true"]);
+      await page.click(".approval button", /^Deny$/);
+    });
+    give(whole(edit(longDiff(300))));
+    await wait(page, () => expect(texts(page, ".approval .diff .line").length).toBe(200));
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "no" }, once]);
+  });
+
+  it("a hand that was on its way when the rest came allows nothing, and a later one does", async () => {
+    let give: (answer: unknown) => void = () => undefined;
+    const page = await openPage({
+      status,
+      lanes: { chat: [cut] },
+      answers: { "bb.permission.get": () => new Promise((resolve) => (give = resolve)) },
+    });
+    await wait(page, () => expect(page.asked("bb.permission.get").length).toBe(1));
+    const now = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+    give(whole(edit("+x\n")));
+    for (let frames = 0; frames < 5; frames += 1) await page.frame();
+    expect(texts(page, ".approval .diff .line")).toEqual(["+x\n"]);
+    allow(page).click();
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+    now.mockReturnValue(performance.now() + GRACE_MS);
+    allow(page).click();
+    now.mockRestore();
+    await page.frame();
+    expect(page.asked("bb.approvePermission")).toEqual([once]);
+  });
+
+  it("of 300 lines says how many are not shown, and shows the very last one", async () => {
+    const page = await openPage({
+      status,
+      lanes: { chat: [cut] },
+      answers: { "bb.permission.get": () => whole(edit(longDiff(300))) },
+    });
+    await wait(page, () => expect(page.one(".diff .hint").textContent).toBe("101 more lines. Show all 301 lines"));
+    await page.click(".diff button", "Show all 301 lines");
+    const lines = texts(page, ".approval .diff .line");
+    expect([lines.length, lines.at(-1), page.all(".diff .hint").length]).toEqual([301, "+line 300\n", 0]);
+    expect(document.activeElement).toBe(page.one(".diff pre"));
+  });
+
+  it("that cannot be read is said, and is read again when somebody wants it", async () => {
+    const page = await openPage({
+      status,
+      lanes: { chat: [cut] },
+      answers: { "bb.permission.get": refuse("internal", "The journal cannot be read") },
+    });
+    await wait(page, () =>
+      expect(page.one(".approval .fault").textContent).toBe(
+        "This is not all of it, and the rest could not be read: The journal cannot be read. Until then it can only " +
+          "be denied. Try again",
+      ),
+    );
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+    page.answers["bb.permission.get"] = () => whole(edit("+x\n"));
+    await page.click(".approval .fault button", "Try again");
+    await wait(page, () => expect(page.all(".approval .fault")).toEqual([]));
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect([texts(page, ".approval .diff .line"), page.asked("bb.approvePermission")]).toEqual([["+x\n"], [once]]);
+  });
+
+  it.each([
+    ["is another than the one that was shown", whole(edit("+x\n"), { digest: "sha256:d2" }), /not what was shown/],
+    ["is cut as well", whole(edit("+x\n", { truncated: true })), /does not have all of it/],
+    [
+      "has a file that is cut",
+      whole({ kind: "edit", files: [{ filePath: "a", change: "modify", truncated: true }] }),
+      /does not have all of it/,
+    ],
+  ])("whose whole %s cannot be allowed", async (_what, answer, sentence) => {
+    const page = await openPage({ status, lanes: { chat: [cut] }, answers: { "bb.permission.get": () => answer } });
+    await wait(page, () => expect(page.one(".approval .fault").textContent).toMatch(sentence));
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+  });
+
+  it("one that is whole is not read again", async () => {
+    const page = await openPage({ status, lanes: { chat: [ask(edit("+x\n"))] } });
+    expect(page.asked("bb.permission.get")).toEqual([]);
+  });
+});
+
+describe("an ask and the patch that it is about", () => {
+  const patch = (patchId = "x1", turn = 1): Block => ({
+    id: `patch-${patchId}`,
+    seq: 4,
+    turn,
+    kind: "patch",
+    patchId,
+    files: [{ filePath: "src/a.rs", added: 1, removed: 0 }],
+    diff: "@@ -0,0 +1 @@\n+of the patch\n",
+  });
+  const mine = edit("@@ -0,0 +1 @@\n+of the ask\n");
+  const added = (page: Page) => texts(page, ".diff .added");
+
+  it("show one diff while it waits, and the patch has its own again afterwards", async () => {
+    const page = await openPage({ lanes: { chat: [patch(), ask(mine, { patchId: "x1" })] } });
+    expect([added(page), page.one(".patch header").textContent, texts(page, ".patch .path")]).toEqual([
+      ["+of the ask\n"],
+      "Change of one file",
+      ["src/a.rs"],
+    ]);
+    await page.put(11, "chat", { ...ask(mine, { patchId: "x1" }), status: "allowed" } as Block);
+    expect(added(page)).toEqual(["+of the patch\n"]);
+  });
+
+  it("are not guessed from the title: a command that names a file of a patch shows no diff of it", async () => {
+    const command: Subject = { kind: "command", command: "cargo test src/a.rs", cwd: "." };
+    const page = await openPage({
+      lanes: { chat: [patch(), ask(command, { title: "Run `cargo test src/a.rs`" })] },
+    });
+    expect([page.all(".approval .diff").length, page.one(".approval .subject").textContent, added(page)]).toEqual([
+      0,
+      "cargo test src/a.rs",
+      ["+of the patch\n"],
+    ]);
+  });
+
+  it.each([
+    ["another patch", patch("x2")],
+    ["a patch of another turn", patch("x1", 2)],
+  ])("%s keeps its diff", async (_what, other) => {
+    const page = await openPage({ lanes: { chat: [other, ask(mine, { patchId: "x1" })] } });
+    expect(added(page)).toEqual(["+of the patch\n", "+of the ask\n"]);
+  });
+});
+
+describe("the rule of an answer", () => {
+  const command: Subject = { kind: "command", command: "make all", cwd: "." };
+  const options: PermissionOption[] = [
+    {
+      optionId: "session",
+      label: "Allow for this session",
+      kind: "allow_rule",
+      rule: { pattern: "run: make all", scope: "session", holder: "server" },
+    },
+    {
+      optionId: "workspace",
+      label: "Always allow in this workspace",
+      kind: "allow_rule",
+      rule: { pattern: "run: make *", scope: "workspace", holder: "engine" },
+    },
+    {
+      optionId: "agent",
+      label: "Always",
+      kind: "allow_rule",
+      rule: { pattern: "Always allow make", holder: "agent" },
+    },
+  ];
+  const open = () => openPage({ lanes: { chat: [ask(command, { options })] } });
+  const rule = (page: Page) => [
+    (page.one(".rule input") as HTMLInputElement).value,
+    (page.one(".rule select") as HTMLSelectElement).value,
+    texts(page, ".rule option"),
+  ];
+  const saved = { ...once, decision: "allow_rule" };
+
+  it("is the rule of that option, with its own scope, whichever was looked at before", async () => {
+    const page = await open();
+    await page.click(".buttons button", "Always allow in this workspace");
+    expect(rule(page)).toEqual(["run: make *", "workspace", ["in this session", "in this workspace"]]);
+    await enter(page, ".rule select", "session", "change");
+    await enter(page, ".rule input", "run: make x");
+    await page.click(".buttons button", "Allow for this session");
+    expect(rule(page)).toEqual(["run: make all", "session", ["in this session"]]);
+    await page.click(".buttons button", "Always allow in this workspace");
+    expect(rule(page)).toEqual(["run: make x", "session", ["in this session", "in this workspace"]]);
+    await page.click(".buttons button", "Allow for this session");
+    await calmly(() => page.click(".rule button", "Save the rule and allow"));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...saved, optionId: "session" }]);
+  });
+
+  it("in the workspace stays in the workspace where nobody narrowed it in the end", async () => {
+    const page = await open();
+    await page.click(".buttons button", "Allow for this session");
+    await page.click(".buttons button", "Always allow in this workspace");
+    await enter(page, ".rule select", "session", "change");
+    await enter(page, ".rule select", "workspace", "change");
+    await calmly(() => page.click(".rule button", "Save the rule and allow"));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...saved, optionId: "workspace" }]);
+  });
+
+  it("is sent where it was changed, and only what was", async () => {
+    const page = await open();
+    await page.click(".buttons button", "Always allow in this workspace");
+    await enter(page, ".rule select", "session", "change");
+    await calmly(() => page.click(".rule button", "Save the rule and allow"));
+    expect(page.asked("bb.approvePermission")).toEqual([
+      { ...saved, optionId: "workspace", ruleUpdate: { scope: "session" } },
+    ]);
+  });
+
+  it("that the agent keeps is said, and the answer is given at once", async () => {
+    const page = await open();
+    expect(page.one(".kept").textContent).toBe("Always: the agent keeps this rule, Always allow make");
+    await calmly(() => page.click(".buttons button", /^Always$/));
+    expect([page.all(".rule").length, page.asked("bb.approvePermission")]).toEqual([
+      0,
+      [{ ...saved, optionId: "agent" }],
+    ]);
+  });
+});
+
+it("a line of a file that begins like a head is no head; the lines that name a file are", () => {
+  const lines = [
+    ["--- a/x", "head"],
+    ["+++ b/x", "head"],
+    ["@@ -1,2 +1,2 @@", "hunk"],
+    ["--- one", "removed"],
+    ["+++ two", "added"],
+    [" same", "context"],
+    ["\\ No newline at end of file", "context"],
+    ["@@ -9,0 +9 @@", "hunk"],
+    ["+x", "added"],
+  ] as const;
+  expect(kindsOf(lines.map(([line]) => line))).toEqual(lines.map(([, kind]) => kind));
+});
