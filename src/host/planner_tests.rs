@@ -24,7 +24,9 @@ async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
         ServerMessage::MessageFinal { message, metadata } => {
             assert_eq!(*message, port.text());
             assert!(message.starts_with("No model is configured"), "{message}");
-            assert!(metadata.cancelled || message.trim_end().ends_with("or start with `--model ollama/qwen3`."));
+            assert!(
+                metadata.cancelled || message.trim_end().ends_with("or start with `--model ollama/qwen3`.")
+            );
             metadata.clone()
         }
         other => panic!("the turn ended with {other:#?}"),

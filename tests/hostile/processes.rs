@@ -2,6 +2,7 @@
 //! in which its time can be over. Nothing of it may live 3 s later, and the server answers another session meanwhile.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -339,12 +340,24 @@ fn bring_about(way: Way, who: Who, server: &mut Server, session: &str, tree: &Tr
         }
         (StdinClosed, _) => server.close_stdin(),
         (Term, _) => server_gets(server, Signal::TERM),
-        (Hangup, _) => server_gets(server, Signal::HUP),
+        (Hangup, _) => server_gets(server, hangup()),
         (KillServer, _) => server.kill(),
         // It may have been killed by the shape.
         (KillOuter, _) => tree.kill(tree.outer),
         (KillInner, _) => tree.kill(tree.inner),
     }
+}
+
+/// The signal of a terminal that goes away. Under `nohup` every child ignores it, as it should; then another one ends it.
+fn hangup() -> Signal {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    if ignored & 1 == 0 {
+        return Signal::HUP;
+    }
+    println!("SIGHUP is ignored here (nohup), so SIGTERM stands in for it");
+    Signal::TERM
 }
 
 /// One process, of all that ever have its id.
