@@ -164,7 +164,7 @@ fn event(dialect: Dialect, kind: &str, payload: Value, turn: Option<u64>, seq: u
             "" | "1:0" => format!("q{}", seq % 5),
             id => id.to_owned(),
         };
-        Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut()
+        Box::new(Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut())
     });
     event.sequenced(seq)
 }

@@ -370,7 +370,7 @@ fn session_event(step: &Step, seq: u64) -> SessionEvent {
     let normalized = normalize(step.dialect.dialect(), raw);
     let mut event = normalized.event;
     // A server gives fresh ids; these repeat, which the view must survive too.
-    event.permission = normalized.ask.map(permission);
+    event.permission = normalized.ask.map(permission).map(Box::new);
     event.sequenced(seq)
 }
 

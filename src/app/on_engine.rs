@@ -155,7 +155,7 @@ impl App {
         let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
         let permission = self.permission(session_id, &ask, &root, asked_at);
-        event.permission = Some(permission.clone().cut());
+        event.permission = Some(Box::new(permission.clone().cut()));
         let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
             permission,

@@ -349,7 +349,7 @@ impl Turn {
         }
         // A task asks inside an event of its own, so the permission tells and not the class.
         if let Some(permission) = event.permission.clone() {
-            self.asked(permission)?;
+            self.asked(*permission)?;
         }
         match fact {
             Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,

@@ -49,7 +49,7 @@ pub struct NormalizedEvent {
     /// Panes in which it belongs.
     pub pane: Cow<'static, [Pane]>,
     /// What is asked, on `permission.request`; filled by the loop, which owns request ids.
-    pub permission: Option<Permission>,
+    pub permission: Option<Box<Permission>>,
 }
 
 /// One journalled event, as every client sees it (`Event` of wire.md section 3).
@@ -83,7 +83,7 @@ pub struct SessionEvent {
     pub repaired: bool,
     /// What is asked, on events of class `permission.request`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permission: Option<Permission>,
+    pub permission: Option<Box<Permission>>,
 }
 
 impl NormalizedEvent {

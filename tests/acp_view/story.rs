@@ -143,7 +143,8 @@ impl Story {
                 self.events.iter().filter(|event| told.contains(&event.seq)).cloned().collect();
             let ask = completed(Dialect::Acp, ask, &earlier).limited();
             let request_id = format!("p-{}", ask.engine_request_id);
-            event.permission = Some(Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut());
+            event.permission =
+                Some(Box::new(Permission::of(&ask, request_id, &AskRoot::AtEngine, None).cut()));
             self.asks.insert(ask.engine_request_id.clone(), ask);
         }
         self.push(event);

@@ -156,11 +156,9 @@ impl SentBlocks {
                 }
             }
             BlockBody::Tool { .. } => Some(News::Tool { message_id, block: Box::new(block.clone()) }),
-            BlockBody::Permission { permission, status } => Some(News::Permission {
-                message_id,
-                permission: Box::new(permission.clone()),
-                status: *status,
-            }),
+            BlockBody::Permission { permission, status } => {
+                Some(News::Permission { message_id, permission: permission.clone(), status: *status })
+            }
             BlockBody::Assistant { .. }
             | BlockBody::User { .. }
             | BlockBody::Reasoning { .. }

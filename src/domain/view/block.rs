@@ -182,7 +182,7 @@ pub enum BlockBody {
     /// An approval card.
     Permission {
         /// What is asked.
-        permission: Permission,
+        permission: Box<Permission>,
         /// How it stands.
         status: PermissionStatus,
     },

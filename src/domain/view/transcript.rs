@@ -55,7 +55,7 @@ pub(super) struct Transcript {
 struct Pending {
     turn: Option<u64>,
     seq: u64,
-    permission: Permission,
+    permission: Box<Permission>,
     /// A task of the session asks, not its own run.
     #[serde(default)]
     nested: bool,
@@ -283,7 +283,7 @@ impl Pending {
     }
 }
 
-fn bounded(mut permission: Permission) -> Permission {
+fn bounded(mut permission: Box<Permission>) -> Box<Permission> {
     let size = serde_json::to_vec(&permission).map_or(usize::MAX, |json| json.len());
     if size > ASK {
         permission.title = cut_marked(permission.title, 1024);
