@@ -40,6 +40,6 @@ mod whole_words;
 pub mod wire_out;
 
 pub use client::ClientId;
-pub use inbox::{DocumentEvent, EditorEvent, Event, Inbox, InboxFull, Reply, StartUp};
-pub use run::{LongStep, alone, run};
-pub use state::{App, OpenAgents, OpenEngine, Ports};
+pub use inbox::{EditorEvent, Event, Reply};
+pub use run::run;
+pub use state::{App, Ports};

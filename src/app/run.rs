@@ -27,11 +27,6 @@ const LONG_BYTES: usize = 256 << 10;
 /// meanwhile, or just runs it.
 pub type LongStep = fn(&mut dyn FnMut());
 
-/// For a thread that has nothing else to do.
-pub fn alone(step: &mut dyn FnMut()) {
-    step();
-}
-
 /// Runs until the editor's end of the inbox is gone.
 pub async fn run(
     mut app: App,

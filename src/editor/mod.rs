@@ -21,8 +21,8 @@ mod server;
 mod skim;
 
 pub use client_watch::watch_stdout;
-pub use frame::{Message, Refusal, RequestId};
-pub use guard::{Guard, Inbound, MAX_FRAME};
+pub use frame::{Message, RequestId};
+pub use guard::{Guard, Inbound};
 pub use lifecycle::{EndCause, Lifecycle};
 pub use log_layer::{LogGate, LogLayer};
 pub use options::read_start_up;

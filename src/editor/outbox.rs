@@ -207,6 +207,7 @@ impl FrameOutbox {
     }
 
     /// Bytes of answers that wait to be written.
+    #[cfg(test)]
     pub fn answers_waiting_bytes(&self) -> usize {
         self.lock().answer_bytes
     }

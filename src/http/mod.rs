@@ -25,9 +25,11 @@ mod retry_after;
 
 pub use answer::{Answer, send};
 pub use base_url::{BaseUrl, NoBaseUrl};
-pub use budget::{Budget, Share};
+pub use budget::Budget;
 pub use client::{EndpointTimeouts, Route, builder, client};
-pub use events::{EventLimits, Events, Framing, FramingDecoder};
+#[cfg(test)]
+pub use events::FramingDecoder;
+pub use events::{EventLimits, Events, Framing};
 pub use failure::HttpError;
 pub use retry_after::{in_words, retry_after};
 

@@ -792,6 +792,3 @@ pub struct WorkspaceTrustParams {
     /// Whether the user trusts the workspace.
     pub trusted: bool,
 }
-
-/// A free map, for what belongs to an engine.
-pub type Free = Map<String, Value>;

@@ -1,6 +1,6 @@
 //! What a seed decides: the conversation, the faults, and what the user does.
 
-use breadboard_ls::engine::breadboard::link::Jitter;
+use breadboard_ls::testing::engine::breadboard::link::Jitter;
 use serde_json::{Value, json};
 
 /// Faults of the stream that a run may meet, by the simulator's names.

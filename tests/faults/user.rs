@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use breadboard_ls::engine::breadboard::link::Jitter;
-use breadboard_ls::protocol::{ErrorCode, WireError};
-use breadboard_ls::simulate::breadboard::Simulator;
+use breadboard_ls::testing::engine::breadboard::link::Jitter;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::simulate::breadboard::Simulator;
 use serde_json::{Value, json};
 
 use crate::plan::{Beside, Dice, Plan};

@@ -84,12 +84,3 @@ pub trait Ambient: Send {
     /// A fresh UUID v4.
     fn fresh_id(&self) -> String;
 }
-
-/// A request of ours to the editor, as JSON-RPC params.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EditorAsk {
-    /// LSP method.
-    pub method: &'static str,
-    /// Params.
-    pub params: Value,
-}

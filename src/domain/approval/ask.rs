@@ -221,13 +221,6 @@ pub struct PermissionRule {
     pub scope: RuleScope,
 }
 
-impl PermissionRule {
-    /// The rule as clients see it.
-    pub fn shown(&self) -> Self {
-        Self { pattern: show(&self.pattern, Kind::Code).into_owned(), scope: self.scope }
-    }
-}
-
 /// Where a rule holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -13,7 +13,7 @@ mod subject;
 
 pub use ask::{
     Decision, OfferedRule, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
-    PermissionStatus, RuleHolder, RuleScope, digest_of,
+    PermissionStatus, RuleHolder, RuleScope,
 };
 pub use change::{ChangeKind, FileChange};
 pub use form::InputForm;

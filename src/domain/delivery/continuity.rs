@@ -96,11 +96,6 @@ impl Continuity {
         }
     }
 
-    /// Whether a hole is being asked for again.
-    pub fn is_healing(&self) -> bool {
-        self.tries > 0
-    }
-
     fn stand_at(&mut self, seq: u64) {
         *self = Self::after(Some(seq));
     }

@@ -6,6 +6,4 @@ pub mod batch;
 pub mod continuity;
 pub mod queue;
 
-pub use batch::{Batch, Batcher};
 pub use continuity::{Continuity, ResumedLink, Resumption, Step};
-pub use queue::{PromptQueue, QueueRefusal, QueuedPrompt};

@@ -25,11 +25,9 @@ mod tools;
 mod transcript;
 mod turn;
 
-pub use block::{
-    Block, BlockBody, Change, ChangeOp, Lane, LaneView, PatchFileSummary, ToolBlockStatus, View, ViewLanes,
-};
+pub use block::{Block, BlockBody, Change, ChangeOp, Lane, LaneView, ToolBlockStatus, View, ViewLanes};
 pub use change::apply_changes;
 pub use coalesce::coalesce;
-pub use pages::{DirtyBlocks, Stored};
+pub use pages::DirtyBlocks;
 pub use patch_block::patch_block_id;
 pub use reducer::ViewState;

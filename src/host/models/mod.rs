@@ -17,5 +17,5 @@ pub mod tokens;
 pub use client::{Limits, ModelClient};
 pub use conversation::{Call, Conversation, Delta, Finished, ToolSpec};
 pub use failure::ModelError;
-pub use target::{ModelChoice, Origin, Provider, Target};
+pub use target::{ModelChoice, Target};
 pub use tokens::{HostTokens, Token, TokenStore};

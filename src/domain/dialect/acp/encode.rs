@@ -171,11 +171,6 @@ pub fn set_config_option(at_agent: &str, config_id: &str, value: &ConfigValue) -
     }
 }
 
-/// Parameters of `$/cancel_request`.
-pub fn cancel_request(id: &RpcId) -> Value {
-    json!({"requestId": id})
-}
-
 /// Result of `session/request_permission`.
 pub fn permission(outcome: PermissionOutcome<'_>) -> Value {
     match outcome {

@@ -267,15 +267,6 @@ pub struct ListedSession {
     pub updated_at: Option<String>,
 }
 
-/// Result of `session/prompt`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PromptResult {
-    /// Why the turn ended; `None` when the agent does not say.
-    #[serde(deserialize_with = "lenient")]
-    pub stop_reason: Option<String>,
-}
-
 /// The value, or the default when it has another shape.
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
@@ -414,15 +405,10 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_stop_reasons_are_read_as_they_are() {
+    fn lists_are_read_as_they_are() {
         let list: ListResult = read(&payload(json!({
             "sessions": [{"sessionId": "a", "cwd": "/w", "title": null}, {"cwd": "/x"}], "nextCursor": "c"})));
         assert_eq!(list.sessions.len(), 1);
         assert_eq!(list.next_cursor.as_deref(), Some("c"));
-        assert_eq!(
-            read::<PromptResult>(&payload(json!({"stopReason": "x"}))).stop_reason.as_deref(),
-            Some("x")
-        );
-        assert_eq!(read::<PromptResult>(&Payload::default()).stop_reason, None);
     }
 }

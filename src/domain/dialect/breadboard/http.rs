@@ -1,6 +1,6 @@
 //! The BreadBoard dialect: the bodies of its HTTP routes, as far as an editor needs them.
 //!
-//! Owns their shapes and how a refusal is read. Lenient: a field that is missing, or has another shape than expected, is
+//! Owns their shapes. Lenient: a field that is missing, or has another shape than expected, is
 //! empty; what is unknown is ignored; an entry of a list that cannot be read is left out. `skills` and other bodies
 //! without a type here are read as `Value`. Never a route, a status or a retry: that is the engine edge's.
 
@@ -10,12 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::domain::wire::lenient_json::repair;
 
-/// Most characters of a refusal that are shown.
-const MAX_MESSAGE_CHARS: usize = 300;
-
-/// How many wrong fields a refusal names.
-const MAX_FIELDS_NAMED: usize = 5;
-
 /// Reads a body; repaired first where it is not strictly JSON. `None` when it is no JSON, or of another kind altogether.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let value =
@@ -23,12 +17,8 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     T::deserialize(value).ok()
 }
 
-/// Reads a body that is a list, without the entries that cannot be read.
-pub fn read_list<T: DeserializeOwned>(body: &[u8]) -> Option<Vec<T>> {
-    read::<Vec<Value>>(body).map(entries)
-}
-
-fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
+/// The entries of a list, without those that cannot be read.
+pub fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
     values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect()
 }
 
@@ -43,27 +33,6 @@ fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D)
         Value::Array(values) => entries(values),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
     })
-}
-
-/// `GET /health`, `/ready`, `/status`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Health {
-    /// `ok`.
-    #[serde(deserialize_with = "lenient")]
-    pub status: String,
-    /// Cannot be trusted to tell engines apart.
-    #[serde(deserialize_with = "lenient")]
-    pub protocol_version: Option<String>,
-    /// Of the engine.
-    #[serde(deserialize_with = "lenient")]
-    pub engine_version: Option<String>,
-    /// Its process.
-    #[serde(deserialize_with = "lenient")]
-    pub pid: Option<u64>,
-    /// When it started; another value is another engine, which has lost all sessions.
-    #[serde(deserialize_with = "lenient")]
-    pub started_at: Option<String>,
 }
 
 /// One session, as listed or asked for.
@@ -307,78 +276,6 @@ pub struct Model {
     /// Tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub context_length: Option<u64>,
-}
-
-/// A refusal of the engine, or of something before it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
-    /// HTTP status.
-    pub status: u16,
-    /// `not_found`, `conflict`, …; `""` where the body has none.
-    pub code: String,
-    /// What it says, on one line, never empty, at most 300 characters. Holds nothing of what was sent.
-    pub message: String,
-    /// `detail` whole. May hold what was sent: not for logs.
-    pub detail: Value,
-    /// The path that it names.
-    pub path: Option<String>,
-}
-
-/// Reads the body of an answer that is no success: the engine's envelope, its web framework's own shape, or plain text.
-pub fn read_refusal(status: u16, body: &[u8]) -> Refusal {
-    let mut object = read::<Map<String, Value>>(body).unwrap_or_default();
-    let mut take = |name: &str| object.shift_remove(name).unwrap_or_default();
-    let (code, detail, path) = (take("error"), take("detail"), take("path"));
-    let said = match &detail {
-        Value::String(text) => Some(text.clone()),
-        Value::Object(detail) => match (detail.get("message"), detail.get("errors")) {
-            (Some(Value::String(text)), _) => Some(text.clone()),
-            (_, errors) => errors.and_then(wrong_fields),
-        },
-        list @ Value::Array(_) => wrong_fields(list),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    };
-    let code = code.as_str().unwrap_or_default().to_owned();
-    let message = said
-        .or_else(|| plain_text(body))
-        .map(|text| one_line(&text))
-        .filter(|text| !text.is_empty())
-        .or_else(|| Some(one_line(&code)).filter(|code| !code.is_empty()))
-        .unwrap_or_else(|| format!("HTTP {status}"));
-    Refusal { status, code, message, detail, path: path.as_str().map(str::to_owned) }
-}
-
-/// `body.content: Field required; …` of a list of `{ loc, msg, input }`.
-fn wrong_fields(errors: &Value) -> Option<String> {
-    let named: Vec<String> = errors
-        .as_array()?
-        .iter()
-        .filter_map(|error| {
-            let what = error.get("msg")?.as_str()?;
-            let place: Vec<String> = error
-                .get("loc")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned))
-                .collect();
-            Some(if place.is_empty() { what.to_owned() } else { format!("{}: {what}", place.join(".")) })
-        })
-        .take(MAX_FIELDS_NAMED)
-        .collect();
-    (!named.is_empty()).then(|| named.join("; "))
-}
-
-/// Text that is neither JSON nor a page of a proxy.
-fn plain_text(body: &[u8]) -> Option<String> {
-    let start = body.get(..body.len().min(4 * MAX_MESSAGE_CHARS)).unwrap_or_default();
-    let text = String::from_utf8_lossy(start).trim().to_owned();
-    (!text.starts_with(['{', '[', '<', '"'])).then_some(text)
-}
-
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ").chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
 use link_state::Link;
 use report_sender::{Order, ReportSender};
 pub(super) use source::LARGEST_EVENT;
-pub use source::{Chunks, Source};
+pub use source::Source;
 pub use timing::{Jitter, LinkTiming};
 
 /// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
@@ -126,6 +126,7 @@ impl<S: Source> Links<S> {
     }
 
     /// How many links run.
+    #[cfg(test)]
     pub fn count(&self) -> usize {
         let mut running = self.running();
         running.links.retain(|_, one| !one.task.is_finished());

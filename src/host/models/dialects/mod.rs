@@ -15,13 +15,12 @@ use std::collections::VecDeque;
 use serde_json::Value;
 use url::Url;
 
-use super::bounds;
 use super::conversation::{Conversation, Delta, Finished};
 use super::draft::Draft;
 use super::fault::Fault;
 use super::json::{self, Json};
 use super::target::{Provider, Target};
-use crate::http::{Framing, FramingDecoder, HttpError};
+use crate::http::Framing;
 
 /// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +47,6 @@ pub enum Credentials {
 }
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
-
     /// What a target speaks.
     pub fn of(target: &Target) -> Self {
         match target.provider {
@@ -255,46 +250,6 @@ fn arguments_text(arguments: Option<Json<'_>>) -> String {
 fn reported(error: Json<'_>) -> Fault {
     let message = error.text().or_else(|| error.field("message")?.text());
     Fault::Reported(message.unwrap_or_default())
-}
-
-/// How far [`decode_all`] came.
-#[derive(Debug)]
-pub enum Decoded {
-    /// To the reply's own end.
-    Complete(Finished),
-    /// To the end of the bytes, which cut the reply off.
-    Cut,
-    /// To an event that is not read on.
-    Faulty(Fault),
-    /// To a limit of the stream.
-    TooLarge(HttpError),
-}
-
-/// Reads the bytes of a whole body as a reply: for whoever attacks the decoders without a socket. Total: no bytes panic.
-pub fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Decoded) {
-    let mut framing = FramingDecoder::new(dialect.framing(), bounds::STREAM.event_bytes);
-    let mut decoder = Decoder::new(dialect);
-    let (mut events, mut deltas) = (VecDeque::new(), VecDeque::new());
-    let fed = framing.feed(body, &mut events);
-    framing.end(&mut events);
-    let mut end = None;
-    for event in events {
-        match decoder.event(&event, &mut deltas) {
-            Ok(Progress::More) => continue,
-            Ok(Progress::Complete) => end = Some(Ok(())),
-            Err(fault) => end = Some(Err(fault)),
-        }
-        break;
-    }
-    let finish = |decoder: Decoder| decoder.finish().map_or_else(Decoded::Faulty, Decoded::Complete);
-    let end = match (end, fed) {
-        (Some(Ok(())), _) => finish(decoder),
-        (Some(Err(fault)), _) => Decoded::Faulty(fault),
-        (None, Err(error)) => Decoded::TooLarge(error),
-        (None, Ok(())) if decoder.is_complete() => finish(decoder),
-        (None, Ok(())) => Decoded::Cut,
-    };
-    (deltas.into(), end)
 }
 
 #[cfg(test)]
