@@ -8,10 +8,15 @@
 //! benchmarks and fuzz targets reach stands in `testing`, name by name.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub, clippy::missing_docs_in_private_items)]
 #![cfg_attr(
     not(feature = "server"),
-    allow(dead_code, unused_imports, reason = "the pure rooms alone, whose users are behind the feature")
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "the pure rooms alone, whose users are behind the feature"
+    )
 )]
 
 mod domain;

@@ -22,7 +22,7 @@ use crate::protocol::{ErrorCode, Request, WireError};
 /// How many editor events can wait for the loop. The loop answers in microseconds, so thousands waiting mean that it is stuck
 /// or that a client floods it: requests are then refused with `overloaded`, and the reader of stdin waits with everything
 /// else, so that nothing is dropped.
-pub const EDITOR_BOUND: usize = 4_096;
+pub(crate) const EDITOR_BOUND: usize = 4_096;
 
 /// Further places for what comes from our own side: finished file jobs, of which there are fewer than requests in flight,
 /// drained outboxes, clients that come and go, and the end of the process. A flood of the editor's never takes them.

@@ -25,7 +25,7 @@ const LONG_BYTES: usize = 256 << 10;
 
 /// Runs a step that takes long. Whoever gives the loop its thread lets the other tasks of that thread go on elsewhere
 /// meanwhile, or just runs it.
-pub type LongStep = fn(&mut dyn FnMut());
+pub(super) type LongStep = fn(&mut dyn FnMut());
 
 /// Runs until the editor's end of the inbox is gone.
 pub async fn run(

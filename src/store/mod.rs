@@ -9,7 +9,7 @@ mod failure;
 mod fold;
 mod forgotten;
 mod front;
-pub mod front_records;
+pub(crate) mod front_records;
 mod front_scan;
 mod guarded;
 mod intake;
@@ -30,4 +30,4 @@ mod write;
 mod tests;
 
 pub use journal::SqliteJournal;
-pub use state_dir::resolve_state_dir;
+pub(crate) use state_dir::resolve_state_dir;

@@ -25,7 +25,7 @@ use super::client::ClientId;
 use crate::domain::policy::redact::Redactor;
 
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
-pub use super::edits::EditBase;
+pub(crate) use super::edits::EditBase;
 pub use agent::*;
 pub use client_request::*;
 pub use decision::*;

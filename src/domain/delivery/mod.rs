@@ -2,8 +2,9 @@
 //!
 //! Never reads a clock: every call is told the time. Tests: beside each file.
 
-pub mod batch;
-pub mod continuity;
-pub mod queue;
+pub(crate) mod batch;
+pub(crate) mod continuity;
+pub(crate) mod queue;
 
-pub use continuity::{Continuity, ResumedLink, Resumption, Step};
+pub use continuity::ResumedLink;
+pub(crate) use continuity::{Continuity, Resumption, Step};

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use sha2::{Digest, Sha256};
 
 /// How far into the bytes a NUL is looked for; one there means that they are no text.
-pub const BINARY_PROBE: usize = 8 * 1_024;
+pub(crate) const BINARY_PROBE: usize = 8 * 1_024;
 
 /// How a text lies on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct TextFormat {
 }
 
 /// UTF-8 without mark: what a new file gets.
-pub const PLAIN: TextFormat = TextFormat { encoding: UTF_8, bom: false };
+pub(crate) const PLAIN: TextFormat = TextFormat { encoding: UTF_8, bom: false };
 
 impl TextFormat {
     /// Name of the encoding where it is not UTF-8.
@@ -56,7 +56,7 @@ pub fn mark(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
 }
 
 /// Whether bytes without a UTF-16 mark are no text.
-pub fn is_binary(bytes: &[u8]) -> bool {
+pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(BINARY_PROBE)]).is_some()
 }
 
@@ -112,7 +112,7 @@ pub fn content_hash(bytes: &[u8]) -> String {
 }
 
 /// Hexadecimal digits, lower case.
-pub fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

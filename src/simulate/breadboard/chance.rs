@@ -6,7 +6,7 @@ pub(super) struct Chance(u64);
 
 impl Chance {
     /// A stream that depends on every part of the seed.
-    pub fn new(parts: &[u64]) -> Self {
+    pub(super) fn new(parts: &[u64]) -> Self {
         let mut chance = Self(0x9e37_79b9_7f4a_7c15);
         for part in parts {
             chance.0 ^= part.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -16,7 +16,7 @@ impl Chance {
     }
 
     /// The next number, all of its 64 bits.
-    pub fn draw(&mut self) -> u64 {
+    pub(super) fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,19 +25,19 @@ impl Chance {
     }
 
     /// A number below `bound`; 0 when that is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.draw().checked_rem(bound).unwrap_or(0)
     }
 
     /// True with this probability.
-    pub fn happens(&mut self, probability: f64) -> bool {
+    pub(super) fn happens(&mut self, probability: f64) -> bool {
         // 53 bits are what a double holds.
         let drawn = (self.draw() >> 11) as f64 / (1_u64 << 53) as f64;
         drawn < probability
     }
 
     /// Sixteen bytes, for a UUID.
-    pub fn bytes(&mut self) -> [u8; 16] {
+    pub(super) fn bytes(&mut self) -> [u8; 16] {
         ((u128::from(self.draw()) << 64) | u128::from(self.draw())).to_be_bytes()
     }
 }

@@ -209,23 +209,23 @@ pub(super) struct Mischief {
 
 impl Mischief {
     /// The faults of a session's `connection`-th stream.
-    pub fn new(engine: &Arc<Engine>, connection: u64) -> Self {
+    pub(super) fn new(engine: &Arc<Engine>, connection: u64) -> Self {
         let active = engine.options.faults.any();
         Self { engine: Arc::clone(engine), connection, active, held: Vec::new() }
     }
 
     /// How long to wait for an event that the one held back could swap places with.
-    pub fn patience(&self) -> Option<Duration> {
+    pub(super) fn patience(&self) -> Option<Duration> {
         (!self.held.is_empty()).then_some(SWAP_PATIENCE)
     }
 
     /// Says what was held back.
-    pub fn give_up(&mut self, out: &mut VecDeque<Out>) {
+    pub(super) fn give_up(&mut self, out: &mut VecDeque<Out>) {
         out.extend(self.held.drain(..));
     }
 
     /// Says an event, or something else.
-    pub fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
+    pub(super) fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
         if !self.active {
             out.extend(framed(event).map(Out::Bytes));
             return;

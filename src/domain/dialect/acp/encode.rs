@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::decode::RpcId;
 
 /// The version that we speak. An agent that answers with another one is refused.
-pub const PROTOCOL_VERSION: u64 = 1;
+pub(crate) const PROTOCOL_VERSION: u64 = 1;
 
 /// What an agent may ask of us. Everything off is what an agent gets that was not said to need more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -149,7 +149,7 @@ impl AgentState {
 }
 
 /// Whether an update tells how the session stands, and not of what was said and done.
-pub fn is_standing(word: &str) -> bool {
+pub(crate) fn is_standing(word: &str) -> bool {
     matches!(
         word,
         "available_commands_update"
@@ -161,7 +161,7 @@ pub fn is_standing(word: &str) -> bool {
 }
 
 /// What a `usage_update` counts; `None` when it counts nothing.
-pub fn usage(update: &Payload) -> Option<AgentUsage> {
+pub(crate) fn usage(update: &Payload) -> Option<AgentUsage> {
     let count = |name: &str| update.get(name).and_then(Value::as_u64);
     let (used, size) = (count("used"), count("size"));
     let cost = update.get("cost").and_then(|cost| {

@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use crate::domain::wire::lenient_json::repair;
 
 /// Reads a body; repaired first where it is not strictly JSON. `None` when it is no JSON, or of another kind altogether.
-pub fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let value =
         serde_json::from_slice::<Value>(body).ok().or_else(|| serde_json::from_str(&repair(body)?).ok())?;
     T::deserialize(value).ok()
 }
 
 /// The entries of a list, without those that cannot be read.
-pub fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
+pub(crate) fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
     values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect()
 }
 
@@ -37,7 +37,7 @@ fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D)
 
 /// One session, as listed or asked for.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct SessionSummary {
+pub(crate) struct SessionSummary {
     /// The engine's id. A session without one cannot be read.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
@@ -87,7 +87,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
 
 /// Body of `POST /v1/sessions`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct CreateSession {
+pub(crate) struct CreateSession {
     /// Never blank: the engine answers 500 to that.
     pub config_path: String,
     /// First prompt; `""` for an idle session.
@@ -114,7 +114,7 @@ pub struct CreateSession {
 
 /// Answer to `POST /v1/sessions`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct SessionCreated {
+pub(crate) struct SessionCreated {
     /// The engine's id.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
@@ -128,7 +128,7 @@ pub struct SessionCreated {
 
 /// Body of `POST /v1/sessions/{sid}/input`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Input {
+pub(crate) struct Input {
     /// Never blank: the engine answers 500 to that.
     pub content: String,
     /// Ids of attachments; the engine ignores those it does not know.
@@ -141,7 +141,7 @@ pub struct Input {
 /// Answer to `POST /v1/sessions/{sid}/input`. All but `status` come from newer engines only.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct InputReply {
+pub(crate) struct InputReply {
     /// `accepted`.
     #[serde(deserialize_with = "lenient")]
     pub status: String,
@@ -164,7 +164,7 @@ pub struct InputReply {
 
 /// Body of `POST /v1/sessions/{sid}/command`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Command {
+pub(crate) struct Command {
     /// Never blank: the engine answers 500 to that.
     pub command: String,
     /// Its arguments.
@@ -175,7 +175,7 @@ pub struct Command {
 /// Answer to `POST /v1/sessions/{sid}/command`: it is queued, no more.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct CommandReply {
+pub(crate) struct CommandReply {
     /// `accepted`.
     #[serde(deserialize_with = "lenient")]
     pub status: String,
@@ -186,7 +186,7 @@ pub struct CommandReply {
 
 /// Body of `POST /v1/sessions/{sid}/turns/{turn_id}/cancel`, newer engines only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CancelTurn {
+pub(crate) struct CancelTurn {
     /// Makes a second send harmless.
     pub cancellation_request_key: String,
     /// `user_requested`, `timeout` or `superseded`.
@@ -196,7 +196,7 @@ pub struct CancelTurn {
 /// Answer to `POST /v1/sessions/{sid}/attachments`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Attachments {
+pub(crate) struct Attachments {
     /// One a file, in order.
     #[serde(deserialize_with = "lenient_list")]
     pub attachments: Vec<StoredAttachment>,
@@ -204,7 +204,7 @@ pub struct Attachments {
 
 /// A file that the engine stored.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct StoredAttachment {
+pub(crate) struct StoredAttachment {
     /// Its id, for [`Input`].
     #[serde(deserialize_with = "text")]
     pub id: String,
@@ -221,7 +221,7 @@ pub struct StoredAttachment {
 
 /// One entry of `GET /v1/sessions/{sid}/files`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Relative to the session's workspace, with `/`.
     #[serde(deserialize_with = "text")]
     pub path: String,
@@ -235,7 +235,7 @@ pub struct FileEntry {
 
 /// `GET /v1/sessions/{sid}/files/content`. Not faithful: line ends and bytes that are not UTF-8 are changed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct FileContent {
+pub(crate) struct FileContent {
     /// As asked for.
     #[serde(default, deserialize_with = "lenient")]
     pub path: String,
@@ -252,7 +252,7 @@ pub struct FileContent {
 /// `GET /v1/models`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Models {
+pub(crate) struct Models {
     /// Those of the config.
     #[serde(deserialize_with = "lenient_list")]
     pub models: Vec<Model>,
@@ -263,7 +263,7 @@ pub struct Models {
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Model {
+pub(crate) struct Model {
     /// What `set_model` takes.
     #[serde(deserialize_with = "text")]
     pub id: String,

@@ -26,18 +26,18 @@ use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
 use link_state::Link;
 use report_sender::{Order, ReportSender};
 pub(super) use source::LARGEST_EVENT;
-pub use source::Source;
+pub(crate) use source::Source;
 pub use timing::{Jitter, LinkTiming};
 
 /// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
 /// One more is refused in a sentence.
-pub const MOST_LINKS: usize = 64;
+pub(crate) const MOST_LINKS: usize = 64;
 
 /// Orders to a link that were not followed yet. They only repeat each other, so one that finds no room is not missed.
 const ORDERS: usize = 16;
 
 /// Milliseconds since the Unix epoch.
-pub type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
+pub(crate) type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The links of one engine. Dropping them ends all.
 pub struct Links<S> {

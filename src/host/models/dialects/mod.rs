@@ -24,7 +24,7 @@ use crate::http::Framing;
 
 /// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// OpenAI's chat completions, which many servers speak.
     OpenAiChat,
     /// OpenAI's responses.
@@ -39,7 +39,7 @@ pub enum Dialect {
 
 /// How a request is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
+pub(crate) enum Credentials {
     /// `authorization: Bearer …`.
     Bearer,
     /// The token alone, in this header.
@@ -48,7 +48,7 @@ pub enum Credentials {
 
 impl Dialect {
     /// What a target speaks.
-    pub fn of(target: &Target) -> Self {
+    pub(crate) fn of(target: &Target) -> Self {
         match target.provider {
             // Newer models of OpenAI itself speak the responses protocol; compatible servers rarely do.
             Provider::OpenAi if target.is_default && openai_responses::is_spoken_by(&target.name) => {
@@ -62,7 +62,7 @@ impl Dialect {
     }
 
     /// How its stream is divided.
-    pub fn framing(self) -> Framing {
+    pub(crate) fn framing(self) -> Framing {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => Framing::Sse,
             Self::Ollama => Framing::Lines,
@@ -70,7 +70,7 @@ impl Dialect {
     }
 
     /// How a token is put on a request.
-    pub fn credentials(self) -> Credentials {
+    pub(crate) fn credentials(self) -> Credentials {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => Credentials::Bearer,
             Self::Anthropic => Credentials::Header("x-api-key"),
@@ -79,7 +79,7 @@ impl Dialect {
     }
 
     /// Headers that every request has.
-    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", anthropic::VERSION)],
             Self::OpenAiChat | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
@@ -87,7 +87,7 @@ impl Dialect {
     }
 
     /// Where a reply is asked for. Always at the target's own origin, whatever the model's name holds.
-    pub fn reply_url(self, target: &Target) -> Url {
+    pub(crate) fn reply_url(self, target: &Target) -> Url {
         match self {
             Self::OpenAiChat => below(&target.base, "chat/completions"),
             Self::OpenAiResponses => below(&target.base, "responses"),
@@ -103,7 +103,7 @@ impl Dialect {
     }
 
     /// Where the models are listed.
-    pub fn list_url(self, target: &Target) -> Url {
+    pub(crate) fn list_url(self, target: &Target) -> Url {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => {
                 below(&target.base, "models")
@@ -113,7 +113,7 @@ impl Dialect {
     }
 
     /// The names in a list of models.
-    pub fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
+    pub(crate) fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
         let (list, name, prefix) = match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => ("data", "id", ""),
             Self::Gemini => ("models", "name", "models/"),
@@ -128,7 +128,7 @@ impl Dialect {
     }
 
     /// The body of a request for a reply, of a model with this name, which is sent as the user wrote it.
-    pub fn body(self, model: &str, conversation: &Conversation) -> Value {
+    pub(crate) fn body(self, model: &str, conversation: &Conversation) -> Value {
         match self {
             Self::OpenAiChat => openai_chat::body(model, conversation),
             Self::OpenAiResponses => openai_responses::body(model, conversation),
@@ -148,7 +148,7 @@ fn below(base: &Url, path: &str) -> Url {
 
 /// Whether a stream goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// It does.
     More,
     /// The reply is complete.
@@ -157,7 +157,7 @@ pub enum Progress {
 
 /// Reads one reply.
 #[derive(Debug)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     dialect: Dialect,
     reply: Reply,
 }
@@ -195,7 +195,7 @@ impl Reply {
 
 impl Decoder {
     /// A decoder at the beginning of a reply.
-    pub fn new(dialect: Dialect) -> Self {
+    pub(crate) fn new(dialect: Dialect) -> Self {
         Self { dialect, reply: Reply::default() }
     }
 
@@ -203,7 +203,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the event is not of this protocol, says that the provider failed, or passes a limit. The reply is then over.
-    pub fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+    pub(crate) fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
         let reply = &mut self.reply;
         let progress = if self.dialect == Dialect::OpenAiChat && data.trim_ascii() == openai_chat::END {
             Ok(Progress::Complete)
@@ -223,12 +223,12 @@ impl Decoder {
     }
 
     /// Whether a stream that ends now is complete: the model said why it stopped, though the protocol's own mark is missing.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.reply.draft.stop.is_some()
     }
 
     /// Bytes that it holds, with which the work of [`Self::finish`] grows.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.reply.draft.held()
     }
 
@@ -236,7 +236,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the arguments of a call hold too many values.
-    pub fn finish(self) -> Result<Finished, Fault> {
+    pub(crate) fn finish(self) -> Result<Finished, Fault> {
         self.reply.draft.finish()
     }
 }
