@@ -55,7 +55,7 @@ export function App() {
       )}
       <Banners />
       {pane === "chat" && active !== undefined && (
-        <button type="button" class="skip" onClick={() => (model.prompts.focus.value += 1)}>
+        <button type="button" class="secondary skip" onClick={() => (model.prompts.focus.value += 1)}>
           Skip to the prompt
         </button>
       )}
@@ -67,7 +67,7 @@ export function App() {
         )}
       </div>
       {pane === "chat" && active !== undefined && (
-        <button type="button" class="skip" onClick={() => document.getElementById(`pane-tab-${pane}`)?.focus()}>
+        <button type="button" class="secondary skip" onClick={() => document.getElementById(`pane-tab-${pane}`)?.focus()}>
           Skip to the panes
         </button>
       )}
