@@ -166,7 +166,7 @@ async fn look(shared: &Shared, session_id: &str, path: &WorkspacePath) -> Result
         .read(&["v1", "sessions", session_id, "files"], &[("path", asked)])
         .await
         .map_err(|trouble| refused(shared, asked, &trouble))?;
-    Ok(http::entries(entries))
+    Ok(http::fitting(entries))
 }
 
 fn entry(file: EngineFile) -> FileEntry {

@@ -118,7 +118,7 @@ async fn listed(shared: &Shared) -> Result<ListedSessions, WireError> {
     let listed: Vec<Value> =
         shared.client.read(&["v1", "sessions"], &[]).await.map_err(|trouble| shared.told(&trouble))?;
     let all = listed.len();
-    let mut sessions: Vec<EngineSession> = http::entries(listed).into_iter().map(session).collect();
+    let mut sessions: Vec<EngineSession> = http::fitting(listed).into_iter().map(session).collect();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
     sessions.truncate(MOST_SESSIONS);
     let whole = sessions.len() == all;

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::domain::dialect::loose::{each, fitting, lenient, maybe_each};
 use crate::domain::payload::Payload;
 
 /// Reads a result; every type of this file reads from any object.
@@ -265,32 +266,6 @@ pub struct ListedSession {
     /// RFC 3339.
     #[serde(default, deserialize_with = "lenient")]
     pub updated_at: Option<String>,
-}
-
-/// The value, or the default when it has another shape.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    // A struct would be read from a list, by position.
-    if value.is_array() {
-        return Ok(T::default());
-    }
-    Ok(serde_json::from_value(value).unwrap_or_default())
-}
-
-/// The items that fit; none when it is no list.
-fn each<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    Ok(maybe_each(deserializer)?.unwrap_or_default())
-}
-
-fn maybe_each<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<Option<Vec<T>>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(if let Value::Array(items) = value { Some(fitting(items)) } else { None })
-}
-
-fn fitting<T: DeserializeOwned>(items: Vec<Value>) -> Vec<T> {
-    items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect()
 }
 
 /// `true` or an object; absent, `null` and `false` are no.

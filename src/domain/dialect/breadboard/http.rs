@@ -8,6 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use crate::domain::dialect::loose::fitting;
+use crate::domain::dialect::loose::{each, lenient};
 use crate::domain::wire::lenient_json::repair;
 
 /// Reads a body; repaired first where it is not strictly JSON. `None` when it is no JSON, or of another kind altogether.
@@ -15,24 +17,6 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let value =
         serde_json::from_slice::<Value>(body).ok().or_else(|| serde_json::from_str(&repair(body)?).ok())?;
     T::deserialize(value).ok()
-}
-
-/// The entries of a list, without those that cannot be read.
-pub(crate) fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
-    values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect()
-}
-
-/// A field of any shape; the default where it does not fit.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(T::deserialize(Value::deserialize(deserializer)?).unwrap_or_default())
-}
-
-/// A list of any shape, without the entries that do not fit.
-fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Array(values) => entries(values),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
-    })
 }
 
 /// One session, as listed or asked for.
@@ -198,7 +182,7 @@ pub(crate) struct CancelTurn {
 #[serde(default)]
 pub(crate) struct Attachments {
     /// One a file, in order.
-    #[serde(deserialize_with = "lenient_list")]
+    #[serde(deserialize_with = "each")]
     pub attachments: Vec<StoredAttachment>,
 }
 
@@ -254,7 +238,7 @@ pub(crate) struct FileContent {
 #[serde(default)]
 pub(crate) struct Models {
     /// Those of the config.
-    #[serde(deserialize_with = "lenient_list")]
+    #[serde(deserialize_with = "each")]
     pub models: Vec<Model>,
     /// Id of the one it takes by itself.
     #[serde(deserialize_with = "lenient")]

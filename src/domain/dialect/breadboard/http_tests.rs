@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn read_list<T: DeserializeOwned>(body: &[u8]) -> Option<Vec<T>> {
-    read(body).map(entries)
+    read(body).map(fitting)
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
