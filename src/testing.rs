@@ -189,7 +189,7 @@ pub mod engine {
             pub use crate::engine::breadboard::engine_error::{Denied, EngineError};
         }
         pub mod link {
-            pub use crate::engine::breadboard::link::{Jitter, LinkTiming, Links};
+            pub use crate::engine::breadboard::link::{LinkTiming, Links};
         }
     }
 }

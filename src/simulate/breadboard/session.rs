@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use super::chance::Chance;
+use super::chance::chance;
 use super::log::{EventLog, Logged, OutOfWindow, Resume};
 use super::permission::{Answer, Rule};
 use super::{clock, python_json};
@@ -249,8 +249,8 @@ impl Session {
 
     /// Event ids follow from session and number.
     fn event_id(&self, seq: u64) -> String {
-        let mut chance = Chance::new(&[fold(&self.id), seq]);
-        uuid::Builder::from_random_bytes(chance.bytes()).into_uuid().to_string()
+        let bytes = chance(&[fold(&self.id), seq]).u128(..).to_be_bytes();
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     /// Members that PR #40 adds to an envelope.

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use fastrand::Rng;
 use tokio::time::timeout;
 
 use super::super::engine_error::EngineError;
@@ -17,7 +18,7 @@ use super::WallClock;
 use super::facts::{Heard, waiting};
 use super::report_sender::{Closed, ReportSender};
 use super::source::{Source, Summary};
-use super::timing::{Jitter, LinkTiming};
+use super::timing::LinkTiming;
 use crate::app::ports::{EngineCursor, LinkNews};
 use crate::domain::delivery::{Continuity, Resumption};
 
@@ -53,7 +54,7 @@ pub(super) struct Link<S> {
     pub session_id: String,
     pub pace: LinkTiming,
     pub now_ms: WallClock,
-    pub chance: Jitter,
+    pub chance: Rng,
     /// The last event with a number that was passed on, or could not be.
     pub cursor: Option<EngineCursor>,
     pub continuity: Continuity,
@@ -84,7 +85,7 @@ impl<S: Source> Link<S> {
         session_id: String,
         cursor: Option<EngineCursor>,
         pace: LinkTiming,
-        chance: Jitter,
+        chance: Rng,
         now_ms: WallClock,
     ) -> Self {
         let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
