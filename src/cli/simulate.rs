@@ -198,6 +198,8 @@ mod tests {
         };
         assert!(refused(&path).contains("cannot be read"));
         std::fs::write(&path, "7").expect("is written");
-        assert!(refused(&path).ends_with("A script is an object or a list; this is neither."));
+        assert!(refused(&path).ends_with(
+            "The script cannot be read: invalid type: integer `7`, expected an object or a list."
+        ));
     }
 }

@@ -5,3 +5,4 @@
 
 pub(crate) mod acp;
 pub(crate) mod breadboard;
+mod script_json;

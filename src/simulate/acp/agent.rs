@@ -12,7 +12,7 @@ use super::desk::{Desk, Reply};
 use super::effects::{Effect, State, fault, no_session};
 use super::player::Player;
 use super::process;
-use super::script::Script;
+use super::script::{Ignored, Script};
 use super::sessions::{Sessions, whole};
 
 struct Agent {
@@ -36,10 +36,10 @@ pub(super) fn play(
     sessions: Sessions,
     heard: &Receiver<Vec<u8>>,
 ) -> Result<i32, String> {
-    if script.agent.ignores_term {
+    if script.agent.ignores.contains(&Ignored::Term) {
         process::ignore_term()?;
     }
-    let keeps_living = script.agent.ignores_eof;
+    let keeps_living = script.agent.ignores.contains(&Ignored::Eof);
     let mut agent = Agent {
         desk: Arc::clone(desk),
         state: Arc::new(Mutex::new(State::new(script.agent.clone(), sessions))),

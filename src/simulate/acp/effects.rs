@@ -173,7 +173,7 @@ impl State {
             },
         };
         let cwd = params.get("cwd").and_then(Value::as_str);
-        let page = self.profile.page;
+        let page = self.profile.page.max(1);
         let fitting: Vec<_> =
             self.sessions.all().iter().filter(|one| cwd.is_none_or(|cwd| cwd == one.cwd)).collect();
         let rows: Vec<Value> = fitting

@@ -2,7 +2,6 @@
 //!
 //! Owns one run through a list of steps. Stops at a cancel, unless it is deaf to it; never answers for another run.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -181,10 +180,7 @@ impl Player {
         if let Reply::Result(value) | Reply::Error(value) = &reply {
             self.name(request.name.as_deref().unwrap_or("answer"), value.clone());
         }
-        let branches: HashMap<&str, &[Step]> =
-            request.on.iter().map(|(word, steps)| (word.as_str(), steps.as_slice())).collect();
-        let word = answers::word(&reply);
-        match branches.get(word.as_str()).or_else(|| branches.get("else")) {
+        match request.on.get(&answers::word(&reply)).or_else(|| request.on.get("else")) {
             Some(steps) => self.steps(steps),
             None => Ok(()),
         }

@@ -5,8 +5,14 @@
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use serde::Deserialize;
+
+/// How long a child lives that nobody ends: longer than any test, shorter than a working day.
+const CHILD_SECONDS: u64 = 600;
+
 /// A child to be started. It sleeps.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct ChildPlan {
     /// SIGTERM and SIGHUP do nothing to it.
     pub ignores_term: bool,
@@ -16,6 +22,12 @@ pub(crate) struct ChildPlan {
     pub holds_output: bool,
     /// How long it lives if nobody ends it.
     pub seconds: u64,
+}
+
+impl Default for ChildPlan {
+    fn default() -> Self {
+        Self { ignores_term: false, own_group: false, holds_output: false, seconds: CHILD_SECONDS }
+    }
 }
 
 /// Children stay in here until the process ends: nobody reaps them, which is the point.

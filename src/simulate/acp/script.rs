@@ -5,13 +5,16 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::demo;
-use super::steps::{Step, short, steps};
+use super::steps::Step;
+use crate::simulate::script_json::read;
 
 /// The whole script.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "an object or a list of steps")]
 pub(crate) struct Script {
     /// Who the agent is.
     pub agent: Profile,
@@ -22,7 +25,8 @@ pub(crate) struct Script {
 }
 
 /// What happens on one prompt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Prompt {
     /// The prompt must contain this; nothing: the next prompt in order.
     pub when: Option<String>,
@@ -35,7 +39,8 @@ pub(crate) struct Prompt {
 }
 
 /// Who the agent is and what it can do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct Profile {
     /// The protocol version it answers; nothing: 1, whatever it was asked.
     pub protocol_version: Option<Value>,
@@ -57,10 +62,18 @@ pub(crate) struct Profile {
     pub page: usize,
     /// Begin of every session id.
     pub id_prefix: String,
-    /// The process outlives its stdin.
-    pub ignores_eof: bool,
-    /// SIGTERM does nothing to it.
-    pub ignores_term: bool,
+    /// What does not end it.
+    pub ignores: Vec<Ignored>,
+}
+
+/// What may be ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ignored {
+    /// The end of its stdin: the process outlives it.
+    Eof,
+    /// SIGTERM.
+    Term,
 }
 
 impl Default for Profile {
@@ -85,8 +98,7 @@ impl Default for Profile {
             commands: None,
             page: 50,
             id_prefix: "sim-".to_owned(),
-            ignores_eof: false,
-            ignores_term: false,
+            ignores: Vec::new(),
         }
     }
 }
@@ -107,38 +119,12 @@ impl Script {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("The script is no JSON: {error}."))?;
-        let members = match &value {
-            Value::Array(_) => {
-                // One list of steps: it answers every prompt.
-                return Ok(Self {
-                    agent: Profile::default(),
-                    on: HashMap::new(),
-                    prompts: vec![Prompt {
-                        when: Some(String::new()),
-                        deaf: false,
-                        steps: steps(&value)?,
-                        on_cancel: Vec::new(),
-                    }],
-                });
-            }
-            Value::Object(members) => members,
-            other => {
-                return Err(format!("A script is an object or a list of steps; this is {}.", short(other)));
-            }
-        };
-        only(members, &["agent", "on", "prompts"], "a script")?;
-        let on = object(members, "on")?
-            .map(|on| on.iter().map(|(method, inner)| Ok((method.clone(), steps(inner)?))).collect())
-            .transpose()
-            .map_err(|sentence: String| format!("`on`: {sentence}"))?
-            .unwrap_or_default();
-        let prompts = match members.get("prompts") {
-            None => Vec::new(),
-            Some(Value::Array(prompts)) => prompts.iter().map(prompt).collect::<Result<_, _>>()?,
-            Some(other) => return Err(format!("`prompts` is a list; this is {}.", short(other))),
-        };
-        let agent = object(members, "agent")?.map(profile).transpose()?.unwrap_or_default();
-        Ok(Self { agent, on, prompts })
+        if !value.is_array() {
+            return read(value);
+        }
+        // One list of steps: it answers every prompt.
+        let prompt = Prompt { when: Some(String::new()), steps: read(value)?, ..Prompt::default() };
+        Ok(Self { prompts: vec![prompt], ..Self::default() })
     }
 
     /// Which of its prompts answers this text; `used` knows which of those in order were.
@@ -149,75 +135,6 @@ impl Script {
             *used += 1;
             Some(next)
         })
-    }
-}
-
-fn prompt(value: &Value) -> Result<Prompt, String> {
-    let members =
-        value.as_object().ok_or_else(|| format!("A prompt is an object; this is {}.", short(value)))?;
-    only(members, &["when", "deaf", "steps", "on_cancel"], "a prompt")?;
-    let list = |key| members.get(key).map(steps).transpose().map(Option::unwrap_or_default);
-    Ok(Prompt {
-        when: members.get("when").and_then(Value::as_str).map(str::to_owned),
-        deaf: members.get("deaf") == Some(&Value::Bool(true)),
-        steps: list("steps")?,
-        on_cancel: list("on_cancel")?,
-    })
-}
-
-fn profile(members: &Map<String, Value>) -> Result<Profile, String> {
-    const KNOWN: &[&str] = &[
-        "protocolVersion",
-        "capabilities",
-        "info",
-        "authMethods",
-        "authRequired",
-        "modes",
-        "configOptions",
-        "commands",
-        "page",
-        "idPrefix",
-        "ignores",
-    ];
-    only(members, KNOWN, "`agent`")?;
-    let usual = Profile::default();
-    let given = |key: &str, usual: Value| members.get(key).cloned().unwrap_or(usual);
-    let ignores = |what: &str| {
-        members.get("ignores").and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == what))
-    };
-    Ok(Profile {
-        protocol_version: members.get("protocolVersion").cloned(),
-        capabilities: given("capabilities", usual.capabilities),
-        info: given("info", usual.info),
-        auth_methods: given("authMethods", usual.auth_methods),
-        auth_required: members.get("authRequired") == Some(&Value::Bool(true)),
-        modes: members.get("modes").cloned(),
-        config_options: members.get("configOptions").cloned(),
-        commands: members.get("commands").cloned(),
-        page: members
-            .get("page")
-            .and_then(Value::as_u64)
-            .and_then(|page| usize::try_from(page.max(1)).ok())
-            .unwrap_or(usual.page),
-        id_prefix: members.get("idPrefix").and_then(Value::as_str).map_or(usual.id_prefix, str::to_owned),
-        ignores_eof: ignores("eof"),
-        ignores_term: ignores("term"),
-    })
-}
-
-fn object<'a>(members: &'a Map<String, Value>, key: &str) -> Result<Option<&'a Map<String, Value>>, String> {
-    match members.get(key) {
-        None => Ok(None),
-        Some(Value::Object(inner)) => Ok(Some(inner)),
-        Some(other) => Err(format!("`{key}` is an object; this is {}.", short(other))),
-    }
-}
-
-/// A word that nobody reads is a mistake that a test would not notice.
-fn only(members: &Map<String, Value>, known: &[&str], what: &str) -> Result<(), String> {
-    match members.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(format!("`{key}` is nothing of {what}; there are {}.", known.join(", "))),
     }
 }
 
@@ -263,17 +180,28 @@ mod tests {
 
     #[test]
     fn what_is_misspelt_is_refused() {
-        for (given, sentence) in [
-            ("7", "A script is an object or a list of steps; this is 7."),
-            ("{\"prompt\": []}", "`prompt` is nothing of a script; there are agent, on, prompts."),
+        for (given, path, reason) in [
+            ("7", "", "invalid type: integer `7`, expected an object or a list of steps"),
+            (
+                "{\"prompt\": []}",
+                "`prompt`",
+                "unknown field `prompt`, expected one of `agent`, `on`, `prompts`",
+            ),
             (
                 "{\"prompts\": [{\"step\": []}]}",
-                "`step` is nothing of a prompt; there are when, deaf, steps, on_cancel.",
+                "`prompts[0].step`",
+                "unknown field `step`, expected one of `when`, `deaf`, `steps`, `on_cancel`",
             ),
-            ("{\"on\": {\"start\": 7}}", "`on`: Steps are a list; this is 7."),
-            ("{\"agent\": []}", "`agent` is an object; this is []."),
+            ("{\"on\": {\"start\": 7}}", "`on.start`", "invalid type: integer `7`, expected a sequence"),
+            (
+                "{\"agent\": {\"ignores\": [\"hup\"]}}",
+                "`agent.ignores[0]`",
+                "unknown variant `hup`, expected `eof` or `term`",
+            ),
         ] {
-            assert_eq!(Script::parse(given), Err(sentence.to_owned()));
+            let script =
+                if path.is_empty() { "The script".to_owned() } else { format!("{path} of the script") };
+            assert_eq!(Script::parse(given), Err(format!("{script} cannot be read: {reason}.")));
         }
         assert!(Script::parse("{").is_err_and(|sentence| sentence.starts_with("The script is no JSON")));
     }

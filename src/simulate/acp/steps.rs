@@ -1,19 +1,18 @@
-//! The steps of a script: one JSON object each, told apart by its first word.
+//! The steps of a script: one JSON object each, told apart by the word that says what happens.
 //!
 //! Owns their format. Never runs one: `player` does.
 
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 use serde_json::{Map, Value, json};
 
 use super::process::ChildPlan;
+use crate::simulate::script_json::{MOST_ROUNDS, at_most, given, only};
 
-/// Most rounds of one `repeat`: a million lines already take a while to read.
-const MOST_ROUNDS: u64 = 1_000_000;
 /// Largest line that a script may ask for, in MiB.
 const MOST_MIB: u64 = 256;
-/// How deep steps may nest, so that a file cannot exhaust the stack.
-const DEEPEST: usize = 16;
-/// How long a child lives that nobody ends: longer than any test, shorter than a working day.
-const CHILD_SECONDS: u64 = 600;
 
 /// One thing that the agent does.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +105,7 @@ pub(crate) struct Request {
     /// The name under which the result is kept; `answer` in any case.
     pub name: Option<String>,
     /// What follows, by what the answer says.
-    pub on: Vec<(String, Vec<Step>)>,
+    pub on: HashMap<String, Vec<Step>>,
 }
 
 /// What is waited for.
@@ -122,10 +121,6 @@ pub(crate) enum Wait {
     ForEver,
 }
 
-/// The words by which steps are known, for a sentence.
-const WORDS: &str = "say, chunk, think, thought, update, tool_call, tool_call_update, plan, ask, request, notify, line, half, \
-    bytes, mib, stderr, wait, sleep_ms, answer, error, exit, signal, close_stdout, spawn, write, repeat";
-
 /// The options of a permission request that names none.
 pub(super) fn usual_options() -> Value {
     json!([
@@ -135,144 +130,149 @@ pub(super) fn usual_options() -> Value {
     ])
 }
 
-/// Reads a list of steps.
-///
-/// # Errors
-/// One sentence that names the step.
-pub(super) fn steps(value: &Value) -> Result<Vec<Step>, String> {
-    steps_at(value, 0)
+/// A step as it is written: the word for what happens, and what belongs to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct Line {
+    say: Option<String>,
+    think: Option<String>,
+    chunk: Option<String>,
+    thought: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    update: Option<Value>,
+    tool_call: Option<Map<String, Value>>,
+    tool_call_update: Option<Map<String, Value>>,
+    #[serde(default, deserialize_with = "given")]
+    plan: Option<Value>,
+    ask: Option<Map<String, Value>>,
+    request: Option<String>,
+    notify: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    line: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    half: Option<Value>,
+    bytes: Option<Vec<u8>>,
+    #[serde(default, deserialize_with = "at_most::<MOST_MIB, _>")]
+    mib: Option<u64>,
+    stderr: Option<String>,
+    sleep_ms: Option<u64>,
+    wait: Option<WaitWord>,
+    #[serde(default, deserialize_with = "given")]
+    answer: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    error: Option<Value>,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    close_stdout: Option<bool>,
+    spawn: Option<ChildPlan>,
+    write: Option<String>,
+    #[serde(default, deserialize_with = "at_most::<MOST_ROUNDS, _>")]
+    repeat: Option<u64>,
+    // What belongs to them.
+    message: Option<String>,
+    session: Option<String>,
+    params: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Value>,
+    r#as: Option<String>,
+    #[serde(default)]
+    on: HashMap<String, Vec<Step>>,
+    #[serde(default)]
+    junk: bool,
+    #[serde(default, deserialize_with = "at_most::<MOST_ROUNDS, _>")]
+    times: Option<u64>,
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    steps: Vec<Step>,
 }
 
-fn steps_at(value: &Value, depth: usize) -> Result<Vec<Step>, String> {
-    if depth > DEEPEST {
-        return Err(format!("Steps nest deeper than {DEEPEST}; write them one after the other."));
+/// `wait` is a word of its own, and belongs to requests.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "there is \"cancel\", \"for_ever\", {\"file\": path}, and true or false of a request"
+)]
+enum WaitWord {
+    ForAnswer(bool),
+    File { file: String },
+    Moment(Moment),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Moment {
+    Cancel,
+    ForEver,
+}
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of(Line::deserialize(deserializer)?).map_err(D::Error::custom)
     }
-    let items = value.as_array().ok_or_else(|| format!("Steps are a list; this is {}.", short(value)))?;
-    items.iter().map(|item| step(item, depth)).collect()
 }
 
-fn step(value: &Value, depth: usize) -> Result<Step, String> {
-    let members =
-        value.as_object().ok_or_else(|| format!("A step is an object; this is {}.", short(value)))?;
-    let (word, what) = members.iter().next().ok_or("A step is empty; write what happens.")?;
-    let wrong = |needed: &str| format!("`{word}` needs {needed}; this is {}.", short(value));
-    let text = || what.as_str().map(str::to_owned).ok_or_else(|| wrong("a text"));
-    let number = || what.as_u64().ok_or_else(|| wrong("a whole number"));
-    let said = |kind| -> Result<Step, String> {
-        Ok(Step::Say { text: text()?, kind, message_id: own(members, "message") })
-    };
-    Ok(match word.as_str() {
-        "say" => said("agent_message_chunk")?,
-        "think" => said("agent_thought_chunk")?,
-        "chunk" => one_chunk(&text()?, "agent_message_chunk", members),
-        "thought" => one_chunk(&text()?, "agent_thought_chunk", members),
-        "update" => Step::Update { body: what.clone(), session: own(members, "session") },
-        "tool_call" | "tool_call_update" => {
-            let mut body = Map::from_iter([("sessionUpdate".to_owned(), json!(word))]);
-            body.extend(what.as_object().ok_or_else(|| wrong("an object"))?.clone());
-            Step::Update { body: body.into(), session: own(members, "session") }
-        }
-        "plan" => Step::Update {
-            body: json!({"sessionUpdate": "plan", "entries": what}),
-            session: own(members, "session"),
-        },
-        "ask" => {
-            let mut params =
-                what.as_object().ok_or_else(|| wrong("the params of a permission request"))?.clone();
-            params.entry("options").or_insert_with(usual_options);
-            Step::Request(request("session/request_permission".to_owned(), params.into(), members, depth)?)
-        }
-        "request" => {
-            let params = members.get("params").cloned().unwrap_or_else(|| json!({}));
-            Step::Request(request(text()?, params, members, depth)?)
-        }
-        "notify" => Step::Notify {
-            method: text()?,
-            params: members.get("params").cloned().unwrap_or_else(|| json!({})),
-        },
-        "line" => Step::Bytes(format!("{}\n", raw(what)).into_bytes()),
-        "half" => Step::Bytes(raw(what).into_bytes()),
-        "bytes" => {
-            Step::Bytes(serde_json::from_value(what.clone()).map_err(|_| wrong("numbers from 0 to 255"))?)
-        }
-        "mib" => {
-            let mib = number()?;
-            if mib > MOST_MIB {
-                return Err(wrong(&format!("{MOST_MIB} at most")));
+impl Step {
+    fn of(line: Line) -> Result<Self, &'static str> {
+        let say = |text, kind| Self::Say { text, kind, message_id: line.message.clone() };
+        let update = |body| Self::Update { body, session: line.session.clone() };
+        let chunk = |text: String, kind| {
+            let mut body = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+            if let Some(id) = &line.message {
+                body["messageId"] = json!(id);
             }
-            Step::Mib { mib, junk: flag(members, "junk") }
-        }
-        "stderr" => Step::Stderr {
-            text: text()?,
-            times: members.get("times").and_then(Value::as_u64).unwrap_or(1).min(MOST_ROUNDS),
-        },
-        "sleep_ms" => Step::Wait(Wait::Time(number()?)),
-        "wait" => Step::Wait(match (what.as_str(), what.get("file").and_then(Value::as_str)) {
-            (Some("cancel"), _) => Wait::Cancel,
-            (Some("for_ever"), _) => Wait::ForEver,
-            (_, Some(path)) => Wait::File(path.to_owned()),
-            _ => return Err(wrong("\"cancel\", \"for_ever\" or {\"file\": path}")),
-        }),
-        "answer" => {
-            let answer = if what == "default" { None } else { Some(Ok(result(what))) };
-            Step::Answer { answer, id: members.get("id").cloned() }
-        }
-        "error" => Step::Answer { answer: Some(Err(error(what))), id: members.get("id").cloned() },
-        "exit" => Step::Exit(i32::try_from(number()?).map_err(|_| wrong("a small number"))?),
-        "signal" => Step::Signal(i32::try_from(number()?).map_err(|_| wrong("a small number"))?),
-        "close_stdout" => Step::CloseStdout,
-        "spawn" => Step::Spawn(child(what)),
-        "write" => Step::Write { path: text()?, content: own(members, "content").unwrap_or_default() },
-        "repeat" => {
-            let times = number()?;
-            if times > MOST_ROUNDS {
-                return Err(wrong(&format!("{MOST_ROUNDS} at most")));
-            }
-            let inner = members.get("steps").ok_or_else(|| wrong("`steps`"))?;
-            Step::Repeat { times, steps: steps_at(inner, depth + 1)? }
-        }
-        _ => return Err(format!("There is no step `{word}`; there are {WORDS}.")),
-    })
-}
-
-fn request(
-    method: String,
-    params: Value,
-    members: &Map<String, Value>,
-    depth: usize,
-) -> Result<Request, String> {
-    let on = match members.get("on") {
-        None => Vec::new(),
-        Some(Value::Object(branches)) => branches
-            .iter()
-            .map(|(key, inner)| Ok((key.clone(), steps_at(inner, depth + 1)?)))
-            .collect::<Result<_, String>>()?,
-        Some(other) => return Err(format!("`on` is an object of steps; this is {}.", short(other))),
-    };
-    Ok(Request {
-        method,
-        params,
-        id: members.get("id").cloned(),
-        waits: members.get("wait") != Some(&Value::Bool(false)),
-        name: own(members, "as"),
-        on,
-    })
-}
-
-fn one_chunk(text: &str, kind: &str, members: &Map<String, Value>) -> Step {
-    let mut body = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
-    if let (Some(id), Some(body)) = (members.get("message"), body.as_object_mut()) {
-        body.insert("messageId".to_owned(), id.clone());
+            update(body)
+        };
+        let tool = |members: Map<String, Value>, kind| {
+            let mut body = Map::from_iter([("sessionUpdate".to_owned(), json!(kind))]);
+            body.extend(members);
+            update(body.into())
+        };
+        let params = || line.params.clone().unwrap_or_else(|| json!({}));
+        let (waits, wait) = match line.wait {
+            Some(WaitWord::ForAnswer(waits)) => (waits, None),
+            Some(WaitWord::File { file }) => (true, Some(Wait::File(file))),
+            Some(WaitWord::Moment(Moment::Cancel)) => (true, Some(Wait::Cancel)),
+            Some(WaitWord::Moment(Moment::ForEver)) => (true, Some(Wait::ForEver)),
+            None => (true, None),
+        };
+        let request = |method: &str, params| {
+            let (id, name, on) = (line.id.clone(), line.r#as.clone(), line.on.clone());
+            Self::Request(Request { method: method.to_owned(), params, id, waits, name, on })
+        };
+        let answer = |answer| Self::Answer { answer, id: line.id.clone() };
+        only([
+            line.say.map(|text| say(text, "agent_message_chunk")),
+            line.think.map(|text| say(text, "agent_thought_chunk")),
+            line.chunk.map(|text| chunk(text, "agent_message_chunk")),
+            line.thought.map(|text| chunk(text, "agent_thought_chunk")),
+            line.update.map(update),
+            line.tool_call.map(|members| tool(members, "tool_call")),
+            line.tool_call_update.map(|members| tool(members, "tool_call_update")),
+            line.plan.map(|entries| update(json!({"sessionUpdate": "plan", "entries": entries}))),
+            line.ask.map(|mut params| {
+                params.entry("options").or_insert_with(usual_options);
+                request("session/request_permission", params.into())
+            }),
+            line.request.map(|method| request(&method, params())),
+            line.notify.map(|method| Self::Notify { method, params: params() }),
+            line.line.map(|what| Self::Bytes(format!("{}\n", raw(&what)).into_bytes())),
+            line.half.map(|what| Self::Bytes(raw(&what).into_bytes())),
+            line.bytes.map(Self::Bytes),
+            line.mib.map(|mib| Self::Mib { mib, junk: line.junk }),
+            line.stderr.map(|text| Self::Stderr { text, times: line.times.unwrap_or(1) }),
+            line.sleep_ms.map(|ms| Self::Wait(Wait::Time(ms))),
+            wait.map(Self::Wait),
+            line.answer.map(|what| answer((what != "default").then(|| Ok(result(&what))))),
+            line.error.map(|what| answer(Some(Err(error(&what))))),
+            line.exit.map(Self::Exit),
+            line.signal.map(Self::Signal),
+            line.close_stdout.map(|_| Self::CloseStdout),
+            line.spawn.map(Self::Spawn),
+            line.write.map(|path| Self::Write { path, content: line.content }),
+            line.repeat.map(|times| Self::Repeat { times, steps: line.steps }),
+        ])
     }
-    Step::Update { body, session: own(members, "session") }
-}
-
-fn own(members: &Map<String, Value>, key: &str) -> Option<String> {
-    members.get(key).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn flag(members: &Map<String, Value>, key: &str) -> bool {
-    members.get(key) == Some(&Value::Bool(true))
 }
 
 /// A text is written as it is, anything else as its JSON.
@@ -296,64 +296,51 @@ fn error(what: &Value) -> Value {
     }
 }
 
-fn child(what: &Value) -> ChildPlan {
-    let set = |key: &str| what.get(key) == Some(&Value::Bool(true));
-    ChildPlan {
-        ignores_term: set("ignores_term"),
-        own_group: set("own_group"),
-        holds_output: set("holds_output"),
-        seconds: what.get("seconds").and_then(Value::as_u64).unwrap_or(CHILD_SECONDS),
-    }
-}
-
-/// A value cut to what fits in a sentence.
-pub(super) fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(80) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::script_json;
 
-    #[test]
-    fn a_step_that_nobody_knows_is_refused_with_all_that_are_known() {
-        let refused = steps(&json!([{"sya": "x"}])).expect_err("refused");
-        assert!(refused.starts_with("There is no step `sya`; there are say, chunk,"), "{refused}");
-        // Every word of the sentence is a step.
-        for word in WORDS.split(", ") {
-            let refused = steps(&json!([{word: null}])).err().unwrap_or_default();
-            assert!(!refused.starts_with("There is no step"), "{word}");
-        }
+    fn steps(given: Value) -> Result<Vec<Step>, String> {
+        script_json::read(given)
     }
 
     #[test]
     fn wrong_steps_are_one_sentence() {
+        let at = |path: &str, reason: &str| format!("`{path}` of the script cannot be read: {reason}.");
         for (given, sentence) in [
-            (json!(7), "Steps are a list; this is 7."),
-            (json!(["x"]), "A step is an object; this is \"x\"."),
-            (json!([{}]), "A step is empty; write what happens."),
-            (json!([{"say": 7}]), "`say` needs a text; this is {\"say\":7}."),
-            (json!([{"mib": 9999}]), "`mib` needs 256 at most; this is {\"mib\":9999}."),
-            (json!([{"repeat": 2}]), "`repeat` needs `steps`; this is {\"repeat\":2}."),
-            (json!([{"bytes": [256]}]), "`bytes` needs numbers from 0 to 255; this is {\"bytes\":[256]}."),
-            (json!([{"ask": {}, "on": []}]), "`on` is an object of steps; this is []."),
+            (json!(["x"]), at("[0]", "invalid type: string \"x\", expected an object")),
+            (json!([{}]), at("[0]", "this step says nothing that happens")),
+            (
+                json!([{"say": "a", "exit": 1}]),
+                at("[0]", "this step says two things that happen; write one after the other"),
+            ),
+            (json!([{"say": 7}]), at("[0].say", "invalid type: integer `7`, expected a string")),
+            (json!([{"mib": 9999}]), at("[0].mib", "9999 is more than 256")),
+            (json!([{"repeat": 2_000_000}]), at("[0].repeat", "2000000 is more than 1000000")),
+            (json!([{"bytes": [256]}]), at("[0].bytes[0]", "invalid value: integer `256`, expected u8")),
+            (
+                json!([{"ask": {}, "on": {"else": [{"exit": "x"}]}}]),
+                at("[0].on.else[0].exit", "invalid type: string \"x\", expected i32"),
+            ),
+            (
+                json!([{"wait": "a bit"}]),
+                at(
+                    "[0].wait",
+                    "there is \"cancel\", \"for_ever\", {\"file\": path}, and true or false of a request",
+                ),
+            ),
         ] {
-            assert_eq!(steps(&given), Err(sentence.to_owned()));
+            assert_eq!(steps(given), Err(sentence));
         }
-        let deep = (0..20).fold(json!([]), |inner, _| json!([{"repeat": 1, "steps": inner}]));
-        assert_eq!(
-            steps(&deep),
-            Err("Steps nest deeper than 16; write them one after the other.".to_owned())
-        );
+        let refused = steps(json!([{"exit": 1}, {"sya": "x"}])).expect_err("refused");
+        let begin = at("[1].sya", "unknown field `sya`, expected one of `say`, `think`, `chunk`");
+        assert!(refused.starts_with(begin.trim_end_matches('.')), "{refused}");
     }
 
     #[test]
     fn short_forms_stand_for_whole_messages() {
-        let read = steps(&json!([
+        let read = steps(json!([
             {"answer": "refusal"},
             {"answer": "default"},
             {"error": "no model", "id": 99},
@@ -384,7 +371,7 @@ mod tests {
                     id: None,
                     waits: true,
                     name: None,
-                    on: vec![("else".to_owned(), vec![Step::Exit(3)])],
+                    on: HashMap::from([("else".to_owned(), vec![Step::Exit(3)])]),
                 }),
                 Step::Bytes(b"{\"jsonrpc\":\"2.0\"}\n".to_vec()),
             ]

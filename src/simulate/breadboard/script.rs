@@ -3,24 +3,23 @@
 //!
 //! Owns the format. Never runs a step: `runner` does.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::python_json;
-
-/// Most rounds of one `repeat` and most nodes of one `ctree`: a million already take minutes to send.
-const MOST_ROUNDS: u64 = 1_000_000;
-/// How deep steps may nest, so that a file cannot exhaust the stack.
-const DEEPEST: usize = 16;
+use crate::simulate::script_json::{MOST_ROUNDS, at_most, given, only, read};
 
 /// The whole script.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object or a list")]
 pub struct Script {
     /// One a prompt. Those with `when` answer every prompt that contains it; the others answer in order, once a session.
     pub prompts: Vec<Prompt>,
 }
 
 /// What happens on one prompt.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Prompt {
     /// The prompt must contain this; nothing: the next prompt in order.
     pub when: Option<String>,
@@ -31,7 +30,8 @@ pub struct Prompt {
 }
 
 /// One thing that happens.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Line")]
 pub enum Step {
     /// An event.
     Event(EventStep),
@@ -123,26 +123,31 @@ impl Script {
     /// # Errors
     /// A sentence that says where and what.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let entries = match serde_json::from_str::<Value>(text) {
-            Ok(Value::Array(entries)) => entries,
-            Ok(Value::Object(mut document)) => match document.remove("prompts") {
-                Some(Value::Array(entries)) => entries,
-                Some(_) => return Err("`prompts` is not a list; make it one.".to_owned()),
-                None => vec![Value::Object(document)],
-            },
-            Ok(_) => return Err("A script is an object or a list; this is neither.".to_owned()),
-            Err(_) => lines(text)?,
+        let mut script = match serde_json::from_str(text) {
+            Ok(Value::Array(entries)) => json!({"prompts": entries}),
+            Ok(one @ Value::Object(_)) if one.get("prompts").is_none() => json!({"prompts": [one]}),
+            Ok(script) => script,
+            Err(_) => json!({"prompts": lines(text)?}),
         };
-        Ok(Self { prompts: prompts(entries)? })
+        let is_prompt = |entry: &Value| {
+            entry.is_array() || (entry.get("steps").is_some() && entry.get("repeat").is_none())
+        };
+        match script.get_mut("prompts") {
+            Some(Value::Array(entries)) if entries.iter().any(is_prompt) => {
+                for entry in entries.iter_mut().filter(|entry| entry.is_array()) {
+                    *entry = json!({"steps": entry.take()});
+                }
+            }
+            // A bare list of steps is what happens on the first prompt.
+            Some(entries @ Value::Array(_)) => *entries = json!([{"steps": entries.take()}]),
+            _ => {}
+        }
+        read(script)
     }
 
     /// Reads a fixture: JSON lines, each one step.
     pub(super) fn fixture(text: &str) -> Result<Vec<Step>, String> {
-        lines(text)?
-            .iter()
-            .enumerate()
-            .map(|(at, step)| parse_step(step, &format!("Line {}", at + 1), 0))
-            .collect()
+        read(lines(text)?.into())
     }
 }
 
@@ -153,105 +158,80 @@ fn lines(text: &str) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-fn prompts(entries: Vec<Value>) -> Result<Vec<Prompt>, String> {
-    let is_prompt =
-        |entry: &Value| entry.is_array() || (entry.get("steps").is_some() && entry.get("repeat").is_none());
-    // A bare list of steps is what happens on the first prompt.
-    if !entries.iter().any(is_prompt) {
-        return Ok(vec![Prompt {
-            steps: steps(&Value::Array(entries), "The script", 0)?,
-            ..Prompt::default()
-        }]);
-    }
-    let read = |(at, entry): (usize, &Value)| {
-        let place = format!("Prompt {}", at + 1);
-        let when = entry.get("when").and_then(Value::as_str).map(str::to_owned);
-        let bare = entry.get("bare").and_then(Value::as_bool).unwrap_or(false);
-        Ok(Prompt { when, bare, steps: steps(entry.get("steps").unwrap_or(entry), &place, 0)? })
-    };
-    entries.iter().enumerate().map(read).collect()
+/// A step as it is written: the word for what happens, and what belongs to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct Line {
+    r#type: Option<String>,
+    ask: Option<Map<String, Value>>,
+    raw: Option<String>,
+    error: Option<String>,
+    #[serde(default, deserialize_with = "at_most::<MOST_ROUNDS, _>")]
+    repeat: Option<u64>,
+    #[serde(default, deserialize_with = "at_most::<MOST_ROUNDS, _>")]
+    ctree: Option<u64>,
+    write: Option<String>,
+    hold: Option<String>,
+    end: Option<String>,
+    /// Alone it is a step.
+    delay_ms: Option<u64>,
+    // What belongs to them.
+    #[serde(default, deserialize_with = "given")]
+    payload: Option<Value>,
+    payload_text: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    turn: Option<Option<i64>>,
+    #[serde(default)]
+    pad_bytes: usize,
+    #[serde(default)]
+    envelope: Map<String, Value>,
+    #[serde(default)]
+    on_allow: Vec<Step>,
+    #[serde(default)]
+    on_deny: Vec<Step>,
+    log: Option<bool>,
+    #[serde(default)]
+    steps: Vec<Step>,
+    #[serde(default)]
+    content: String,
 }
 
-fn steps(value: &Value, place: &str, depth: usize) -> Result<Vec<Step>, String> {
-    let list = value.as_array().ok_or_else(|| format!("{place}: `steps` is not a list; make it one."))?;
-    list.iter()
-        .enumerate()
-        .map(|(at, step)| parse_step(step, &format!("{place}, step {}", at + 1), depth))
-        .collect()
-}
+impl TryFrom<Line> for Step {
+    type Error = &'static str;
 
-fn parse_step(value: &Value, place: &str, depth: usize) -> Result<Step, String> {
-    if depth > DEEPEST {
-        return Err(format!("{place}: steps nest deeper than {DEEPEST}; flatten them."));
-    }
-    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let number = |name: &str| value.get(name).and_then(Value::as_u64);
-    let nested = |name: &str| match value.get(name) {
-        None => Ok(Vec::new()),
-        Some(list) => steps(list, place, depth + 1),
-    };
-    let rounds = |name: &str| match number(name) {
-        Some(rounds) if rounds <= MOST_ROUNDS => Ok(rounds),
-        _ => Err(format!("{place}: `{name}` is no number up to {MOST_ROUNDS}; give one.")),
-    };
-    if value.get("repeat").is_some() {
-        return Ok(Step::Repeat { times: rounds("repeat")?, steps: nested("steps")? });
-    }
-    if value.get("ctree").is_some() {
-        return Ok(Step::Ctree(rounds("ctree")?));
-    }
-    if let Some(request) = value.get("ask") {
-        let request = request.as_object().cloned();
-        let request = request.ok_or_else(|| format!("{place}: `ask` is not an object; make it one."))?;
-        return Ok(Step::Ask { request, on_allow: nested("on_allow")?, on_deny: nested("on_deny")? });
-    }
-    if let Some(raw) = text("raw") {
-        if raw.contains(['\n', '\r']) {
-            return Err(format!("{place}: `raw` has a line break; one frame is one line."));
+    fn try_from(line: Line) -> Result<Self, &'static str> {
+        if line.raw.as_ref().is_some_and(|text| text.contains(['\n', '\r'])) {
+            return Err("`raw` has a line break, and one frame is one line");
         }
-        let logged = value.get("log").and_then(Value::as_bool).unwrap_or(true);
-        return Ok(Step::Raw { text: raw, logged });
-    }
-    if let Some(message) = text("error") {
-        return Ok(Step::Error(message));
-    }
-    if let Some(path) = text("write") {
-        return Ok(Step::Write { path, content: text("content").unwrap_or_default() });
-    }
-    if let Some(name) = text("hold") {
-        return Ok(Step::Hold(name));
-    }
-    if let Some(status) = text("end") {
-        return Ok(Step::End(status));
-    }
-    if let Some(kind) = text("type") {
-        return Ok(Step::Event(event(value, kind, text("payload_text"))));
-    }
-    match number("delay_ms") {
-        Some(ms) => Ok(Step::Delay { ms }),
-        None => Err(format!(
-            "{place}: this is no step; it needs one of type, ask, raw, error, repeat, ctree, write, hold, end, delay_ms."
-        )),
-    }
-}
-
-fn event(value: &Value, kind: String, payload_text: Option<String>) -> EventStep {
-    let payload = value.get("payload").map_or_else(|| "{}".to_owned(), python_json::text);
-    let number = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
-    EventStep {
-        kind,
-        payload: payload_text.unwrap_or(payload),
-        turn: value.get("turn").map(Value::as_i64),
-        delay_ms: number("delay_ms"),
-        pad_bytes: usize::try_from(number("pad_bytes")).unwrap_or(0),
-        envelope: value.get("envelope").and_then(Value::as_object).cloned().unwrap_or_default(),
+        let delay = if line.r#type.is_some() { None } else { line.delay_ms };
+        only([
+            line.r#type.map(|kind| {
+                let payload = line.payload.as_ref().map_or_else(|| "{}".to_owned(), python_json::text);
+                Self::Event(EventStep {
+                    kind,
+                    payload: line.payload_text.unwrap_or(payload),
+                    turn: line.turn,
+                    delay_ms: line.delay_ms.unwrap_or_default(),
+                    pad_bytes: line.pad_bytes,
+                    envelope: line.envelope,
+                })
+            }),
+            line.ask.map(|request| Self::Ask { request, on_allow: line.on_allow, on_deny: line.on_deny }),
+            line.raw.map(|text| Self::Raw { text, logged: line.log.unwrap_or(true) }),
+            line.error.map(Self::Error),
+            line.repeat.map(|times| Self::Repeat { times, steps: line.steps }),
+            line.ctree.map(Self::Ctree),
+            line.write.map(|path| Self::Write { path, content: line.content }),
+            line.hold.map(Self::Hold),
+            line.end.map(Self::End),
+            delay.map(|ms| Self::Delay { ms }),
+        ])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_document_a_list_and_lines_say_the_same() {
@@ -260,6 +240,7 @@ mod tests {
         let expected = Script { prompts: vec![Prompt { steps: vec![step], ..Prompt::default() }] };
         for text in [
             format!(r#"{{"prompts":[{{"steps":[{line}]}}]}}"#),
+            format!(r#"{{"prompts":[[{line}]]}}"#),
             format!("[[{line}]]"),
             format!("[{line}]"),
             format!("{line}\n\n"),
@@ -305,28 +286,36 @@ mod tests {
 
     #[test]
     fn what_is_no_script_is_refused_with_its_place() {
-        for (text, sentence) in [
-            ("7", "A script is an object or a list; this is neither."),
-            (r#"{"prompts":1}"#, "`prompts` is not a list; make it one."),
-            (r#"[{"steps":1}]"#, "Prompt 1: `steps` is not a list; make it one."),
+        for (text, path, reason) in [
+            ("[7]", "prompts[0].steps[0]", "invalid type: integer `7`, expected an object"),
+            (r#"{"prompts":1}"#, "prompts", "invalid type: integer `1`, expected a sequence"),
+            (r#"[{"steps":1}]"#, "prompts[0].steps", "invalid type: integer `1`, expected a sequence"),
             (
                 r#"[[{"repeat":1000001,"steps":[]}]]"#,
-                "Prompt 1, step 1: `repeat` is no number up to 1000000; give one.",
+                "prompts[0].steps[0].repeat",
+                "1000001 is more than 1000000",
             ),
-            (r#"[[{"raw":"a\nb"}]]"#, "Prompt 1, step 1: `raw` has a line break; one frame is one line."),
-            (r#"[[{"ask":1}]]"#, "Prompt 1, step 1: `ask` is not an object; make it one."),
+            (
+                r#"[[{"raw":"a\nb"}]]"#,
+                "prompts[0].steps[0]",
+                "`raw` has a line break, and one frame is one line",
+            ),
+            (r#"[[{"ask":1}]]"#, "prompts[0].steps[0].ask", "invalid type: integer `1`, expected a map"),
+            (r#"[[{"delay_ms":1},{}]]"#, "prompts[0].steps[1]", "this step says nothing that happens"),
+            (
+                r#"[[{"ask":{},"on_deny":[{"end":1}]}]]"#,
+                "prompts[0].steps[0].on_deny[0].end",
+                "invalid type: integer `1`, expected a string",
+            ),
         ] {
-            assert_eq!(Script::parse(text), Err(sentence.to_owned()));
+            let sentence = format!("`{path}` of the script cannot be read: {reason}.");
+            assert_eq!(Script::parse(text), Err(sentence), "{text}");
         }
+        let misspelt = Script::parse(r#"[[{"typ":"a"}]]"#).unwrap_err();
         assert!(
-            Script::parse("[[{}]]")
-                .is_err_and(|sentence| sentence.starts_with("Prompt 1, step 1: this is no step"))
+            misspelt.contains("steps[0].typ` of the script cannot be read: unknown field `typ`"),
+            "{misspelt}"
         );
         assert!(Script::parse("{}\nx").is_err_and(|sentence| sentence.starts_with("Line 2: ")));
-        let deep = (0..20)
-            .fold("{\"delay_ms\":1}".to_owned(), |inner, _| format!("{{\"repeat\":1,\"steps\":[{inner}]}}"));
-        assert!(
-            Script::parse(&format!("[[{deep}]]")).is_err_and(|sentence| sentence.contains("nest deeper"))
-        );
     }
 }
