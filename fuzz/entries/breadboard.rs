@@ -29,7 +29,7 @@ pub fn run(data: &[u8]) {
     decoder.feed(data, &mut take);
     // A line of garbage is an event's data as well.
     for line in data.split(|byte| *byte == b'\n').filter(|_| !decoder_saw(data)) {
-        take(SseItem::Frame(SseFrame { own_id: None, last_id: "", event: None, data: line, retry: None }));
+        take(SseItem::Frame(SseFrame { own_id: None, last_id: "", event: None, data: line }));
     }
     session.end();
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the half-read event between two reads of the socket: lines, line ends, fields, the size bound. Never looks into
 //! `data`, never keeps a resume cursor (the engine's stream must not move it without a line of its own) and never
-//! reads a socket.
+//! reads a socket. A `retry` line is passed over: how long to wait is the link's to say.
 //!
 //! Each byte is looked at once and copied at most once (growth of the buffer aside); an event that lies whole in one
 //! chunk is not copied at all.
@@ -11,14 +11,14 @@ use std::mem;
 
 use memchr::memchr2;
 
-/// Most bytes of an `id`, `event` or `retry` value. An engine's ids have up to 36; the bound keeps a hostile line from
+/// Most bytes of an `id` or `event` value. An engine's ids have up to 36; the bound keeps a hostile line from
 /// filling memory. A longer value makes its event too large.
 pub const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 /// How much of the buffer is kept for the next event; a larger one is given back.
 const KEPT_BYTES: usize = 256 * 1024;
 
-/// The longest field name that has a meaning (`retry`, `event`).
+/// The longest field name that has a meaning (`event`).
 const LONGEST_NAME: usize = 5;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -43,8 +43,6 @@ pub struct SseFrame<'a> {
     pub event: Option<&'a str>,
     /// The data lines, joined with LF. Bytes as they came: not necessarily UTF-8.
     pub data: &'a [u8],
-    /// Milliseconds to wait before a reconnect, where this event had such a line.
-    pub retry: Option<u64>,
 }
 
 /// What is known of an event that was too large.
@@ -69,7 +67,7 @@ pub struct SseDecoder {
     /// The last line ended with CR at the end of a chunk: an LF now belongs to it.
     after_cr: bool,
     line: Line,
-    /// Value of the `id`, `event` or `retry` line in progress.
+    /// Value of the `id` or `event` line in progress.
     field: Vec<u8>,
     /// Data of the event in progress, where it could not be borrowed.
     data: Vec<u8>,
@@ -81,8 +79,6 @@ pub struct SseDecoder {
     has_own_id: bool,
     last_id: String,
     event: String,
-    retry: Option<u64>,
-    reconnect_after: Option<u64>,
     /// Bytes looked at plus bytes copied: what a decode costs, without a clock.
     #[cfg(test)]
     pub(super) work: u64,
@@ -104,7 +100,6 @@ enum Field {
     Data,
     Id,
     Event,
-    Retry,
 }
 
 const NEW_LINE: Line = Line::Name { bytes: [0; LONGEST_NAME + 1], len: 0 };
@@ -126,21 +121,9 @@ impl SseDecoder {
             has_own_id: false,
             last_id: String::new(),
             event: String::new(),
-            retry: None,
-            reconnect_after: None,
             #[cfg(test)]
             work: 0,
         }
-    }
-
-    /// For a new connection: the half-read event and the last id are gone, as the standard has it.
-    pub fn reset(&mut self) {
-        *self = Self { reconnect_after: self.reconnect_after, ..Self::new(self.limit) };
-    }
-
-    /// The last `retry:` of any connection, milliseconds. It counts from its line on, even where no event follows.
-    pub fn reconnect_after(&self) -> Option<u64> {
-        self.reconnect_after
     }
 
     /// Whether an event, or a line, has begun and not ended. At the end of the stream that is what was cut off, and the
@@ -251,7 +234,7 @@ impl SseDecoder {
     fn begin_value(&mut self, field: Field, borrowed: &mut Option<&[u8]>) {
         self.line = Line::Value { field, fresh: true };
         match field {
-            Field::Id | Field::Event | Field::Retry => self.field.clear(),
+            Field::Id | Field::Event => self.field.clear(),
             Field::Data => {
                 self.data_lines += 1;
                 if self.data_lines > 1 {
@@ -279,7 +262,7 @@ impl SseDecoder {
         self.line = Line::Value { field, fresh: false };
         let piece = if fresh { piece.strip_prefix(b" ").unwrap_or(piece) } else { piece };
         match field {
-            Field::Id | Field::Event | Field::Retry => {
+            Field::Id | Field::Event => {
                 if self.field.len() + piece.len() > MAX_FIELD_BYTES {
                     self.leave_field(field);
                 } else {
@@ -324,15 +307,6 @@ impl SseDecoder {
                 self.event.clear();
                 self.event.push_str(&String::from_utf8_lossy(&self.field));
             }
-            Field::Retry => {
-                let digits = self.field.iter().all(u8::is_ascii_digit);
-                // More milliseconds than 64 bits hold are no time to wait either.
-                let value = str::from_utf8(&self.field).ok().and_then(|text| text.parse().ok());
-                if digits && value.is_some() {
-                    self.retry = value;
-                    self.reconnect_after = value;
-                }
-            }
         }
     }
 
@@ -356,12 +330,10 @@ impl SseDecoder {
                 last_id,
                 event: (!self.event.is_empty()).then_some(self.event.as_str()),
                 data: borrowed.unwrap_or(&self.data),
-                retry: self.retry,
             }));
         }
         self.has_own_id = false;
         self.event.clear();
-        self.retry = None;
         self.too_large = false;
         self.data_lines = 0;
         self.data_bytes = 0;
@@ -399,8 +371,6 @@ impl SseDecoder {
                 self.has_own_id = false;
                 self.grow_too_large();
             }
-            // Such a number of milliseconds is no time to wait; nothing is lost without it.
-            Field::Retry => {}
         }
     }
 
@@ -418,7 +388,6 @@ fn field_named(name: &[u8]) -> Option<Field> {
         b"data" => Some(Field::Data),
         b"id" => Some(Field::Id),
         b"event" => Some(Field::Event),
-        b"retry" => Some(Field::Retry),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use super::*;
 /// An item that owns its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
-    Frame { own_id: Option<String>, last_id: String, event: Option<String>, data: String, retry: Option<u64> },
+    Frame { own_id: Option<String>, last_id: String, event: Option<String>, data: String },
     TooLarge { own_id: Option<String>, bytes: u64, limit: usize },
 }
 
@@ -18,7 +18,6 @@ fn seen(item: SseItem<'_>) -> Seen {
             last_id: frame.last_id.to_owned(),
             event: frame.event.map(str::to_owned),
             data: String::from_utf8_lossy(frame.data).into_owned(),
-            retry: frame.retry,
         },
         SseItem::TooLarge(large) => {
             Seen::TooLarge { own_id: large.own_id.map(str::to_owned), bytes: large.bytes, limit: large.limit }
@@ -64,18 +63,11 @@ fn frame(own_id: Option<&str>, last_id: &str, data: &str) -> Seen {
         last_id: last_id.to_owned(),
         event: None,
         data: data.to_owned(),
-        retry: None,
     }
 }
 
 fn frame_of(event: &str, data: &str) -> Seen {
-    Seen::Frame {
-        own_id: None,
-        last_id: String::new(),
-        event: Some(event.to_owned()),
-        data: data.to_owned(),
-        retry: None,
-    }
+    Seen::Frame { own_id: None, last_id: String::new(), event: Some(event.to_owned()), data: data.to_owned() }
 }
 
 /// The standard by its letter, on the whole stream at once.
@@ -85,7 +77,7 @@ fn model(bytes: &[u8]) -> Vec<Seen> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     // What stands behind the last line end is no line.
     let Some((lines, _)) = text.rsplit_once('\n') else { return Vec::new() };
-    let (mut data, mut event, mut id, mut retry) = (String::new(), String::new(), String::new(), None);
+    let (mut data, mut event, mut id) = (String::new(), String::new(), String::new());
     let mut own = false;
     let mut out = Vec::new();
     for line in lines.split('\n') {
@@ -101,12 +93,10 @@ fn model(bytes: &[u8]) -> Vec<Seen> {
                         last_id: id.clone(),
                         event: (!event.is_empty()).then(|| event.clone()),
                         data: data.strip_suffix('\n').unwrap().to_owned(),
-                        retry,
                     });
                 }
                 data.clear();
                 event.clear();
-                retry = None;
                 own = false;
             }
             "data" => {
@@ -117,9 +107,6 @@ fn model(bytes: &[u8]) -> Vec<Seen> {
             "id" if !value.contains('\0') => {
                 id = value.to_owned();
                 own = true;
-            }
-            "retry" if !value.is_empty() && value.chars().all(|c| c.is_ascii_digit()) => {
-                retry = value.parse().ok().or(retry);
             }
             _ => {}
         }
@@ -218,35 +205,11 @@ fn id_and_data_in_reads_of_their_own() {
 }
 
 #[test]
-fn retry_takes_digits_only_and_counts_without_an_event() {
-    let mut decoder = SseDecoder::new(ROOMY);
-    let items = feed(&mut decoder, b"retry: 1x\ndata: a\n\nretry: 250\ndata: b\n\ndata: c\n\nretry: 300\n\n");
-    let data = |data: &str, retry| Seen::Frame {
-        own_id: None,
-        last_id: String::new(),
-        event: None,
-        data: data.to_owned(),
-        retry,
-    };
-    assert_eq!(items, [data("a", None), data("b", Some(250)), data("c", None)]);
-    assert_eq!(decoder.reconnect_after(), Some(300));
-    // A reconnect does not forget it; a number past 64 bits, an empty one and an endless one change nothing.
-    decoder.reset();
+fn a_retry_line_changes_nothing_however_long_it_is() {
     let endless = format!("retry: {}\n", "9".repeat(2 * MAX_FIELD_BYTES));
-    let lines = [b"retry: 99999999999999999999\nretry:\n", endless.as_bytes(), b"data: d\n\n"].concat();
-    assert_eq!(feed(&mut decoder, &lines), [data("d", None)]);
-    assert_eq!(decoder.reconnect_after(), Some(300));
-}
-
-#[test]
-fn a_reset_forgets_the_half_event_the_last_id_and_the_start_of_the_stream() {
-    let mut decoder = SseDecoder::new(ROOMY);
-    assert_eq!(feed(&mut decoder, b"id: 1\ndata: a\n\nid: 2\ndata: half"), [frame(Some("1"), "1", "a")]);
-    assert!(decoder.is_within_event());
-    decoder.reset();
-    assert!(!decoder.is_within_event());
-    assert_eq!(feed(&mut decoder, b"\xEF\xBB\xBF\ndata: b\n\n"), [frame(None, "", "b")]);
-    assert!(!decoder.is_within_event());
+    let lines =
+        [b"retry: 250\ndata: a\nretry\n\n", endless.as_bytes(), b"data: b\n\nretry: 300\n\n"].concat();
+    assert_eq!(decode(&lines), [frame(None, "", "a"), frame(None, "", "b")]);
 }
 
 #[test]
@@ -406,8 +369,8 @@ mod against_another_decoder {
 
     use super::*;
 
-    /// Id, type, data, retry.
-    type Theirs = (Option<String>, Option<String>, String, Option<u64>);
+    /// Id, type, data.
+    type Theirs = (Option<String>, Option<String>, String);
 
     fn theirs(chunks: &[&[u8]]) -> Vec<Theirs> {
         let chunks: Vec<Result<Vec<u8>, std::io::Error>> = chunks.iter().map(|c| Ok(c.to_vec())).collect();
@@ -418,7 +381,7 @@ mod against_another_decoder {
         blocks
             .into_iter()
             .map(Result::unwrap)
-            .filter_map(|sse| sse.data.map(|data| (sse.id, sse.event, data, sse.retry)))
+            .filter_map(|sse| sse.data.map(|data| (sse.id, sse.event, data)))
             .collect()
     }
 
@@ -456,7 +419,7 @@ mod against_another_decoder {
             let ours: Vec<_> = decode_in(&chunks, ROOMY)
                 .into_iter()
                 .map(|item| match item {
-                    Seen::Frame { own_id, event, data, retry, .. } => (own_id, event, data, retry),
+                    Seen::Frame { own_id, event, data, .. } => (own_id, event, data),
                     Seen::TooLarge { .. } => panic!("nothing is too large here"),
                 })
                 .collect();

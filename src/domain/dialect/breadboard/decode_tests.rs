@@ -17,7 +17,7 @@ fn decoded(stream: &str) -> Vec<Decoded<'static>> {
 }
 
 fn one(own_id: Option<&str>, data: &[u8]) -> Decoded<'static> {
-    decode(&SseFrame { own_id, last_id: own_id.unwrap_or("6"), event: None, data, retry: None }).into_owned()
+    decode(&SseFrame { own_id, last_id: own_id.unwrap_or("6"), event: None, data }).into_owned()
 }
 
 fn object(value: Value) -> Payload {
