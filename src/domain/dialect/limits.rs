@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::cut;
+use crate::domain::dialect::loose::Members;
 use crate::domain::fact::{Notice, NoticeLevel};
 
 /// JSON of arguments.
@@ -31,7 +32,7 @@ pub(super) fn title(name: &str, telling: &str) -> String {
 
 /// A field that holds text.
 pub(super) fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    fields.get(name).and_then(Value::as_str)
+    fields.string(name)
 }
 
 /// What a message says of a failure, in its own words.
@@ -46,7 +47,7 @@ pub(super) const UNTOLD: &str = "The engine reported an error without saying whi
 
 /// What was used, in the engine's own names.
 pub(super) fn counted(payload: &Map<String, Value>) -> Notice {
-    let counts = payload.get("usage").and_then(Value::as_object).unwrap_or(payload);
+    let counts = payload.object("usage").unwrap_or(payload);
     Notice::new(NoticeLevel::Info, format!("Usage: {}.", parts(counts)))
 }
 

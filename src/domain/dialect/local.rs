@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::limits::{failure, text};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventRef, LocalKind};
 use crate::domain::fact::{Answered, Fact, Notice, NoticeLevel, Prompt, TurnEnd, TurnReport};
 
@@ -15,7 +16,7 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
     let payload = event.payload;
     match LocalKind::of(event.kind) {
         Some(LocalKind::Prompt) => {
-            let ids = payload.get("attachmentIds").and_then(Value::as_array);
+            let ids = payload.list("attachmentIds");
             let ids = ids.map(|ids| ids.iter().filter_map(Value::as_str).map(str::to_owned).collect());
             Fact::Prompt(Prompt::Sent {
                 text: text(payload, "text").unwrap_or_default(),

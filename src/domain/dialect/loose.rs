@@ -11,7 +11,40 @@ use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// What has members: an object, and any other JSON, which has none.
+pub(in crate::domain::dialect) trait Members {
+    /// The value of a member.
+    fn member(&self, name: &str) -> Option<&Value>;
+
+    /// A member that is a string, an empty one too.
+    fn string(&self, name: &str) -> Option<&str> {
+        self.member(name)?.as_str()
+    }
+
+    /// A member that is a list.
+    fn list(&self, name: &str) -> Option<&Vec<Value>> {
+        self.member(name)?.as_array()
+    }
+
+    /// A member that is an object.
+    fn object(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.member(name)?.as_object()
+    }
+}
+
+impl Members for Value {
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.get(name)
+    }
+}
+
+impl Members for Map<String, Value> {
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.get(name)
+    }
+}
 
 /// A field of any type, for `deserialize_with`; the default where it has another shape.
 pub(in crate::domain::dialect) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(

@@ -15,6 +15,7 @@ use crate::domain::approval::{
     Action, InputForm, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder,
     Subject,
 };
+use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::quoted::quoted;
 use crate::domain::event::{EngineEvent, SessionEvent};
 use crate::domain::fingerprint::key;
@@ -42,7 +43,7 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
     let (title, options, subject) = match event.kind.as_str() {
         "session/request_permission" => {
             let nothing = Map::new();
-            let call = params.get("toolCall").and_then(Value::as_object).unwrap_or(&nothing);
+            let call = params.object("toolCall").unwrap_or(&nothing);
             tool_call_id = text(call, "toolCallId").map(key);
             (call_title(call), offered(params), subject::of_call(call))
         }
@@ -72,7 +73,7 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
 
 /// The ask with what the agent said of its call before, oldest first: agents name a call in their request and no more.
 pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[SessionEvent]) -> PermissionAsk {
-    let Some(call) = ask.payload.get("toolCall").and_then(Value::as_object) else { return ask };
+    let Some(call) = ask.payload.object("toolCall") else { return ask };
     let mut whole = Map::new();
     let same = |call: &Map<String, Value>| text(call, "toolCallId").map(key) == ask.tool_call_id;
     let said = earlier.iter().map(|event| &*event.payload).filter(|earlier| same(earlier));
@@ -97,17 +98,17 @@ pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[Sessi
 
 /// The agent's own options, the narrowest first. Of a kind that nobody knows the widest is assumed.
 fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
-    let options = params.get("options").and_then(Value::as_array);
+    let options = params.list("options");
     let mut options: Vec<(u8, PermissionOption)> = options
         .into_iter()
         .flatten()
         .filter_map(|offered| {
-            let id = offered.get("optionId").and_then(Value::as_str)?;
+            let id = offered.string("optionId")?;
             let label = |most| {
-                let name = offered.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+                let name = offered.string("name").filter(|name| !name.trim().is_empty());
                 show_start(name.unwrap_or(id), Kind::Sentence, most).into_owned()
             };
-            let (rank, kind) = match offered.get("kind").and_then(Value::as_str) {
+            let (rank, kind) = match offered.string("kind") {
                 Some("allow_once") => (0, PermissionOptionKind::AllowOnce),
                 Some("reject_once") => (2, PermissionOptionKind::Deny),
                 Some("reject_always") => (3, PermissionOptionKind::Deny),
@@ -115,7 +116,7 @@ fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
             };
             // What "always" covers, the agent alone knows; its words for it stand on the option.
             let rule = (kind == PermissionOptionKind::AllowRule).then(|| OfferedRule {
-                pattern: offered.get("name").and_then(Value::as_str).unwrap_or(id).to_owned(),
+                pattern: offered.string("name").unwrap_or(id).to_owned(),
                 scope: None,
                 holder: RuleHolder::Agent,
             });
@@ -136,7 +137,7 @@ fn once_or_not() -> Vec<PermissionOption> {
 
 /// What a tool call would do.
 fn call_title(call: &Map<String, Value>) -> String {
-    let input = call.get("rawInput").and_then(Value::as_object);
+    let input = call.object("rawInput");
     let kind = text(call, "kind").unwrap_or("other");
     let mut parts = Vec::new();
     if let Some(command) = input.and_then(command_line) {
@@ -198,15 +199,15 @@ fn run(command: &str) -> String {
 
 /// The files that the shown differences change.
 fn diffs(call: &Map<String, Value>) -> Vec<String> {
-    let content = call.get("content").and_then(Value::as_array);
+    let content = call.list("content");
     let mut seen: Vec<String> = Vec::new();
     for piece in content.into_iter().flatten() {
-        if piece.get("type").and_then(Value::as_str) != Some("diff") {
+        if piece.string("type") != Some("diff") {
             continue;
         }
-        let old = piece.get("oldText").and_then(Value::as_str);
+        let old = piece.string("oldText");
         let verb = if old.is_none_or(str::is_empty) { "Create" } else { "Edit" };
-        let path = piece.get("path").and_then(Value::as_str).unwrap_or("a file without a name");
+        let path = piece.string("path").unwrap_or("a file without a name");
         let said = format!("{verb} {}", code(path, PART));
         if !seen.contains(&said) {
             seen.push(said);
@@ -254,13 +255,13 @@ fn terminal_title(params: &Map<String, Value>) -> String {
     if let Some(cwd) = text(params, "cwd") {
         title.push_str(&format!(" in {}", code(&quoted(cwd), PART)));
     }
-    let env = params.get("env").and_then(Value::as_array);
+    let env = params.list("env");
     let set: Vec<String> = env
         .into_iter()
         .flatten()
         .filter_map(|variable| {
-            let name = variable.get("name").and_then(Value::as_str)?;
-            let value = variable.get("value").and_then(Value::as_str).unwrap_or_default();
+            let name = variable.string("name")?;
+            let value = variable.string("value").unwrap_or_default();
             Some(code(&format!("{name}={}", quoted(value)), PART).into_owned())
         })
         .collect();
@@ -272,7 +273,7 @@ fn terminal_title(params: &Map<String, Value>) -> String {
 
 fn write_title(params: &Map<String, Value>) -> String {
     let path = text(params, "path").unwrap_or("a file without a name");
-    let bytes = params.get("content").and_then(Value::as_str).map_or(0, str::len);
+    let bytes = params.string("content").map_or(0, str::len);
     format!("Write {} ({bytes} bytes)", code(path, TITLE))
 }
 

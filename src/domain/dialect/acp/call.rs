@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::quoted::quoted;
 
 /// The command line of arguments: text, or words, or a program and its arguments.
@@ -42,17 +43,11 @@ pub(super) fn paths_of(call: &Map<String, Value>, input: Option<&Map<String, Val
     // Many files at once, by name.
     let changes = input.and_then(|input| input.get("changes")).and_then(Value::as_object);
     paths.extend(changes.into_iter().flat_map(Map::keys).cloned());
-    let locations = call.get("locations").and_then(Value::as_array);
-    paths.extend(
-        locations
-            .into_iter()
-            .flatten()
-            .filter_map(|place| place.get("path").and_then(Value::as_str))
-            .map(str::to_owned),
-    );
+    let locations = call.list("locations");
+    paths.extend(locations.into_iter().flatten().filter_map(|place| place.string("path")).map(str::to_owned));
     paths
 }
 
 pub(super) fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    map.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    map.string(name).filter(|text| !text.trim().is_empty())
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::cut;
 use crate::domain::dialect::limits::{PLAN_STEPS, PLAN_TEXT, text};
+use crate::domain::dialect::loose::Members;
 use crate::domain::fact::{Plan, PlanStep};
 
 pub(super) const WORD: usize = 200;
@@ -27,7 +28,7 @@ pub(super) fn words(content: &Value) -> Option<String> {
 }
 
 fn marker(kind: &str, block: &Map<String, Value>) -> String {
-    let inner = block.get("resource").and_then(Value::as_object);
+    let inner = block.object("resource");
     let said = |name: &str| text(block, name).or_else(|| inner.and_then(|inner| text(inner, name)));
     let name = ["title", "name", "uri"].into_iter().find_map(said);
     let what = match kind {
@@ -47,10 +48,10 @@ fn marker(kind: &str, block: &Map<String, Value>) -> String {
 /// A list of steps: of `plan`, or of a tool that keeps a todo list.
 pub(super) fn entries(list: &Value, scope: &str) -> Option<Plan> {
     let step = |entry: &Value| {
-        let said = entry.as_str().or_else(|| entry.get("content").and_then(Value::as_str))?;
+        let said = entry.as_str().or_else(|| entry.string("content"))?;
         Some(PlanStep {
             text: cut::line(said, PLAN_TEXT),
-            status: entry.get("status").and_then(Value::as_str).map(|status| cut::line(status, WORD)),
+            status: entry.string("status").map(|status| cut::line(status, WORD)),
             files: Vec::new(),
         })
     };

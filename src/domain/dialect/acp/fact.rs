@@ -12,6 +12,7 @@ use super::{state, tools};
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text};
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
     Commands, CommandsOf, Compaction, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
@@ -111,7 +112,7 @@ fn plan(event: EventRef<'_>) -> Option<Plan> {
         "plan" => entries(payload.get("entries")?, MAIN),
         "plan_removed" => Some(Plan { scope: Some(scope(payload)), steps: Vec::new(), standing: false }),
         _ => {
-            let plan = payload.get("plan")?.as_object()?;
+            let plan = payload.object("plan")?;
             if let Some(list) = plan.get("entries") {
                 return entries(list, &scope(plan));
             }
@@ -130,7 +131,7 @@ fn scope(plan: &Map<String, Value>) -> String {
 
 /// The call that waits for an answer.
 fn waiting_call(event: EventRef<'_>) -> Option<Box<ToolNews<'_>>> {
-    let call = event.payload.get("toolCall").and_then(Value::as_object);
+    let call = event.payload.object("toolCall");
     call.and_then(|call| tools::news(call, false)).map(Box::new)
 }
 
@@ -189,7 +190,7 @@ fn usage(event: EventRef<'_>) -> Usage {
 }
 
 fn commands(payload: &Map<String, Value>) -> Commands {
-    let commands = payload.get("availableCommands").and_then(Value::as_array).map_or(0, Vec::len);
+    let commands = payload.list("availableCommands").map_or(0, Vec::len);
     let text = match commands {
         1 => "The agent has 1 command.".to_owned(),
         commands => format!("The agent has {commands} commands."),
@@ -227,7 +228,7 @@ fn reason(payload: &Map<String, Value>) -> Cow<'_, str> {
 /// Whether the turn did what it was for, how loud the chat says how it ended, and a sentence.
 fn ending(payload: &Map<String, Value>) -> (bool, Option<NoticeLevel>, Cow<'static, str>) {
     if let Some(error) = payload.get("error") {
-        let said = error.get("message").and_then(Value::as_str).filter(|said| !said.trim().is_empty());
+        let said = error.string("message").filter(|said| !said.trim().is_empty());
         let said = cut::line(said.unwrap_or("the agent does not say why"), SENTENCE);
         let sentence = match error.get("code").and_then(Value::as_i64) {
             Some(-32000) => format!("The agent wants a login first: {said}"),

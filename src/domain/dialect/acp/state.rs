@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::domain::dialect::acp::results::{
     self, ConfigOption, ConfigOptions, SessionModels, SessionModes, SessionResult,
 };
+use crate::domain::dialect::loose::Members;
 use crate::domain::payload::Payload;
 
 /// Entries of one list. Agents list some hundred models; past this the rest is left out.
@@ -166,7 +167,7 @@ pub(crate) fn usage(update: &Payload) -> Option<AgentUsage> {
     let (used, size) = (count("used"), count("size"));
     let cost = update.get("cost").and_then(|cost| {
         let amount = cost.get("amount").and_then(Value::as_f64)?;
-        let currency = cost.get("currency").and_then(Value::as_str).unwrap_or_default();
+        let currency = cost.string("currency").unwrap_or_default();
         Some(AgentCost { amount, currency: short(currency) })
     });
     (used.is_some() || size.is_some() || cost.is_some()).then(|| AgentUsage {
@@ -185,7 +186,7 @@ struct Commands {
 impl Commands {
     fn read(self) -> Option<Vec<AgentCommand>> {
         let Value::Array(commands) = self.available else { return None };
-        let said = |command: &Value, name: &str| command.get(name).and_then(Value::as_str).map(short);
+        let said = |command: &Value, name: &str| command.string(name).map(short);
         let command = |command: &Value| {
             Some(AgentCommand {
                 name: said(command, "name").filter(|name| !name.is_empty())?,
@@ -242,7 +243,7 @@ fn bounded_options(mut options: Vec<ConfigOption>) -> Vec<ConfigOption> {
 }
 
 fn text<'a>(update: &'a Payload, name: &str) -> Option<&'a str> {
-    update.get(name).and_then(Value::as_str)
+    update.string(name)
 }
 
 /// The text, cut between two characters.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::call::{command_line, paths_of, text};
 use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
+use crate::domain::dialect::loose::Members;
 
 /// Names under which agents put a unified diff.
 const DIFFS: [&str; 4] = ["diff", "unified_diff", "patch", "patchText"];
@@ -22,7 +23,7 @@ const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_content"];
 
 /// Of a tool call: what it changes, else what it runs, else the tool with its arguments.
 pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
-    let input = call.get("rawInput").and_then(Value::as_object).filter(|input| !input.is_empty());
+    let input = call.object("rawInput").filter(|input| !input.is_empty());
     let kind = text(call, "kind").unwrap_or("other");
     let reason =
         input.and_then(|input| ["reason", "description"].into_iter().find_map(|name| text(input, name)));
@@ -92,12 +93,11 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
 /// Of a command in a terminal.
 pub(super) fn of_terminal(params: &Map<String, Value>) -> Subject {
     let env: Map<String, Value> = params
-        .get("env")
-        .and_then(Value::as_array)
+        .list("env")
         .into_iter()
         .flatten()
         .filter_map(|variable| {
-            let name = variable.get("name").and_then(Value::as_str)?.to_owned();
+            let name = variable.string("name")?.to_owned();
             Some((name, variable.get("value").cloned().unwrap_or_default()))
         })
         .collect();
@@ -113,8 +113,8 @@ pub(super) fn of_terminal(params: &Map<String, Value>) -> Subject {
 /// Of a file that the agent writes through us; the text that is there now was put beside it.
 pub(super) fn of_write(params: &Map<String, Value>) -> Subject {
     let path = text(params, "path").unwrap_or("a file without a name");
-    let old = params.get("oldText").and_then(Value::as_str);
-    match params.get("content").and_then(Value::as_str) {
+    let old = params.string("oldText");
+    match params.string("content") {
         Some(new) => Subject::new(Action::Edit { files: vec![FileChange::of_texts(path, old, new)] }),
         None => Subject::unknown(Action::Edit { files: vec![FileChange::untold(path, ChangeKind::Modify)] }),
     }
@@ -122,22 +122,22 @@ pub(super) fn of_write(params: &Map<String, Value>) -> Subject {
 
 /// The files that a call changes, as far as it tells what it writes.
 fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec<FileChange> {
-    let content = call.get("content").and_then(Value::as_array);
+    let content = call.list("content");
     let differences: Vec<FileChange> = content
         .into_iter()
         .flatten()
-        .filter(|piece| piece.get("type").and_then(Value::as_str) == Some("diff"))
+        .filter(|piece| piece.string("type") == Some("diff"))
         .map(|piece| {
-            let path = piece.get("path").and_then(Value::as_str).unwrap_or("a file without a name");
-            let old = piece.get("oldText").and_then(Value::as_str).filter(|old| !old.is_empty());
-            FileChange::of_texts(path, old, piece.get("newText").and_then(Value::as_str).unwrap_or_default())
+            let path = piece.string("path").unwrap_or("a file without a name");
+            let old = piece.string("oldText").filter(|old| !old.is_empty());
+            FileChange::of_texts(path, old, piece.string("newText").unwrap_or_default())
         })
         .collect();
     if !differences.is_empty() {
         return differences;
     }
     let Some(input) = input else { return Vec::new() };
-    if let Some(changes) = input.get("changes").and_then(Value::as_object) {
+    if let Some(changes) = input.object("changes") {
         return changes.iter().flat_map(|(path, change)| by_path(path, change)).collect();
     }
     let path = ["filePath", "filepath", "file_path", "abs_path", "path", "target_file"]
@@ -147,7 +147,7 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
         return FileChange::of_diff(diff, path);
     }
     let Some(path) = path else { return Vec::new() };
-    let field = |name: &str| input.get(name).and_then(Value::as_str);
+    let field = |name: &str| input.string(name);
     let replaced = REPLACED.into_iter().find_map(|(old, new)| Some((field(old)?, field(new)?)));
     if let Some((old, new)) = replaced {
         return vec![FileChange::of_texts(path, Some(old).filter(|old| !old.is_empty()), new)];
@@ -161,7 +161,7 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
 
 /// A change under the path of its file: `{ type | kind, content | unified_diff, move_path }`.
 fn by_path(path: &str, change: &Value) -> Vec<FileChange> {
-    let field = |name: &str| change.get(name).and_then(Value::as_str);
+    let field = |name: &str| change.string(name);
     // Codex wraps what it says in the name of the change.
     let inner = ["add", "update", "delete"].into_iter().find_map(|name| Some((name, change.get(name)?)));
     if let Some((kind, inner)) = inner.filter(|(_, inner)| inner.is_object()) {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::content::{todos as todos_of, words};
 use crate::domain::cut;
 use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
+use crate::domain::dialect::loose::Members;
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::fact::{ToolNews, ToolProgress, ToolState, ToolStep};
 use crate::domain::fingerprint::key;
@@ -28,9 +29,8 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
     let todos = input.and_then(|input| input.get("todos")).or_else(|| output?.get("metadata")?.get("todos"));
     let todos = todos.and_then(todos_of);
     let place = place(call);
-    let telling = input.and_then(|input| {
-        TELLING.iter().chain(&["filePath"]).find_map(|name| input.get(*name).and_then(Value::as_str))
-    });
+    let telling =
+        input.and_then(|input| TELLING.iter().chain(&["filePath"]).find_map(|name| input.string(*name)));
     let title =
         title.map(str::to_owned).or_else(|| telling.and_then(|said| said.lines().next()).map(str::to_owned));
     let keeps_plan =
@@ -43,7 +43,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
             "cancelled" => ToolProgress::Cancelled,
             _ => ToolProgress::Open,
         }),
-        content: call.get("content").and_then(Value::as_array).map(|content| shown(content)),
+        content: call.list("content").map(|content| shown(content)),
         output: output.and_then(said),
         printed: call.get("_meta").and_then(|meta| meta.get("terminal_output_delta")).and_then(delta),
         exit: output.and_then(exit),
@@ -65,8 +65,8 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
 
 /// The first place that a call works at, with its line.
 fn place(call: &Map<String, Value>) -> Option<String> {
-    let first = call.get("locations")?.as_array()?.first()?;
-    let path = first.get("path")?.as_str()?;
+    let first = call.list("locations")?.first()?;
+    let path = first.string("path")?;
     Some(match first.get("line").and_then(Value::as_u64) {
         Some(line) => format!("{path}:{line}"),
         None => path.to_owned(),
@@ -94,12 +94,11 @@ fn shown(content: &[Value]) -> String {
         if whole.len() >= SHOWN {
             break;
         }
-        let said = match piece.get("type").and_then(Value::as_str) {
+        let said = match piece.string("type") {
             Some("diff") => difference(piece),
-            Some("terminal") => Some(format!(
-                "[terminal {}]",
-                cut::line(piece.get("terminalId").and_then(Value::as_str).unwrap_or("?"), NAME)
-            )),
+            Some("terminal") => {
+                Some(format!("[terminal {}]", cut::line(piece.string("terminalId").unwrap_or("?"), NAME)))
+            }
             _ => piece
                 .get("content")
                 .or(Some(piece))
@@ -116,9 +115,9 @@ fn shown(content: &[Value]) -> String {
 }
 
 fn difference(piece: &Value) -> Option<String> {
-    let path = piece.get("path").and_then(Value::as_str)?;
-    let new = piece.get("newText").and_then(Value::as_str)?;
-    let old = piece.get("oldText").and_then(Value::as_str);
+    let path = piece.string("path")?;
+    let new = piece.string("newText")?;
+    let old = piece.string("oldText");
     if old.map_or(0, str::len) + new.len() > COMPARED {
         return Some(format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME)));
     }

@@ -11,6 +11,7 @@ use super::tools::{WholeCall, whole_call};
 use crate::domain::approval::{
     OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder, RuleScope,
 };
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::shown::{Kind, show};
 
@@ -54,7 +55,7 @@ pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[Sessi
 }
 
 fn items_of(request: &Map<String, Value>) -> Vec<&Map<String, Value>> {
-    let items = request.get("items").and_then(Value::as_array).into_iter().flatten();
+    let items = request.list("items").into_iter().flatten();
     items.filter_map(Value::as_object).collect()
 }
 
@@ -74,7 +75,7 @@ fn title(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> String 
 
 /// One thing that would happen. `whole` names the tool where the item does not.
 fn action(item: &Map<String, Value>, whole: &Map<String, Value>) -> String {
-    let metadata = item.get("metadata").and_then(Value::as_object);
+    let metadata = item.object("metadata");
     let detail = |name: &str| metadata.and_then(|map| text(map, name));
     let category = text(item, "category").unwrap_or_default();
     let known = match category {
@@ -143,7 +144,7 @@ fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<O
 }
 
 fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    map.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    map.string(name).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::words::is;
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::EngineEvent;
 use crate::domain::fact::Confirmed;
 use crate::domain::payload::Payload;
@@ -37,7 +38,7 @@ pub(crate) fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirm
     let answer = carried(kind, payload, "permission_response")?;
     let engine_request_id = request_id(answer).or_else(|| request_id(payload))?;
     let mut said: Vec<&str> = Vec::new();
-    let responses = answer.get("responses").and_then(Value::as_object);
+    let responses = answer.object("responses");
     let items = responses.and_then(|all| all.get("items")).or_else(|| answer.get("items"));
     let items = items.and_then(Value::as_object).filter(|items| !items.is_empty());
     if let Some(items) = items {
@@ -47,7 +48,7 @@ pub(crate) fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirm
         said.push(word);
     }
     for field in ["response", "decision"] {
-        said.extend(answer.get(field).and_then(Value::as_str));
+        said.extend(answer.string(field));
     }
     let allowed = !said.is_empty() && said.iter().all(|word| allows(word));
     let mut words: Vec<&str> = Vec::new();
@@ -62,12 +63,12 @@ pub(crate) fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirm
 /// The asks that still wait, from a session's metadata, as the engine would send them. They have no id and no turn: the
 /// stream does not hold them.
 pub(crate) fn pending_asks(metadata: &Map<String, Value>) -> Vec<EngineEvent> {
-    let waiting = metadata.get("pending_permissions").and_then(Value::as_array);
+    let waiting = metadata.list("pending_permissions");
     waiting.into_iter().flatten().take(ASKS).filter_map(Value::as_object).filter_map(pending_ask).collect()
 }
 
 fn pending_ask(waiting: &Map<String, Value>) -> Option<EngineEvent> {
-    let mut payload = waiting.get("request").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut payload = waiting.object("request").cloned().unwrap_or_default();
     if request_id(&payload).is_none() {
         payload.insert("request_id".to_owned(), Value::String(request_id(waiting)?));
     }
@@ -76,7 +77,7 @@ fn pending_ask(waiting: &Map<String, Value>) -> Option<EngineEvent> {
 
 /// The list of things to do, from a session's metadata, in the shape in which the stream has it.
 pub(crate) fn todo_snapshot(metadata: &Map<String, Value>) -> Option<EngineEvent> {
-    let last = metadata.get("todo_last_update").and_then(Value::as_object)?;
+    let last = metadata.object("todo_last_update")?;
     let payload = if last.get("todo").is_some_and(Value::is_object) {
         last.clone()
     } else if last.get("items").is_some_and(Value::is_array) {
@@ -100,7 +101,7 @@ fn carried<'a>(kind: &str, payload: &'a Payload, word: &str) -> Option<&'a Map<S
     if !is(kind, "task_event") || !task_kind(payload).is_some_and(|kind| is(&kind, word)) {
         return None;
     }
-    payload.get("payload").and_then(Value::as_object)
+    payload.object("payload")
 }
 
 /// The engine's id of an ask, under either of its names.

@@ -11,6 +11,7 @@ use super::permissions::{permission_answer, task_kind};
 use super::words::is;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{DETAILS, PARTS, counted, parts, text};
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::EventRef;
 use crate::domain::fact::{
     Checkpoint, Commands, CommandsOf, Compaction, Link, Notice, NoticeLevel, Restored, RestoredWhat,
@@ -29,7 +30,7 @@ const TITLE: usize = 200;
 pub(super) fn ended(event: EventRef<'_>) -> TurnEnd<'_> {
     let mut report = RunReport { last: !is(event.kind, "completion"), ..RunReport::default() };
     add(&mut report, event.payload);
-    if let Some(summary) = event.payload.get("summary").and_then(Value::as_object) {
+    if let Some(summary) = event.payload.object("summary") {
         add(&mut report, summary);
     }
     TurnEnd { reason: Cow::Borrowed(reason(event.payload)), report: TurnReport::Part(Box::new(report)) }
@@ -309,11 +310,11 @@ pub(super) fn usage(event: EventRef<'_>) -> Usage {
 }
 
 fn limits(payload: &Map<String, Value>) -> Notice {
-    let buckets = payload.get("buckets").and_then(Value::as_array);
+    let buckets = payload.list("buckets");
     let mut level = NoticeLevel::Info;
     let mut left = Vec::new();
     for bucket in buckets.into_iter().flatten().take(PARTS) {
-        let name = bucket.get("name").and_then(Value::as_str).unwrap_or("limit");
+        let name = bucket.string("name").unwrap_or("limit");
         let Some(remaining) = bucket.get("remaining").and_then(Value::as_f64) else { continue };
         if remaining <= 0.0 {
             level = NoticeLevel::Warning;
@@ -348,7 +349,7 @@ pub(super) fn reward(payload: &Map<String, Value>) -> String {
 /// Which skills there are, or which are chosen.
 pub(super) fn skills(event: EventRef<'_>) -> Commands {
     if is(event.kind, "skills_selection") {
-        let selection = event.payload.get("selection").and_then(Value::as_object);
+        let selection = event.payload.object("selection");
         let list = |name: &str| names(selection.and_then(|selection| selection.get(name)));
         let text = match (list("allowlist"), list("blocklist")) {
             (Some(only), _) => format!("Skills in use: only {only}."),
@@ -357,7 +358,7 @@ pub(super) fn skills(event: EventRef<'_>) -> Commands {
         };
         return Commands { of: CommandsOf::Selection, text };
     }
-    let catalog = event.payload.get("catalog").and_then(Value::as_object);
+    let catalog = event.payload.object("catalog");
     let count = |name: &str| {
         catalog.and_then(|catalog| catalog.get(name)).and_then(Value::as_array).map_or(0, Vec::len)
     };

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::tools::WholeCall;
 use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
 use crate::domain::dialect::limits::text;
+use crate::domain::dialect::loose::Members;
 
 /// Names of arguments that hold a path.
 const PATHS: [&str; 6] = ["path", "file_path", "file_name", "filePath", "filename", "target_file"];
@@ -71,7 +72,7 @@ fn of_item(
     request: &Map<String, Value>,
     calls: &[WholeCall],
 ) -> (Subject, Option<String>) {
-    let metadata = item.get("metadata").and_then(Value::as_object);
+    let metadata = item.object("metadata");
     let detail = |name: &str| metadata.and_then(|map| text(map, name)).filter(|said| !said.is_empty());
     let function = detail("function").or_else(|| text(request, "tool"));
     let call = function.and_then(|function| waiting(function, detail("path"), detail("command"), calls));
@@ -146,7 +147,7 @@ fn waiting<'a>(
 fn changed(call: &WholeCall) -> Vec<FileChange> {
     let nothing = Map::new();
     let arguments = call.arguments.as_ref().unwrap_or(&nothing);
-    let field = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let field = |name: &str| arguments.string(name);
     let path = PATHS.into_iter().find_map(field).filter(|path| !path.is_empty());
     let diff = call.diff.as_deref().or_else(|| DIFFS.into_iter().find_map(field));
     if let Some(diff) = diff {

@@ -8,13 +8,14 @@ use crate::domain::approval::{
     Action, ChangeKind, FileChange, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind,
     RuleHolder, RuleScope, Subject,
 };
+use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::quoted::quoted;
 use crate::domain::fingerprint::key;
 use crate::domain::shown::{Kind, show};
 
 /// The ask of a message of class `permission.request`.
 pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
-    let text = |name: &str| payload.get(name).and_then(Value::as_str);
+    let text = |name: &str| payload.string(name);
     let is_command = kind == "command.request_approval";
     let args = payload.get("args").or_else(|| payload.get("arguments"));
     let arg = |name: &str| args.and_then(|args| args.get(name)).and_then(Value::as_str);
@@ -102,7 +103,7 @@ fn tool_subject(name: &str, args: Option<&Value>) -> Subject {
 
 /// What is asked in the words of the public source.
 fn elsewhere_subject(tool: &str, args: &Value) -> Subject {
-    match args.as_object().map(|args| (args.len(), args.get("command").and_then(Value::as_str))) {
+    match args.as_object().map(|args| (args.len(), args.string("command"))) {
         Some((1, Some(command))) => command_subject(command, None, None),
         Some(_) | None => Subject::new(Action::Tool { name: tool.to_owned(), input: Some(args.clone()) }),
     }
@@ -110,7 +111,7 @@ fn elsewhere_subject(tool: &str, args: &Value) -> Subject {
 
 /// Title of an ask in the words of the public source: the command where that is all, else the tool with all its arguments.
 fn elsewhere(tool: &str, args: &Value) -> String {
-    match args.as_object().map(|args| (args.len(), args.get("command").and_then(Value::as_str))) {
+    match args.as_object().map(|args| (args.len(), args.string("command"))) {
         Some((1, Some(command))) => command.to_owned(),
         Some(_) | None => format!("{tool} {args}"),
     }

@@ -11,6 +11,7 @@ use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{
     DETAILS, INPUT, NAME, PLAN_FILES, PLAN_STEPS, PLAN_TEXT, TELLING, UNTOLD, failure, text, title,
 };
+use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
     Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews, ToolOutcome,
@@ -87,7 +88,7 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
     let args = payload.get("args").or_else(|| payload.get("arguments")).filter(|args| !args.is_null());
     let name = text(payload, "tool_name").or_else(|| text(payload, "tool"));
     let name = cut::line(name.unwrap_or("tool"), NAME);
-    let telling = args.and_then(|args| TELLING.iter().find_map(|key| args.get(key).and_then(Value::as_str)));
+    let telling = args.and_then(|args| TELLING.iter().find_map(|key| args.string(key)));
     ToolNews {
         id: text(payload, "call_id").filter(|id| !id.is_empty()).map(key),
         title: telling.map(|telling| title(&name, telling)),
@@ -100,13 +101,11 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
 
 fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
     let result = payload.get("result").filter(|result| !result.is_null());
-    let words =
-        |result: &'_ Value| match result.as_str().or_else(|| result.get("error").and_then(Value::as_str)) {
-            Some(_) => None,
-            None => Some(result.to_string()),
-        };
-    let borrowed =
-        result.and_then(|result| result.as_str().or_else(|| result.get("error").and_then(Value::as_str)));
+    let words = |result: &'_ Value| match result.as_str().or_else(|| result.string("error")) {
+        Some(_) => None,
+        None => Some(result.to_string()),
+    };
+    let borrowed = result.and_then(|result| result.as_str().or_else(|| result.string("error")));
     ToolOutcome {
         shape: Shape::Only,
         failed: match text(payload, "status") {
@@ -122,31 +121,31 @@ fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
 
 /// How much a tool found: in its own words, or as many as its list has.
 fn count(result: &Value) -> Option<String> {
-    if let Some(summary) = result.get("summary").and_then(Value::as_str) {
+    if let Some(summary) = result.string("summary") {
         return Some(cut::line(summary, NAME));
     }
     let found = match result {
         Value::Array(items) => Some(items.len()),
         Value::Object(map) => ["results", "matches", "places", "symbols", "entries", "files"]
             .iter()
-            .find_map(|key| map.get(*key)?.as_array().map(Vec::len)),
+            .find_map(|key| map.list(*key).map(Vec::len)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     };
     found.map(|found| if found == 1 { "1 result".to_owned() } else { format!("{found} results") })
 }
 
 fn plan(payload: &Map<String, Value>) -> Plan {
-    let steps = payload.get("steps").and_then(Value::as_array);
+    let steps = payload.list("steps");
     let steps = steps.map(|steps| steps.iter().take(PLAN_STEPS).map(step).collect()).unwrap_or_default();
     Plan { scope: None, steps, standing: false }
 }
 
 fn step(step: &Value) -> PlanStep {
-    let files = step.get("files_involved").and_then(Value::as_array);
-    let said = step.as_str().or_else(|| step.get("description").and_then(Value::as_str)).unwrap_or_default();
+    let files = step.list("files_involved");
+    let said = step.as_str().or_else(|| step.string("description")).unwrap_or_default();
     PlanStep {
         text: cut::line(said, PLAN_TEXT),
-        status: step.get("status").and_then(Value::as_str).map(|status| cut::line(status, PLAN_TEXT)),
+        status: step.string("status").map(|status| cut::line(status, PLAN_TEXT)),
         files: files
             .map(|files| {
                 let files = files.iter().take(PLAN_FILES).filter_map(Value::as_str);
