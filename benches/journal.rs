@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use breadboard_ls::app::ports::{BatchRow, Commit, Journal};
-use breadboard_ls::store::SqliteJournal;
+use breadboard_ls::testing::app::ports::{BatchRow, Commit, Journal};
+use breadboard_ls::testing::store::SqliteJournal;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const EVENT_BYTES: usize = 200;

@@ -4,13 +4,13 @@
 
 use std::hint::black_box;
 
-use breadboard_ls::domain::delivery::batch::Batcher;
-use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
-use breadboard_ls::domain::dialect::{Dialect, normalize};
-use breadboard_ls::domain::edits::diff::unified_diff;
-use breadboard_ls::domain::event::{EngineEvent, SessionEvent};
-use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
+use breadboard_ls::testing::domain::delivery::batch::Batcher;
+use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
+use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::edits::diff::unified_diff;
+use breadboard_ls::testing::domain::event::{EngineEvent, SessionEvent};
+use breadboard_ls::testing::domain::policy::redact::Redactor;
+use breadboard_ls::testing::domain::view::{DirtyBlocks, ViewState};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const EVENTS: u64 = 1_000;

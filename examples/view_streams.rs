@@ -6,11 +6,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
-use breadboard_ls::domain::approval::{AskRoot, Permission};
-use breadboard_ls::domain::dialect::{Dialect, fact, normalize};
-use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
-use breadboard_ls::domain::fact::Fact;
-use breadboard_ls::domain::view::{View, ViewLanes, ViewState, apply_changes};
+use breadboard_ls::testing::domain::approval::{AskRoot, Permission};
+use breadboard_ls::testing::domain::dialect::{Dialect, fact, normalize};
+use breadboard_ls::testing::domain::event::{
+    EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent,
+};
+use breadboard_ls::testing::domain::fact::Fact;
+use breadboard_ls::testing::domain::view::{View, ViewLanes, ViewState, apply_changes};
 use serde_json::{Map, Value, json};
 
 const SESSIONS: u64 = 400;
@@ -154,7 +156,8 @@ fn event(dialect: Dialect, kind: &str, payload: Value, turn: Option<u64>, seq: u
         return NormalizedEvent::local(local, turn, 0, payload).sequenced(seq);
     }
     let text = serde_json::value::to_raw_value(&payload).ok();
-    let payload = text.and_then(breadboard_ls::domain::payload::Payload::from_raw).unwrap_or_default();
+    let payload =
+        text.and_then(breadboard_ls::testing::domain::payload::Payload::from_raw).unwrap_or_default();
     let id = if dialect == Dialect::Acp { "1:0".to_owned() } else { String::new() };
     let raw = EngineEvent { id, kind: kind.to_owned(), turn, ts: Some(0), payload, repaired: false };
     let normalized = normalize(dialect, raw);

@@ -3,34 +3,53 @@
 //! This file is the map and the wall. `domain` and `protocol` are pure and compile without the
 //! feature `server`; everything that touches a clock, a file, a socket or a thread sits behind it.
 //! `tests/architecture.rs` checks who may import whom; ARCHITECTURE.md explains why.
+//!
+//! The rooms are private, so that the compiler says what nothing uses. `main.rs` has `run` and `serve`; what tests,
+//! benchmarks and fuzz targets reach stands in `testing`, name by name.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-#![warn(missing_docs)]
+#![warn(missing_docs, unreachable_pub, clippy::missing_docs_in_private_items)]
+#![cfg_attr(
+    not(feature = "server"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "the pure rooms alone, whose users are behind the feature"
+    )
+)]
 
-pub mod domain;
-pub mod protocol;
+mod domain;
+mod protocol;
 
 #[cfg(feature = "server")]
-pub mod app;
+mod app;
 #[cfg(feature = "server")]
-pub mod cli;
+mod cli;
 #[cfg(feature = "server")]
-pub mod confined;
+mod confined;
 #[cfg(feature = "server")]
-pub mod editor;
+mod editor;
 #[cfg(feature = "server")]
-pub mod engine;
+mod engine;
 #[cfg(feature = "server")]
-pub mod host;
+mod host;
 #[cfg(feature = "server")]
-pub mod http;
+mod http;
 #[cfg(feature = "server")]
-pub mod process;
+mod process;
 #[cfg(feature = "server")]
-pub mod serve;
+mod serve;
 #[cfg(feature = "server")]
-pub mod simulate;
+mod simulate;
 #[cfg(feature = "server")]
-pub mod store;
+mod store;
 #[cfg(feature = "server")]
-pub mod workspace;
+mod workspace;
+
+pub mod testing;
+
+#[cfg(feature = "server")]
+pub use cli::run;
+#[cfg(feature = "server")]
+pub use serve::serve;

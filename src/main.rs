@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    breadboard_ls::cli::run(std::env::args_os(), breadboard_ls::serve::serve)
+    breadboard_ls::run(std::env::args_os(), breadboard_ls::serve)
 }

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk};
-use breadboard_ls::domain::dialect::{Dialect, normalize};
-use breadboard_ls::domain::event::{EngineEvent, LocalKind, NormalizedEvent, Origin, SessionEvent};
-use breadboard_ls::domain::view::{
+use breadboard_ls::testing::domain::approval::{AskRoot, Permission, PermissionAsk};
+use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::event::{EngineEvent, LocalKind, NormalizedEvent, Origin, SessionEvent};
+use breadboard_ls::testing::domain::view::{
     Block, BlockBody, Change, DirtyBlocks, Lane, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes,
     coalesce,
 };

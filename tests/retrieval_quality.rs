@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use breadboard_ls::host::ports::{Root, WorkspaceView};
-use breadboard_ls::host::retrieval::{Found, find_places};
+use breadboard_ls::testing::host::ports::{Root, WorkspaceView};
+use breadboard_ls::testing::host::retrieval::{Found, find_places};
 
 /// Questions that a newcomer asks first, and the files that may answer: one of them must be first or second, and shown
 /// by a line of code that is no test.

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::domain::dialect::breadboard::schema::{Field, Holds, SHAPES, SentBy};
-use breadboard_ls::domain::dialect::{Dialect, normalize};
-use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::domain::view::ViewState;
-use breadboard_ls::protocol::envelope::{self, Opened};
-use breadboard_ls::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
-use breadboard_ls::protocol::{ErrorCode, Request, WireError, document, schema};
+use breadboard_ls::testing::domain::dialect::breadboard::schema::{Field, Holds, SHAPES, SentBy};
+use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::event::EngineEvent;
+use breadboard_ls::testing::domain::view::ViewState;
+use breadboard_ls::testing::protocol::envelope::{self, Opened};
+use breadboard_ls::testing::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
+use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError, document, schema};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -1364,7 +1364,7 @@ fn types(file: &Value, schema: &Value) -> String {
 fn r000_70_71_73_no_field_of_this_version_may_go_or_change_without_a_new_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire_v1.json");
     let now = shapes();
-    let version = u64::from(breadboard_ls::protocol::version::WIRE_VERSION);
+    let version = u64::from(breadboard_ls::testing::protocol::version::WIRE_VERSION);
     if std::env::var_os("BREADBOARD_UPDATE").is_some() {
         fs::write(&path, pretty(&json!({ "v": version, "fields": now }))).unwrap();
         return;

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use breadboard_ls::app::ports::{BatchRow, Outbox};
-use breadboard_ls::app::wire_out;
-use breadboard_ls::domain::event::SessionEvent;
-use breadboard_ls::editor::FrameOutbox;
-use breadboard_ls::protocol::notification::EventsParams;
+use breadboard_ls::testing::app::ports::{BatchRow, Outbox};
+use breadboard_ls::testing::app::wire_out;
+use breadboard_ls::testing::domain::event::SessionEvent;
+use breadboard_ls::testing::editor::FrameOutbox;
+use breadboard_ls::testing::protocol::notification::EventsParams;
 use serde_json::json;
 
 use super::client::{Frames, Program, Server};
@@ -148,7 +148,7 @@ impl Batches {
 
 /// Stdout as the server has it, for the floors too.
 pub fn stdout() -> File {
-    breadboard_ls::editor::open_stdout().expect("stdout")
+    breadboard_ls::testing::editor::open_stdout().expect("stdout")
 }
 
 /// As the loop does it: each event serialised once, the batch spliced into its notification, and pushed.

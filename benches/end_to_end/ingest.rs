@@ -7,10 +7,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use breadboard_ls::domain::dialect::breadboard::decode::decode;
-use breadboard_ls::domain::dialect::{Dialect, fact, normalize};
-use breadboard_ls::domain::view::{DirtyBlocks, ViewState};
-use breadboard_ls::domain::wire::sse::{SseDecoder, SseItem};
+use breadboard_ls::testing::domain::dialect::breadboard::decode::decode;
+use breadboard_ls::testing::domain::dialect::{Dialect, fact, normalize};
+use breadboard_ls::testing::domain::view::{DirtyBlocks, ViewState};
+use breadboard_ls::testing::domain::wire::sse::{SseDecoder, SseItem};
 
 use super::length::Length;
 use super::mix::{self, Mix};

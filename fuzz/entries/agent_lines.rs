@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use breadboard_ls::engine::acp::framing::{Line, LineReader};
+use breadboard_ls::testing::engine::acp::framing::{Line, LineReader};
 use futures::FutureExt as _;
 use tokio::io::{AsyncRead, ReadBuf};
 

@@ -3,9 +3,9 @@
 //! Nothing in `initialize` stops the start, and only the right word trusts a workspace; what was read is read again without
 //! a complaint; settings stay within their bounds; a request is read, or refused in a sentence.
 
-use breadboard_ls::editor::read_start_up;
-use breadboard_ls::protocol::Request;
-use breadboard_ls::protocol::settings::{Overrides, Settings, WorkspaceConfiguration};
+use breadboard_ls::testing::editor::read_start_up;
+use breadboard_ls::testing::protocol::Request;
+use breadboard_ls::testing::protocol::settings::{Overrides, Settings, WorkspaceConfiguration};
 use serde_json::{Value, json};
 
 /// See the module. Input: JSON, or the name of a request and on the next line its parameters.

@@ -3,7 +3,7 @@
 //! What comes out does not depend on how the bytes came; a good frame comes out as it is, also behind garbage; memory stays
 //! small however much comes; the scanner finds what a parser finds.
 
-use breadboard_ls::editor::{Guard, Inbound, Message, RequestId, Skimmed, Skimmer};
+use breadboard_ls::testing::editor::{Guard, Inbound, Message, RequestId, Skimmed, Skimmer};
 use serde_json::Value;
 
 use super::memory::peak_of;

@@ -3,8 +3,8 @@
 //! Of any bytes, only records are read that stand there as they would be written. A file that was damaged in one place gives
 //! everything but the record that was hit, in its order.
 
-use breadboard_ls::app::ports::{BatchRow, EngineCursor};
-use breadboard_ls::store::front_records::{Record, read, write};
+use breadboard_ls::testing::app::ports::{BatchRow, EngineCursor};
+use breadboard_ls::testing::store::front_records::{Record, read, write};
 
 use super::pieces::number_of;
 

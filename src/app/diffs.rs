@@ -125,7 +125,7 @@ impl DiffJob {
 }
 
 /// Where artifacts of a session lie. A session id is the engine's word, so what could be more than a name is hashed.
-pub fn artifact_folder(state_dir: &Path, session_id: &str) -> PathBuf {
+pub(super) fn artifact_folder(state_dir: &Path, session_id: &str) -> PathBuf {
     state_dir.join("artifacts").join(safe_name(session_id))
 }
 
@@ -138,12 +138,12 @@ fn safe_name(name: &str) -> String {
 }
 
 /// A short hash of a name.
-pub fn hash(name: &str) -> String {
+pub(super) fn hash(name: &str) -> String {
     content_hash(name.as_bytes()).trim_start_matches("sha256:").chars().take(32).collect()
 }
 
 /// Name of the file that keeps an artifact: the last part of its path, as any file system takes it.
-pub fn artifact_name(artifact_path: &str) -> String {
+pub(super) fn artifact_name(artifact_path: &str) -> String {
     /// Characters; of four bytes each they still fit a name, with what a download adds to it while it runs.
     const MOST: usize = 50;
     let last = artifact_path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or_default();

@@ -19,7 +19,7 @@ const OUTSTANDING: usize = 256;
 
 /// What an answer is for.
 #[derive(Debug)]
-pub enum PendingAsk {
+pub(super) enum PendingAsk {
     /// `client/registerCapability`.
     Registered,
     /// `workspace/configuration`.

@@ -28,7 +28,7 @@ const REASON: usize = 300;
 
 /// An edit that waits for the editor.
 #[derive(Debug)]
-pub struct EditWait {
+pub(super) struct EditWait {
     /// Where the result goes.
     pub reply: Reply<Applied>,
     /// Hash of the text as it will be.

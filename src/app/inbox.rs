@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::client::ClientId;
-use super::ports::{EngineReport, Outbox};
+use super::ports::Outbox;
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::policy::settings_secrets::SecretValues;
 use crate::protocol::method::{Method, StandsFor};
@@ -22,7 +22,7 @@ use crate::protocol::{ErrorCode, Request, WireError};
 /// How many editor events can wait for the loop. The loop answers in microseconds, so thousands waiting mean that it is stuck
 /// or that a client floods it: requests are then refused with `overloaded`, and the reader of stdin waits with everything
 /// else, so that nothing is dropped.
-pub const EDITOR_BOUND: usize = 4_096;
+pub(crate) const EDITOR_BOUND: usize = 4_096;
 
 /// Further places for what comes from our own side: finished file jobs, of which there are fewer than requests in flight,
 /// drained outboxes, clients that come and go, and the end of the process. A flood of the editor's never takes them.
@@ -296,12 +296,8 @@ impl Events {
         self.editor.recv().await.map(|weighed| self.unpack(weighed))
     }
 
-    /// The next event, if one is there.
-    pub fn try_recv(&mut self) -> Option<Event> {
-        self.editor.try_recv().ok().map(|weighed| self.unpack(weighed))
-    }
-
     /// The next event, for a thread without a runtime; `None` when there is no sender any more.
+    #[cfg(test)]
     pub fn blocking_recv(&mut self) -> Option<Event> {
         self.editor.blocking_recv().map(|weighed| self.unpack(weighed))
     }
@@ -382,9 +378,6 @@ fn text_of(event: &Event) -> usize {
         | Event::FileJobDone(_) => 0,
     }
 }
-
-/// The engine's end of the loop; awaiting a place is how an engine is held back.
-pub type EngineReports = mpsc::Sender<EngineReport>;
 
 /// Where exactly one answer goes, of the type that is waited for. Dropped without one, it answers `internal`.
 #[must_use = "a request gets exactly one answer"]

@@ -12,17 +12,17 @@ use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
 
 /// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
-pub const CHECKPOINT_EVENTS: u64 = 1_024;
+pub(super) const CHECKPOINT_EVENTS: u64 = 1_024;
 
 /// Bytes of events after which it is written in any case. On start at most about so many are reduced again, which takes
 /// some ten milliseconds.
-pub const CHECKPOINT_BYTES: usize = 1 << 20;
+pub(super) const CHECKPOINT_BYTES: usize = 1 << 20;
 
 /// Bytes of changed blocks after which the view is written too, so that a few huge ones do not wait for the count.
-pub const DIRTY_BYTES: usize = 8 << 20;
+pub(super) const DIRTY_BYTES: usize = 8 << 20;
 
 /// Everything of a loaded session that is not in its record.
-pub struct Live {
+pub(super) struct Live {
     /// Opaque name of its numbers.
     pub epoch: String,
     /// Last `seq` given out.
@@ -69,7 +69,7 @@ pub struct Live {
 
 /// The last time that the view was written to the journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Checkpoint {
+pub(super) struct Checkpoint {
     /// `seq` of its last event.
     pub seq: u64,
     /// Bytes of the events since then.
@@ -81,7 +81,7 @@ pub struct Checkpoint {
 
 /// State of one `$/progress`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
+pub(super) struct Progress {
     /// Our token.
     pub token: String,
     /// Whether the editor made it and `begin` was sent.
@@ -92,7 +92,7 @@ pub struct Progress {
 
 /// When a full batch is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writing {
+pub(super) enum Writing {
     /// As soon as it is full.
     AtOnce,
     /// An event is being taken in: with all that it leads to, since a kill must not part them.
@@ -101,7 +101,7 @@ pub enum Writing {
 
 /// Whether what an engine said last has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastWords {
+pub(super) enum LastWords {
     /// It has, as far as it is known.
     Heard,
     /// It is missing, and no event of a turn came behind it yet: the end of the turn may be in there.
@@ -116,7 +116,7 @@ pub enum LastWords {
 ///      └─ too many are open ──────────────┴──── nothing more comes ┴─────────┴──▶ Over
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LinkState {
+pub(super) enum LinkState {
     /// Nobody asked for it in this process.
     Detached,
     /// It is being opened; nothing is known yet.

@@ -18,7 +18,7 @@ use crate::protocol::settings::EngineKind;
 
 /// One session as the journal keeps it. Fields may be added with a default; none may change its meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub(super) struct Record {
     /// Id of the session.
     pub session_id: String,
     /// First line of the first prompt.
@@ -57,7 +57,7 @@ fn embedded() -> EngineKind {
 
 /// How a session stands at its agent, as far as it was told.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct AgentSnapshot {
+pub(super) struct AgentSnapshot {
     /// Modes, options, models, commands and usage.
     pub state: AgentState,
     /// The process that told it.
@@ -66,7 +66,7 @@ pub struct AgentSnapshot {
 
 /// A session as the engine that holds it has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RemoteSession {
+pub(super) struct RemoteSession {
     /// Where it works; `None` when another client made it and the engine does not say.
     pub workspace: Option<PathBuf>,
     /// Address of the engine: another one may have a session of the same name.
@@ -138,7 +138,7 @@ impl SessionEnd {
 
 impl Record {
     /// A session that has not begun.
-    pub fn new(session_id: String, now: i64, model: Option<String>, engine: EngineKind) -> Self {
+    pub(super) fn new(session_id: String, now: i64, model: Option<String>, engine: EngineKind) -> Self {
         Self {
             session_id,
             title: None,
@@ -157,7 +157,7 @@ impl Record {
     }
 
     /// The row that the journal stores.
-    pub fn row(&self, workspace: &str) -> SessionRow {
+    pub(super) fn row(&self, workspace: &str) -> SessionRow {
         SessionRow {
             session_id: self.session_id.clone(),
             workspace: workspace.to_owned(),
@@ -170,7 +170,7 @@ impl Record {
 
 /// One ask of the ledger: what was shown, and how it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
+pub(super) struct Ask {
     /// What clients may see, whole; they were sent it cut.
     pub permission: Permission,
     /// The rules that its options would save, in the engine's own characters, by option.
@@ -210,7 +210,7 @@ pub struct Ask {
 
 impl Ask {
     /// The rule of ours that answers such a request: the one that its options would save.
-    pub fn server_rule(&self) -> Option<PermissionRule> {
+    pub(super) fn server_rule(&self) -> Option<PermissionRule> {
         self.rules.values().filter(|rule| rule.holder == RuleHolder::Server).find_map(OfferedRule::saved)
     }
 }
@@ -218,7 +218,7 @@ impl Ask {
 /// Who, or what, settled an ask (`resolvedBy` on the wire).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Settler {
+pub(super) enum Settler {
     /// `bb/approvePermission`.
     User,
     /// A rule the user saved.
@@ -241,7 +241,7 @@ pub enum Settler {
 
 impl Settler {
     /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Rule => "rule",

@@ -35,7 +35,7 @@ const START_REST_US: u64 = 1_000_000;
 
 /// Where the removal of old things stands.
 #[derive(Debug, Default)]
-pub struct Retention {
+pub(super) struct Retention {
     /// Bytes written since the size was looked at.
     written: usize,
     removal: Option<Removal>,

@@ -25,12 +25,7 @@ const LONG_BYTES: usize = 256 << 10;
 
 /// Runs a step that takes long. Whoever gives the loop its thread lets the other tasks of that thread go on elsewhere
 /// meanwhile, or just runs it.
-pub type LongStep = fn(&mut dyn FnMut());
-
-/// For a thread that has nothing else to do.
-pub fn alone(step: &mut dyn FnMut()) {
-    step();
-}
+pub(super) type LongStep = fn(&mut dyn FnMut());
 
 /// Runs until the editor's end of the inbox is gone.
 pub async fn run(

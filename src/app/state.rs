@@ -25,10 +25,10 @@ use crate::protocol::WireError;
 use crate::protocol::settings::{Delivery, InitializationOptions, ModelSetting, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
-pub type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
+pub(super) type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
 
 /// Makes the agents that stand beside an engine of another kind; called only then. They start no process until they are used.
-pub type OpenAgents = Box<dyn FnOnce(&Settings) -> Box<dyn Engine> + Send>;
+pub(super) type OpenAgents = Box<dyn FnOnce(&Settings) -> Box<dyn Engine> + Send>;
 
 /// What the wiring hands to the loop.
 pub struct Ports {
@@ -49,7 +49,7 @@ pub struct Ports {
 }
 
 /// One session: its record always, the rest while it is in use.
-pub struct Session {
+pub(super) struct Session {
     /// What is remembered.
     pub record: Record,
     /// What is in memory.
@@ -60,7 +60,7 @@ pub struct Session {
 
 impl Session {
     /// One that the journal does not have.
-    pub fn new(record: Record) -> Self {
+    pub(super) fn new(record: Record) -> Self {
         Self { record, live: None, saved: None }
     }
 }

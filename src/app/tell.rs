@@ -31,7 +31,7 @@ const WAITING_SENTENCES: usize = 64;
 
 /// Sentences for the user that wait for room in the outbox.
 #[derive(Debug, Default)]
-pub struct Unsaid {
+pub(super) struct Unsaid {
     messages: VecDeque<Vec<u8>>,
     more: usize,
 }

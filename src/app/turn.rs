@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// How the turn of a session stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TurnState {
+pub(super) enum TurnState {
     /// No turn is open.
     #[default]
     Idle,
@@ -39,7 +39,7 @@ pub enum TurnState {
 
 /// An open turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub(super) struct Turn {
     /// Number in the session, from 1.
     pub number: u64,
     /// Whether it is being stopped.
@@ -49,7 +49,7 @@ pub struct Turn {
 /// Whether a turn is being stopped, and by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub(super) enum Stop {
     /// It is not.
     No,
     /// By the server, for instance because trust was taken back.
@@ -60,32 +60,32 @@ pub enum Stop {
 
 impl TurnState {
     /// A turn whose prompt goes to an engine that says when it begins.
-    pub fn sending(number: u64) -> Self {
+    pub(super) fn sending(number: u64) -> Self {
         Self::Sending(Turn { number, stop: Stop::No })
     }
 
     /// A turn that the engine works on.
-    pub fn running(number: u64) -> Self {
+    pub(super) fn running(number: u64) -> Self {
         Self::Running(Turn { number, stop: Stop::No })
     }
 
     /// Number of the open turn.
-    pub fn open(&self) -> Option<u64> {
+    pub(super) fn open(&self) -> Option<u64> {
         self.turn().map(|turn| turn.number)
     }
 
     /// Whether a turn is open.
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.turn().is_some()
     }
 
     /// Whether the engine said that it works on the open turn.
-    pub fn has_begun(&self) -> bool {
+    pub(super) fn has_begun(&self) -> bool {
         matches!(self, Self::Running(_) | Self::Ended { .. })
     }
 
     /// Why the open turn ended, where its last event was recorded and says so.
-    pub fn reason(&self) -> Option<&str> {
+    pub(super) fn reason(&self) -> Option<&str> {
         match self {
             Self::Ended { reason, .. } => reason.as_deref(),
             Self::Idle | Self::Sending(_) | Self::Unconfirmed(_) | Self::Running(_) => None,
@@ -93,26 +93,26 @@ impl TurnState {
     }
 
     /// Whether and by whom the open turn is being stopped.
-    pub fn stop(&self) -> Stop {
+    pub(super) fn stop(&self) -> Stop {
         self.turn().map_or(Stop::No, |turn| turn.stop)
     }
 
     /// The record was read in a new process: what was being sent may not have arrived.
-    pub fn read_again(&mut self) {
+    pub(super) fn read_again(&mut self) {
         if let Self::Sending(turn) = *self {
             *self = Self::Unconfirmed(turn);
         }
     }
 
     /// The engine works on the open turn. Nothing changes where it does already, or where none is open.
-    pub fn begins(&mut self) {
+    pub(super) fn begins(&mut self) {
         if let Self::Sending(turn) | Self::Unconfirmed(turn) = *self {
             *self = Self::Running(turn);
         }
     }
 
     /// The open turn is being stopped. The user's word counts for more than the server's.
-    pub fn stops(&mut self, by: Stop) {
+    pub(super) fn stops(&mut self, by: Stop) {
         let (Self::Sending(turn) | Self::Unconfirmed(turn) | Self::Running(turn) | Self::Ended { turn, .. }) =
             self
         else {
@@ -124,14 +124,14 @@ impl TurnState {
     }
 
     /// The engine said the last event of a run. It is that of the run before while the open turn has not begun.
-    pub fn engine_ended(&mut self, reason: Option<String>) {
+    pub(super) fn engine_ended(&mut self, reason: Option<String>) {
         if self.has_begun() {
             self.ended(reason);
         }
     }
 
     /// The last event of the open turn was recorded.
-    pub fn ended(&mut self, reason: Option<String>) {
+    pub(super) fn ended(&mut self, reason: Option<String>) {
         if let Some(turn) = self.turn() {
             *self = Self::Ended { turn, reason };
         }

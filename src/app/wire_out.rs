@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ports::BatchRow;
 
 /// A notification with typed params.
-pub fn notification<P: Serialize>(method: &str, params: &P) -> Vec<u8> {
+pub(crate) fn notification<P: Serialize>(method: &str, params: &P) -> Vec<u8> {
     #[derive(Serialize)]
     struct Notification<'a, P> {
         jsonrpc: &'static str,
@@ -21,7 +21,7 @@ pub fn notification<P: Serialize>(method: &str, params: &P) -> Vec<u8> {
 }
 
 /// A request of ours to the editor.
-pub fn request(id: &str, method: &str, params: &Value) -> Vec<u8> {
+pub(crate) fn request(id: &str, method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
     struct Request<'a> {
         jsonrpc: &'static str,

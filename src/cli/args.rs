@@ -12,19 +12,19 @@ use super::command_line::words;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
 
 /// Environment variable with the base URL of a Breadboard engine.
-pub const ENV_API_URL: &str = "BREADBOARD_API_URL";
+pub(crate) const ENV_API_URL: &str = "BREADBOARD_API_URL";
 /// Environment variable with the engine's token. There is no option for it: other users of a machine can read options.
-pub const ENV_API_TOKEN: &str = "BREADBOARD_API_TOKEN";
+pub(crate) const ENV_API_TOKEN: &str = "BREADBOARD_API_TOKEN";
 /// Environment variable with the token of the model that is configured at start.
-pub const ENV_MODEL_TOKEN: &str = "BREADBOARD_MODEL_TOKEN";
+pub(crate) const ENV_MODEL_TOKEN: &str = "BREADBOARD_MODEL_TOKEN";
 /// Environment variable with the key for OpenAI's own address.
-pub const ENV_OPENAI_KEY: &str = "OPENAI_API_KEY";
+pub(crate) const ENV_OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// Environment variable with the key for Anthropic's own address.
-pub const ENV_ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+pub(crate) const ENV_ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 /// Environment variable with the key for Gemini's own address.
-pub const ENV_GEMINI_KEY: &str = "GEMINI_API_KEY";
+pub(crate) const ENV_GEMINI_KEY: &str = "GEMINI_API_KEY";
 /// Environment variables that hold a token of ours. What is in them never leaves the server.
-pub const TOKEN_VARIABLES: [&str; 5] =
+pub(crate) const TOKEN_VARIABLES: [&str; 5] =
     [ENV_API_TOKEN, ENV_MODEL_TOKEN, ENV_OPENAI_KEY, ENV_ANTHROPIC_KEY, ENV_GEMINI_KEY];
 
 /// The whole command line.
@@ -40,7 +40,7 @@ pub const TOKEN_VARIABLES: [&str; 5] =
                   GEMINI_API_KEY to their provider's own address only.",
     args_conflicts_with_subcommands = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do; nothing means to serve.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -57,7 +57,7 @@ pub struct Cli {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Ask one question about a workspace and stream the answer to the terminal.
     #[command(after_help = super::exit::ASK_EXIT_HELP)]
     Ask(AskArgs),
@@ -75,7 +75,7 @@ pub enum Command {
 
 /// Settings of the server, the strongest layer.
 #[derive(Debug, Clone, Default, Args)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// Which engine runs the turns: embedded, breadboard, desktop, acp, or acp:"<command line of an agent>"
     /// [default: embedded].
     #[arg(long, value_parser = EngineArg::read, value_name = "KIND")]
@@ -106,7 +106,7 @@ pub struct ServerArgs {
 
 /// The engines as words of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EngineArg {
+pub(crate) enum EngineArg {
     /// In process; needs nothing else.
     Embedded,
     /// A Breadboard server over HTTP.
@@ -124,7 +124,7 @@ impl EngineArg {
     ///
     /// # Errors
     /// One sentence when there is no such engine, or its command line is none.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         match text {
             "embedded" => Ok(Self::Embedded),
             "breadboard" => Ok(Self::Breadboard),
@@ -148,7 +148,7 @@ impl EngineArg {
     }
 
     /// The kind in the settings.
-    pub fn kind(&self) -> EngineKind {
+    pub(crate) fn kind(&self) -> EngineKind {
         match self {
             Self::Embedded => EngineKind::Embedded,
             Self::Breadboard => EngineKind::Breadboard,
@@ -160,7 +160,7 @@ impl EngineArg {
 
 /// Options of `ask`.
 #[derive(Debug, Clone, Args)]
-pub struct AskArgs {
+pub(crate) struct AskArgs {
     /// The question, or what to do.
     pub question: String,
     /// The folder it is about.
@@ -176,7 +176,7 @@ pub struct AskArgs {
 
 /// Options of `doctor`.
 #[derive(Debug, Clone, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// The folder to check.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
@@ -190,7 +190,7 @@ pub struct DoctorArgs {
 
 /// Options of `schema`.
 #[derive(Debug, Clone, Args)]
-pub struct SchemaArgs {
+pub(crate) struct SchemaArgs {
     /// Directory to write to; `-` prints only the index, meta.json.
     #[arg(long, value_name = "DIR", default_value = "schemas")]
     pub out: PathBuf,
@@ -198,7 +198,7 @@ pub struct SchemaArgs {
 
 /// Options of `simulate`.
 #[derive(Debug, Clone, Args)]
-pub struct SimulateArgs {
+pub(crate) struct SimulateArgs {
     /// Which engine.
     #[command(subcommand)]
     pub engine: SimulatedEngine,
@@ -206,7 +206,7 @@ pub struct SimulateArgs {
 
 /// The engines that can be simulated.
 #[derive(Debug, Clone, Subcommand)]
-pub enum SimulatedEngine {
+pub(crate) enum SimulatedEngine {
     /// The BreadBoard engine: HTTP and server-sent events on loopback, with its quirks.
     #[command(after_long_help = super::simulate_help::BREADBOARD_HELP)]
     Breadboard(SimulateBreadboardArgs),
@@ -217,7 +217,7 @@ pub enum SimulatedEngine {
 
 /// Options of `simulate acp`.
 #[derive(Debug, Clone, Args)]
-pub struct SimulateAcpArgs {
+pub(crate) struct SimulateAcpArgs {
     /// What the agent does: a file, or the JSON itself [default: a small conversation].
     #[arg(long, value_name = "FILE|JSON", conflicts_with = "replay")]
     pub script: Option<String>,
@@ -240,7 +240,7 @@ pub struct SimulateAcpArgs {
 
 /// Options of `simulate breadboard`.
 #[derive(Debug, Clone, Args)]
-pub struct SimulateBreadboardArgs {
+pub(crate) struct SimulateBreadboardArgs {
     /// Port on 127.0.0.1; 0 takes any free one. The first line on stdout names it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub port: u16,
@@ -263,7 +263,7 @@ pub struct SimulateBreadboardArgs {
 
 /// Options of `guard`.
 #[derive(Debug, Clone, Args)]
-pub struct GuardArgs {
+pub(crate) struct GuardArgs {
     /// Be the inner one of the two.
     #[arg(long)]
     pub inner: bool,
@@ -282,7 +282,7 @@ pub struct ServeOptions {
 }
 
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.
-pub fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Overrides {
+pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Overrides {
     let env_url = env(ENV_API_URL).filter(|url| !url.trim().is_empty());
     let kind = match &args.engine {
         Some(engine) => Some(engine.kind()),
@@ -324,7 +324,7 @@ pub fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>) -> Ove
 }
 
 /// The flags that make a child server run with these settings; trust is left out, since it goes by `initialize`.
-pub fn forwarded(args: &ServerArgs) -> Vec<String> {
+pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
     let engine = args.engine.as_ref().map(|engine| engine.typed().to_owned());
     let pairs = [
         ("--engine", &engine),

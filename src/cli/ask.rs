@@ -34,7 +34,7 @@ use crate::protocol::request::ConnectionStatus;
 const SESSION: Duration = Duration::from_secs(200);
 
 /// Asks, shows the answer, and tells how it went.
-pub fn ask(args: &AskArgs) -> Exit {
+pub(super) fn ask(args: &AskArgs) -> Exit {
     let terminal = Terminal::detect(|name| std::env::var(name).ok());
     let workspace = match folder(&args.workspace) {
         Ok(workspace) => workspace,

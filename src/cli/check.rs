@@ -7,7 +7,7 @@ use super::terminal::{Look, Tone, marked};
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mark {
+pub(super) enum Mark {
     /// As it should be.
     Ok,
     /// Works, but look at it.
@@ -18,7 +18,7 @@ pub enum Mark {
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub(super) struct Check {
     /// A stable word for programs.
     pub id: &'static str,
     /// How it went.
@@ -32,22 +32,22 @@ pub struct Check {
 
 impl Check {
     /// As it should be.
-    pub fn ok(id: &'static str, found: impl Into<String>) -> Self {
+    pub(super) fn ok(id: &'static str, found: impl Into<String>) -> Self {
         Self { id, mark: Mark::Ok, found: found.into(), advice: None }
     }
 
     /// Works, but look at it.
-    pub fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(super) fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { id, mark: Mark::Warn, found: found.into(), advice: Some(advice.into()) }
     }
 
     /// Does not work.
-    pub fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(super) fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { id, mark: Mark::Fail, found: found.into(), advice: Some(advice.into()) }
     }
 
     /// The check on one or two lines, with a newline at the end.
-    pub fn line(&self, look: Look) -> String {
+    pub(super) fn line(&self, look: Look) -> String {
         let (tone, word) = match self.mark {
             Mark::Ok => (Tone::Good, "ok  "),
             Mark::Warn => (Tone::Warn, "warn"),

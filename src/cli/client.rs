@@ -27,7 +27,7 @@ const STDERR_LINE: u64 = 1 << 10;
 
 /// What can come to whoever drives a session.
 #[derive(Debug)]
-pub enum Incoming {
+pub(super) enum Incoming {
     /// A notification of the server.
     Notification {
         /// Its method.
@@ -57,7 +57,7 @@ pub enum Incoming {
 
 /// A refusal of the server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// JSON-RPC number.
     pub number: i64,
     /// `data.code`, or empty.
@@ -68,7 +68,7 @@ pub struct Refusal {
 
 /// Why a conversation with the server came to nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ClientError {
+pub(super) enum ClientError {
     /// The program did not start.
     Start(String),
     /// It ended, or closed its side.
@@ -100,7 +100,7 @@ type SharedLines = Arc<Mutex<VecDeque<String>>>;
 
 /// A running server and our end of its pipes.
 #[derive(Debug)]
-pub struct Client {
+pub(super) struct Client {
     child: Child,
     stdin: SharedStdin,
     stderr: SharedLines,
@@ -115,7 +115,7 @@ pub struct Client {
 impl Client {
     /// Starts the server. It gets a process group of its own, so that a Ctrl-C of the terminal reaches only us and the
     /// turn can be stopped in order.
-    pub fn start(mut command: Command) -> Result<Self, ClientError> {
+    pub(super) fn start(mut command: Command) -> Result<Self, ClientError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -148,12 +148,12 @@ impl Client {
     }
 
     /// Where other sources (Ctrl-C, the keyboard) put what they have.
-    pub fn sender(&self) -> SyncSender<Incoming> {
+    pub(super) fn sender(&self) -> SyncSender<Incoming> {
         self.sender.clone()
     }
 
     /// Sends a request; the answer comes as `Incoming::Answer` with this id.
-    pub fn send_request(&mut self, method: &str, params: Value) -> Result<u64, ClientError> {
+    pub(super) fn send_request(&mut self, method: &str, params: Value) -> Result<u64, ClientError> {
         self.next_id += 1;
         let id = self.next_id;
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
@@ -163,14 +163,19 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub fn notify(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
+    pub(super) fn notify(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
         put_params(&mut message, params);
         self.write(&message)
     }
 
     /// Sends a request and waits for its answer; what comes in between is kept for `next`. An interrupt ends the wait.
-    pub fn request(&mut self, method: &str, params: Value, timeout: Duration) -> Result<Value, ClientError> {
+    pub(super) fn request(
+        &mut self,
+        method: &str,
+        params: Value,
+        timeout: Duration,
+    ) -> Result<Value, ClientError> {
         if let Some(why) = &self.gone {
             return Err(ClientError::Gone(why.clone()));
         }
@@ -205,7 +210,7 @@ impl Client {
     }
 
     /// The next thing that came.
-    pub fn next(&mut self) -> Incoming {
+    pub(super) fn next(&mut self) -> Incoming {
         let next = match (self.backlog.pop_front(), &self.gone) {
             (Some(kept), _) => kept,
             (None, Some(why)) => Incoming::Gone(why.clone()),
@@ -218,20 +223,20 @@ impl Client {
     }
 
     /// The notifications that came while answers were awaited, as they came.
-    pub fn drain(&mut self) -> Vec<String> {
+    pub(super) fn drain(&mut self) -> Vec<String> {
         let raw = |incoming| if let Incoming::Notification { raw, .. } = incoming { Some(raw) } else { None };
         self.backlog.drain(..).filter_map(raw).collect()
     }
 
     /// Ends the server in order: `shutdown`, `exit`, end of stdin; after `timeout` it is killed.
-    pub fn finish(mut self, timeout: Duration) {
+    pub(super) fn finish(mut self, timeout: Duration) {
         let _ = self.request("shutdown", Value::Null, timeout);
         let _ = self.notify("exit", Value::Null);
         self.reap(timeout);
     }
 
     /// Ends the server at once and gives the last lines of its stderr.
-    pub fn abandon(mut self, timeout: Duration) -> Vec<String> {
+    pub(super) fn abandon(mut self, timeout: Duration) -> Vec<String> {
         self.reap(timeout);
         if let Some(reader) = self.stderr_reader.take() {
             let _ = reader.join();

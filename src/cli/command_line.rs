@@ -6,7 +6,7 @@
 ///
 /// # Errors
 /// One sentence when a quote is left open or there is no word.
-pub fn words(line: &str) -> Result<Vec<String>, String> {
+pub(super) fn words(line: &str) -> Result<Vec<String>, String> {
     let words = shlex::split(line)
         .ok_or("The command line ends within a quote or after a backslash; complete it.")?;
     if words.first().is_none_or(String::is_empty) {

@@ -7,7 +7,7 @@ use std::io::Write;
 use super::render::Piece;
 
 /// Stdout and stderr, with at most one transient line on the latter.
-pub struct Console<O, E> {
+pub(super) struct Console<O, E> {
     out: O,
     err: E,
     progress: bool,
@@ -16,12 +16,12 @@ pub struct Console<O, E> {
 
 impl<O: Write, E: Write> Console<O, E> {
     /// `progress`: whether a line may be rewritten in place.
-    pub fn new(out: O, err: E, progress: bool) -> Self {
+    pub(super) fn new(out: O, err: E, progress: bool) -> Self {
         Self { out, err, progress, pending: false }
     }
 
     /// Shows the pieces. An error means that stdout is gone; a lost stderr is nobody's loss.
-    pub fn show(&mut self, pieces: &[Piece]) -> std::io::Result<()> {
+    pub(super) fn show(&mut self, pieces: &[Piece]) -> std::io::Result<()> {
         let mut wrote = false;
         for piece in pieces {
             match piece {
@@ -50,13 +50,13 @@ impl<O: Write, E: Write> Console<O, E> {
     }
 
     /// One raw line on stdout.
-    pub fn raw(&mut self, line: &str) -> std::io::Result<()> {
+    pub(super) fn raw(&mut self, line: &str) -> std::io::Result<()> {
         writeln!(self.out, "{line}")?;
         self.out.flush()
     }
 
     /// A question; the cursor stays behind it.
-    pub fn question(&mut self, text: &str) {
+    pub(super) fn question(&mut self, text: &str) {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();

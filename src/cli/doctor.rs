@@ -31,7 +31,7 @@ const ENGINE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Runs every check and prints the list.
-pub fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {
+pub(super) fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {
     let env = |name: &str| std::env::var(name).ok();
     let terminal = Terminal::detect(env);
     let checks = examine(args, knowledge, &env, terminal);

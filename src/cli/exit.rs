@@ -20,12 +20,12 @@ pub enum Exit {
 }
 
 /// The exit codes of `ask` for its help.
-pub const ASK_EXIT_HELP: &str = "The answer and proposed diffs go to stdout, everything else to stderr.\n\n\
+pub(super) const ASK_EXIT_HELP: &str = "The answer and proposed diffs go to stdout, everything else to stderr.\n\n\
 Exit codes:\n  0    answered\n  1    the turn failed\n  2    wrong usage\n  3    the server could not be started, ended \
 early or spoke nonsense\n  4    a permission was denied because nobody could be asked\n  130  stopped by Ctrl-C";
 
 /// The exit codes of `doctor` for its help.
-pub const DOCTOR_EXIT_HELP: &str =
+pub(super) const DOCTOR_EXIT_HELP: &str =
     "Exit codes:\n  0    no check failed (warnings may be there)\n  1    a check failed\n  2    wrong usage";
 
 impl Exit {
@@ -50,7 +50,7 @@ impl From<Exit> for ExitCode {
 
 /// What happened during a turn, as far as the exit code cares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TurnOutcome {
+pub(super) struct TurnOutcome {
     /// The user stopped it.
     pub interrupted: bool,
     /// An event of class `run.error_or_gap` came.
@@ -64,7 +64,7 @@ pub struct TurnOutcome {
 impl TurnOutcome {
     /// The exit of a turn that ended. A stop explains whatever else happened; an error explains more than a denial; a
     /// denial is the likely reason why a turn did not succeed.
-    pub fn exit(self) -> Exit {
+    pub(super) fn exit(self) -> Exit {
         if self.interrupted {
             Exit::Interrupted
         } else if self.errors {

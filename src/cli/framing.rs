@@ -12,13 +12,13 @@ const MAX_MESSAGE: usize = 32 << 20;
 const MAX_HEADER: u64 = 8 << 10;
 
 /// A message with its header, as bytes.
-pub fn frame(message: &Value) -> Vec<u8> {
+pub(super) fn frame(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// Reads one message. `None` at a clean end between two messages; an error names what is wrong in one sentence.
-pub fn read_frame(input: &mut impl BufRead) -> Result<Option<String>, String> {
+pub(super) fn read_frame(input: &mut impl BufRead) -> Result<Option<String>, String> {
     let mut length: Option<usize> = None;
     let mut first = true;
     loop {

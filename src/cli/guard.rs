@@ -9,7 +9,7 @@ use super::args::GuardArgs;
 use super::exit::Exit;
 
 /// The options as the server spells them: `guard [--inner] -- <program> <argument>...`. `None` for anything else.
-pub fn words(argv: &[OsString]) -> Option<GuardArgs> {
+pub(super) fn words(argv: &[OsString]) -> Option<GuardArgs> {
     let (first, rest) = argv.get(1..)?.split_first()?;
     let (inner, rest) = match rest.split_first()? {
         (word, rest) if word == "--inner" => (true, rest),
@@ -23,7 +23,7 @@ pub fn words(argv: &[OsString]) -> Option<GuardArgs> {
 
 /// Guards until nothing is left of the program; ends with the program's code.
 #[cfg(unix)]
-pub fn guard(args: GuardArgs) -> ExitCode {
+pub(super) fn guard(args: GuardArgs) -> ExitCode {
     use crate::process::{Post, guard};
     let post = if args.inner { Post::Inner } else { Post::Outer };
     match guard(post, args.program, args.args) {

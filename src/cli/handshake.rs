@@ -14,12 +14,12 @@ use crate::protocol::request::InitResult;
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION};
 
 /// Longest wait for one answer of the handshake. Answers come when accepted, in milliseconds; a cold disk takes longer.
-pub const ANSWER: Duration = Duration::from_secs(20);
+pub(super) const ANSWER: Duration = Duration::from_secs(20);
 /// Longest wait for the server's end.
-pub const END: Duration = Duration::from_secs(3);
+pub(super) const END: Duration = Duration::from_secs(3);
 
 /// Starts this very program as a server with the same settings. Trust goes by `initialize`, as from an editor.
-pub fn start(args: &ServerArgs) -> Result<Client, ClientError> {
+pub(super) fn start(args: &ServerArgs) -> Result<Client, ClientError> {
     let program = std::env::current_exe().map_err(|error| {
         ClientError::Start(format!("This program does not find itself ({error}); start it by its full path."))
     })?;
@@ -29,7 +29,7 @@ pub fn start(args: &ServerArgs) -> Result<Client, ClientError> {
 }
 
 /// `initialize` and `initialized`; gives what the server announced.
-pub fn initialize(client: &mut Client, workspace: &Path, trust: bool) -> Result<Value, ClientError> {
+pub(super) fn initialize(client: &mut Client, workspace: &Path, trust: bool) -> Result<Value, ClientError> {
     let uri = url::Url::from_directory_path(workspace).map_err(|()| {
         ClientError::Start(format!(
             "{} is not an absolute path; give another --workspace.",
@@ -59,7 +59,7 @@ pub fn initialize(client: &mut Client, workspace: &Path, trust: bool) -> Result<
 }
 
 /// `bb/init`, for events alone.
-pub fn hello(client: &mut Client) -> Result<InitResult, ClientError> {
+pub(super) fn hello(client: &mut Client) -> Result<InitResult, ClientError> {
     let subscribe = json!({ "subscribe": { "events": true, "view": false, "tabs": false } });
     let said = client.request("bb/init", subscribe, ANSWER)?;
     serde_json::from_value(said).map_err(|error| {

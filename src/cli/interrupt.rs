@@ -11,7 +11,7 @@ use super::exit::Exit;
 
 /// Watches for Ctrl-C from now on. The flag is raised by the first; the message only wakes a driver that waits, so it may
 /// be lost when the queue is full, since then the driver does not wait.
-pub fn watch(wake: SyncSender<Incoming>) -> Arc<AtomicBool> {
+pub(super) fn watch(wake: SyncSender<Incoming>) -> Arc<AtomicBool> {
     let raised = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&raised);
     std::thread::spawn(move || {

@@ -8,7 +8,7 @@ use crate::protocol::settings::ModelSetting;
 
 /// What the doctor asks of the rooms that know. Functions, so that its tests need none of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Knowledge {
+pub(super) struct Knowledge {
     /// The state directory that holds for a given `--state-dir`.
     pub state_dir: fn(Option<&str>) -> Option<PathBuf>,
     /// The base URL to which a model setting leads, or why it leads nowhere.

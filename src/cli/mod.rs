@@ -3,7 +3,7 @@
 //! Owns arguments, exit codes and what a person sees in a terminal. `ask` and `doctor` speak to the server as any editor
 //! does, over its stdio; they know no room behind it.
 
-pub mod args;
+pub(crate) mod args;
 mod ask;
 mod check;
 mod client;
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
-pub use self::exit::Exit;
+pub(crate) use self::exit::Exit;
 use self::knowledge::Knowledge;
 use crate::host::models::{ModelChoice, Target};
 use crate::protocol::settings::ModelSetting;

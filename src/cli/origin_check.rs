@@ -23,7 +23,7 @@ const PROVIDER_KEYS: [(&str, &str); 3] = [
 ];
 
 /// The engine's url and its token, where one is set.
-pub fn engine_origin(
+pub(super) fn engine_origin(
     overrides: &Overrides,
     proxies: &Proxies,
     env: &impl Fn(&str) -> Option<String>,
@@ -52,7 +52,7 @@ pub fn engine_origin(
 }
 
 /// The model of the embedded engine: its endpoint and its token.
-pub fn model(
+pub(super) fn model(
     overrides: &Overrides,
     proxies: &Proxies,
     knowledge: Knowledge,
@@ -91,7 +91,7 @@ fn present(env: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
 }
 
 /// Whether there is a token for this origin and whether it may travel there; never the token.
-pub fn token(url: &Url, variable: Option<&str>, scope: &str) -> Check {
+pub(super) fn token(url: &Url, variable: Option<&str>, scope: &str) -> Check {
     let origin = url.origin().ascii_serialization();
     match variable {
         None if is_loopback(url) => Check::ok("token", format!("none for {origin}")),

@@ -7,7 +7,7 @@ use url::Url;
 
 /// The proxy variables that are set.
 #[derive(Debug)]
-pub struct Proxies {
+pub(super) struct Proxies {
     /// Name as it is spelled, and value.
     set: Vec<(&'static str, String)>,
     matcher: Matcher,
@@ -26,7 +26,7 @@ const NAMES: [&str; 8] = [
 
 impl Proxies {
     /// Reads the variables through `env`; empty ones count as absent.
-    pub fn read(env: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn read(env: impl Fn(&str) -> Option<String>) -> Self {
         let set: Vec<(&'static str, String)> = NAMES
             .into_iter()
             .filter_map(|name| Some((name, env(name).filter(|value| !value.is_empty())?)))
@@ -46,19 +46,19 @@ impl Proxies {
     }
 
     /// `NAME=value` for each, without user names and passwords.
-    pub fn shown(&self) -> Vec<String> {
+    pub(super) fn shown(&self) -> Vec<String> {
         self.set.iter().map(|(name, value)| format!("{name}={}", masked(value))).collect()
     }
 
     /// The proxy that a request to this URL takes, as the HTTP client decides it; `None` goes straight.
-    pub fn for_url(&self, url: &Url) -> Option<Url> {
+    pub(super) fn for_url(&self, url: &Url) -> Option<Url> {
         let proxy = self.matcher.intercept(&url.as_str().parse().ok()?)?;
         Url::parse(&proxy.uri().to_string()).ok().filter(Url::has_host)
     }
 }
 
 /// The text with whatever stands before an `@` in place of a user name hidden; also where it is no URL at all.
-pub fn masked(value: &str) -> String {
+pub(super) fn masked(value: &str) -> String {
     let (scheme, rest) = match value.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), value),

@@ -25,7 +25,7 @@ const REMEMBERED: usize = 256 << 10;
 
 /// Something to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub(super) enum Piece {
     /// Part of the answer, for stdout as it is.
     Answer(String),
     /// A whole line, or lines, beside the answer, for stderr; without the last newline.
@@ -36,7 +36,7 @@ pub enum Piece {
 
 /// Where the pieces will be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Colours of stdout.
     pub out: Look,
     /// Colours of stderr.
@@ -47,7 +47,7 @@ pub struct Seen {
 
 /// Turns the events of one turn into pieces.
 #[derive(Debug)]
-pub struct Renderer {
+pub(super) struct Renderer {
     seen: Seen,
     mid_line: bool,
     answer: String,
@@ -61,7 +61,7 @@ pub struct Renderer {
 
 impl Renderer {
     /// Nothing shown yet.
-    pub fn new(seen: Seen) -> Self {
+    pub(super) fn new(seen: Seen) -> Self {
         Self {
             seen,
             mid_line: false,
@@ -75,7 +75,7 @@ impl Renderer {
     }
 
     /// What to show for one event; often nothing.
-    pub fn draw(&mut self, origin: Origin, fact: &Fact<'_>) -> Vec<Piece> {
+    pub(super) fn draw(&mut self, origin: Origin, fact: &Fact<'_>) -> Vec<Piece> {
         let mut pieces = Vec::new();
         match fact {
             Fact::Text(text) => self.text(&mut pieces, text),
@@ -134,7 +134,7 @@ impl Renderer {
 
     /// What is asked: the title, then the change, the command, the arguments or the question, then the rule that could be
     /// saved. Nothing of it is cut here, since an allowing answer covers all of it.
-    pub fn permission(&mut self, permission: &Permission) -> Vec<Piece> {
+    pub(super) fn permission(&mut self, permission: &Permission) -> Vec<Piece> {
         let (err, subject) = (self.seen.err, &permission.subject);
         let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
         if let Some(reason) = &subject.reason {
@@ -213,14 +213,14 @@ impl Renderer {
     }
 
     /// A sentence of our own between the pieces; `line` must be safe to show.
-    pub fn remark(&mut self, tone: Tone, line: &str) -> Vec<Piece> {
+    pub(super) fn remark(&mut self, tone: Tone, line: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.note(&mut pieces, self.seen.err.paint(tone, line));
         pieces
     }
 
     /// The last pieces: the end of the last line, and the files that were read but that the answer does not name.
-    pub fn close(&mut self) -> Vec<Piece> {
+    pub(super) fn close(&mut self) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.mid_line {
             pieces.push(Piece::Answer("\n".to_owned()));
@@ -350,7 +350,7 @@ impl Renderer {
 }
 
 /// Whether "and from now on" can be answered.
-pub fn offers_rule(permission: &Permission) -> bool {
+pub(super) fn offers_rule(permission: &Permission) -> bool {
     permission.options.iter().any(|option| option.kind == PermissionOptionKind::AllowRule)
 }
 

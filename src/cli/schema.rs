@@ -15,7 +15,7 @@ use super::exit::Exit;
 const INDEX: &str = "meta.json";
 
 /// Writes every schema, or prints the index.
-pub fn schema(args: &SchemaArgs, files: BTreeMap<String, Value>) -> Exit {
+pub(super) fn schema(args: &SchemaArgs, files: BTreeMap<String, Value>) -> Exit {
     let done = if args.out == Path::new("-") { print_index(&files) } else { write_all(&files, &args.out) };
     match done {
         Ok(text) => {

@@ -18,7 +18,7 @@ const LARGEST_SCRIPT: u64 = 64 * 1024 * 1024;
 const DEMO_RATE: u32 = 20;
 
 /// Serves until it is interrupted.
-pub fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option<String>) -> Exit {
+pub(super) fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option<String>) -> Exit {
     let args = match &args.engine {
         SimulatedEngine::Breadboard(args) => args,
         SimulatedEngine::Acp(args) => return agent(args),

@@ -1,7 +1,7 @@
 //! The long help of the simulated engines: what their scripts and faults are called.
 
 /// The long help of `simulate acp`.
-pub const ACP_HELP: &str = "\
+pub(super) const ACP_HELP: &str = "\
 It speaks on stdin and stdout and ends with stdin: breadboard-ls ask --engine acp:\"breadboard-ls simulate acp\" \"Hello\".
 
 Script: {\"agent\":{…},\"on\":{\"session/new\":[…]},\"prompts\":[{\"when\":\"substring\",\"steps\":[…]}]}, or one list of steps
@@ -16,7 +16,7 @@ for every prompt. A step is an object, and its first word says what it is:
 docs/simulate.md has all of it.";
 
 /// The long help of `simulate breadboard`.
-pub const BREADBOARD_HELP: &str = "\
+pub(super) const BREADBOARD_HELP: &str = "\
 The first line on stdout is `listening on http://127.0.0.1:PORT`. It runs until Ctrl-C or SIGTERM.
 With BREADBOARD_API_TOKEN in the environment every path needs that token.
 

@@ -9,7 +9,7 @@ use super::check::Check;
 
 /// The state directory as it lies there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StateDir {
+pub(super) struct StateDir {
     /// Whether it is there.
     pub exists: bool,
     /// Its permission bits, where the platform has them.
@@ -25,7 +25,7 @@ pub struct StateDir {
 }
 
 /// Looks. A window's lock is tried for a moment where it is free; one that starts in that moment takes the next number.
-pub fn look(directory: &Path) -> StateDir {
+pub(super) fn look(directory: &Path) -> StateDir {
     let Ok(metadata) = std::fs::metadata(directory) else { return StateDir::default() };
     let mut state = StateDir { exists: metadata.is_dir(), mode: mode(&metadata), ..StateDir::default() };
     state.writable = writable(directory, &metadata);
@@ -58,7 +58,7 @@ pub fn look(directory: &Path) -> StateDir {
 }
 
 /// The window that was begun between two looks.
-pub fn taken(before: &StateDir, after: &StateDir) -> Option<u32> {
+pub(super) fn taken(before: &StateDir, after: &StateDir) -> Option<u32> {
     let held = |state: &StateDir, number: u32| state.windows.contains(&(number, true));
     after
         .windows
@@ -68,7 +68,7 @@ pub fn taken(before: &StateDir, after: &StateDir) -> Option<u32> {
 }
 
 /// The checks of the state directory: what lay there before this visit and after it.
-pub fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met: bool) -> Vec<Check> {
+pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met: bool) -> Vec<Check> {
     let Some(directory) = directory else {
         return vec![Check::warn(
             "state",

@@ -11,14 +11,14 @@ use crate::domain::shown::{Kind, show, show_marked};
 
 /// How one output looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub(super) struct Look {
     /// Whether colours may be used.
     pub colour: bool,
 }
 
 /// Colours by what they mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub(super) enum Tone {
     /// Beside the point.
     Dim,
     /// Added, or good.
@@ -34,10 +34,10 @@ pub enum Tone {
 impl Look {
     /// No escape sequence at all.
     #[cfg(test)]
-    pub const PLAIN: Self = Self { colour: false };
+    pub(crate) const PLAIN: Self = Self { colour: false };
 
     /// `text` in this tone; `text` must be safe to show already.
-    pub fn paint(self, tone: Tone, text: &str) -> String {
+    pub(super) fn paint(self, tone: Tone, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
         }
@@ -54,7 +54,7 @@ impl Look {
 
 /// The three standard streams, looked at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terminal {
+pub(super) struct Terminal {
     /// Somebody can answer.
     pub stdin: bool,
     /// Stdout is a terminal.
@@ -67,7 +67,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Looks at the standard streams and at `NO_COLOR` and `TERM`.
-    pub fn detect(env: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn detect(env: impl Fn(&str) -> Option<String>) -> Self {
         Self {
             stdin: std::io::stdin().is_terminal(),
             stdout: std::io::stdout().is_terminal(),
@@ -78,38 +78,38 @@ impl Terminal {
     }
 
     /// How stdout looks.
-    pub fn out(self) -> Look {
+    pub(super) fn out(self) -> Look {
         Look { colour: self.stdout && !self.plain }
     }
 
     /// How stderr looks. Plain too when stdout is piped: then nobody watches, or a program reads both.
-    pub fn err(self) -> Look {
+    pub(super) fn err(self) -> Look {
         Look { colour: self.stdout && self.stderr && !self.plain }
     }
 
     /// Whether a line may be rewritten in place on stderr.
-    pub fn progress(self) -> bool {
+    pub(super) fn progress(self) -> bool {
         self.stdout && self.stderr && !self.plain
     }
 }
 
 /// Foreign text of several lines, safe to show: what a terminal would obey, or nobody would see, is written out.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
     show(text, Kind::Lines)
 }
 
 /// The same for a text that the server made safe already, such as a title, a rule or an error: its marks stay.
-pub fn marked(text: &str) -> Cow<'_, str> {
+pub(super) fn marked(text: &str) -> Cow<'_, str> {
     show_marked(text)
 }
 
 /// A command, a path or a name on one line, whole.
-pub fn visible_code(text: &str) -> Cow<'_, str> {
+pub(super) fn visible_code(text: &str) -> Cow<'_, str> {
     show(text, Kind::Code)
 }
 
 /// Foreign text on one line; past `limit` characters of it the rest is named as missing.
-pub fn visible_line(text: &str, limit: usize) -> String {
+pub(super) fn visible_line(text: &str, limit: usize) -> String {
     let text = text.trim();
     let most = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
     match text.get(..most) {
@@ -119,12 +119,12 @@ pub fn visible_line(text: &str, limit: usize) -> String {
 }
 
 /// A unified diff with its lines coloured. `diff` may be foreign; it is made safe here, and ends in a newline.
-pub fn diff(look: Look, diff: &str) -> String {
+pub(super) fn diff(look: Look, diff: &str) -> String {
     coloured(look, &visible(diff))
 }
 
 /// The same for a diff that the server made safe already.
-pub fn marked_diff(look: Look, diff: &str) -> String {
+pub(super) fn marked_diff(look: Look, diff: &str) -> String {
     coloured(look, &marked(diff))
 }
 

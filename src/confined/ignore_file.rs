@@ -41,7 +41,7 @@ static SAID: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// What may still be taken.
 #[derive(Debug)]
-pub struct Budget {
+pub(super) struct Budget {
     weight: usize,
     compiled: usize,
     files: usize,
@@ -55,7 +55,7 @@ impl Default for Budget {
 
 impl Budget {
     /// Gives back what a file took that is no longer in force.
-    pub fn release(&mut self, file: &IgnoreFile) {
+    pub(super) fn release(&mut self, file: &IgnoreFile) {
         self.weight += file.weight;
         self.files += 1;
     }
@@ -63,7 +63,7 @@ impl Budget {
 
 /// The patterns of a file.
 #[derive(Debug)]
-pub struct IgnoreFile {
+pub(super) struct IgnoreFile {
     /// For paths relative to the directory that the file speaks for.
     pub matcher: Gitignore,
     /// Memory, as the budget counts it.
@@ -104,7 +104,7 @@ impl Remark {
 
 /// Reads an ignore file beneath a handle. `shown` is its whole path, for what is said of it. `None`: there is none, or it is
 /// not obeyed.
-pub fn read(
+pub(super) fn read(
     dir: &Dir,
     place: &Path,
     shown: &Path,
@@ -124,7 +124,7 @@ pub fn read(
 }
 
 /// The same of an open file.
-pub fn from_file(
+pub(super) fn from_file(
     file: impl Read,
     shown: &Path,
     budget: &mut Budget,

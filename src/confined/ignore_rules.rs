@@ -18,7 +18,7 @@ use super::user_excludes;
 const MOST_ABOVE: usize = 64;
 
 /// The rules in one directory of a folder.
-pub struct IgnoreRules<'a> {
+pub(crate) struct IgnoreRules<'a> {
     dir: &'a Dir,
     /// For what is said about a file.
     shown: PathBuf,
@@ -52,7 +52,7 @@ struct Level {
 
 impl<'a> IgnoreRules<'a> {
     /// The rules at the top of a folder, which lies at `path` and is open as `dir`. `is_stopped` ends readings early.
-    pub fn of_folder(dir: &'a Dir, path: &Path, is_stopped: &'a dyn Fn() -> bool) -> Self {
+    pub(crate) fn of_folder(dir: &'a Dir, path: &Path, is_stopped: &'a dyn Fn() -> bool) -> Self {
         let mut rules = Self {
             dir,
             shown: path.to_owned(),
@@ -107,7 +107,7 @@ impl<'a> IgnoreRules<'a> {
     }
 
     /// Goes to a directory, relative to the folder; reads the ignore files on the way that were not read yet.
-    pub fn enter(&mut self, directory: &str) {
+    pub(crate) fn enter(&mut self, directory: &str) {
         let directory = if directory == "." { "" } else { directory };
         while !is_beneath(directory, &self.here) {
             self.leave();
@@ -155,7 +155,7 @@ impl<'a> IgnoreRules<'a> {
     }
 
     /// Whether an entry of the directory that was entered last is left out. `path` is relative to the folder, with `/`.
-    pub fn leaves_out(&self, path: &str, is_directory: bool) -> bool {
+    pub(crate) fn leaves_out(&self, path: &str, is_directory: bool) -> bool {
         if self.all {
             return true;
         }

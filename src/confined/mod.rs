@@ -12,5 +12,5 @@ mod user_excludes;
 #[cfg(all(test, unix))]
 mod git_agreement_tests;
 
-pub use ignore_rules::IgnoreRules;
-pub use open::{Links, NotOpened, NotRead, is_pseudo, open_regular, read_bounded};
+pub(crate) use ignore_rules::IgnoreRules;
+pub(crate) use open::{Links, NotOpened, NotRead, is_pseudo, open_regular, read_bounded};

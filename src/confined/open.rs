@@ -13,7 +13,7 @@ const PIECE: usize = 64 * 1_024;
 
 /// What happens to a name whose last part is a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub(crate) enum Links {
     /// It is followed, within the handle's directory.
     Followed,
     /// It is not opened.
@@ -22,7 +22,7 @@ pub enum Links {
 
 /// Why a file was not opened.
 #[derive(Debug)]
-pub enum NotOpened {
+pub(crate) enum NotOpened {
     /// The system, or the handle, refused.
     Failed(io::Error),
     /// It is a directory.
@@ -35,7 +35,7 @@ pub enum NotOpened {
 ///
 /// # Errors
 /// `NotRegular` for everything that could block, have an effect or show the state of a process.
-pub fn open_regular(dir: &Dir, place: &Path, links: Links) -> Result<(File, Metadata), NotOpened> {
+pub(crate) fn open_regular(dir: &Dir, place: &Path, links: Links) -> Result<(File, Metadata), NotOpened> {
     let mut options = OpenOptions::new();
     options.read(true);
     set_flags(&mut options, links);
@@ -91,7 +91,7 @@ fn is_refused_link(_: &io::Error, _: Links) -> bool {
 
 /// Whether an open file is none of a disk but of the kernel: `/proc`, `/sys` and their like.
 #[cfg(target_os = "linux")]
-pub fn is_pseudo(file: &File) -> bool {
+pub(crate) fn is_pseudo(file: &File) -> bool {
     /// `f_type` of file systems whose files are made up when they are read (statfs(2)).
     const PSEUDO: [u32; 17] = [
         0x0000_9fa0, // proc
@@ -124,7 +124,7 @@ pub fn is_pseudo(_: &File) -> bool {
 
 /// Why a file was not read.
 #[derive(Debug)]
-pub enum NotRead {
+pub(crate) enum NotRead {
     /// Nobody wants it any more.
     Stopped,
     /// It has more than the limit.
@@ -137,7 +137,7 @@ pub enum NotRead {
 ///
 /// # Errors
 /// `TooLarge` when there is a byte more than `limit`, also in a file that says it is smaller.
-pub fn read_bounded(
+pub(crate) fn read_bounded(
     mut file: impl Read,
     limit: u64,
     is_stopped: &dyn Fn() -> bool,

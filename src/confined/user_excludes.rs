@@ -13,7 +13,7 @@ use super::open::{is_pseudo, read_bounded};
 const MAX_SETTINGS: u64 = 1 << 20;
 
 /// The file of excludes, opened, with its path. `variable` gives the environment.
-pub fn open(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<(File, PathBuf)> {
+pub(super) fn open(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<(File, PathBuf)> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
     let config = absolute("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Length and hash of text that came in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
+pub(super) struct Fingerprint {
     /// Bytes so far.
     pub(in crate::domain) bytes: u64,
     hash: u64,
@@ -23,14 +23,14 @@ impl Default for Fingerprint {
 
 impl Fingerprint {
     /// Of a whole text.
-    pub fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let mut print = Self::default();
         print.feed(text);
         print
     }
 
     /// Adds a piece.
-    pub fn feed(&mut self, piece: &str) {
+    pub(super) fn feed(&mut self, piece: &str) {
         self.bytes += piece.len() as u64;
         for byte in piece.bytes() {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -38,7 +38,7 @@ impl Fingerprint {
     }
 
     /// What follows this text in `whole`, when `whole` starts with it.
-    pub fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
+    pub(super) fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
         let (start, rest) = whole.split_at_checked(usize::try_from(self.bytes).ok()?)?;
         (Self::of(start) == *self).then_some(rest)
     }

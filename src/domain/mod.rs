@@ -6,19 +6,19 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
 
-pub mod approval;
+pub(crate) mod approval;
 mod cut;
-pub mod delivery;
-pub mod dialect;
-pub mod edits;
-pub mod event;
-pub mod fact;
+pub(crate) mod delivery;
+pub(crate) mod dialect;
+pub(crate) mod edits;
+pub(crate) mod event;
+pub(crate) mod fact;
 mod fingerprint;
 mod json_size;
-pub mod payload;
-pub mod policy;
-pub mod shown;
-pub mod spec;
-pub mod tabs;
-pub mod view;
-pub mod wire;
+pub(crate) mod payload;
+pub(crate) mod policy;
+pub(crate) mod shown;
+pub(crate) mod spec;
+pub(crate) mod tabs;
+pub(crate) mod view;
+pub(crate) mod wire;

@@ -31,7 +31,7 @@ const REVEALED: usize = 1 << 20;
 
 /// What a text is, which decides how strictly it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A command, path, name or rule, on one line. Letters are marked wherever they imitate ASCII.
     Code,
     /// A title or sentence, on one line, in any language. Letters are marked only in words that mix scripts.
@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 /// The text as it may be shown.
-pub fn show(text: &str, kind: Kind) -> Cow<'_, str> {
+pub(crate) fn show(text: &str, kind: Kind) -> Cow<'_, str> {
     if is_plain(text, kind) {
         return Cow::Borrowed(text);
     }
@@ -50,7 +50,7 @@ pub fn show(text: &str, kind: Kind) -> Cow<'_, str> {
 
 /// The start of a text as it may be shown: at most `most` bytes of the text, then how much is missing and a digest of the
 /// whole, so that two texts that differ only in their ends are not shown as the same.
-pub fn show_start(text: &str, kind: Kind, most: usize) -> Cow<'_, str> {
+pub(crate) fn show_start(text: &str, kind: Kind, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
         return show(text, kind);
     }
@@ -60,7 +60,7 @@ pub fn show_start(text: &str, kind: Kind, most: usize) -> Cow<'_, str> {
 
 /// A text that was made safe already, cut to at most `most` bytes between two marks, with what is missing said as in
 /// `show_start`.
-pub fn cut_marked(shown: String, most: usize) -> String {
+pub(crate) fn cut_marked(shown: String, most: usize) -> String {
     if shown.len() <= most {
         return shown;
     }
@@ -76,7 +76,7 @@ pub fn cut_marked(shown: String, most: usize) -> String {
 
 /// A text that was made safe before it came here, such as a title from the server: its marks stay. What hides in it all the
 /// same is written out.
-pub fn show_marked(text: &str) -> Cow<'_, str> {
+pub(crate) fn show_marked(text: &str) -> Cow<'_, str> {
     if is_plain(text, Kind::Lines) {
         return Cow::Borrowed(text);
     }
@@ -91,7 +91,7 @@ fn missing(text: &str, from: usize) -> String {
 }
 
 /// The text behind a shown one. `None`: it is not what `show` makes of any text, or it was cut.
-pub fn reveal(shown: &str) -> Option<String> {
+pub(crate) fn reveal(shown: &str) -> Option<String> {
     let mut text = String::with_capacity(shown.len());
     let mut rest = shown;
     while let Some(at) = rest.find(['⟨', '⏎', '⇥', '␍']) {

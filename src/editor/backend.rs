@@ -46,7 +46,7 @@ const HEARD: &[(&str, &str)] = &[
 
 /// What a method is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub(super) enum Known {
     /// Answered.
     Request,
     /// Heard, under this name inside.
@@ -56,7 +56,7 @@ pub enum Known {
 }
 
 /// Looks a method of the wire up.
-pub fn known(method: &str) -> Known {
+pub(super) fn known(method: &str) -> Known {
     if matches!(method, "initialize" | "shutdown" | RPC | TEXT_DOCUMENT_CONTENT) || REQUESTS.contains(&method)
     {
         return Known::Request;
@@ -71,7 +71,7 @@ pub fn known(method: &str) -> Known {
 }
 
 /// The framework's view of us.
-pub struct Backend {
+pub(super) struct Backend {
     /// The way to the loop.
     pub commands: Arc<CommandSender>,
     /// For warnings about options.
@@ -90,7 +90,7 @@ pub struct Backend {
 type Answering = BoxFuture<'static, jsonrpc::Result<Value>>;
 
 /// The service with every method of the contract.
-pub fn service(backend: Backend) -> (LspService<Backend>, ClientSocket) {
+pub(super) fn service(backend: Backend) -> (LspService<Backend>, ClientSocket) {
     let mut builder = LspService::build(move |_| backend)
         .custom_method(RPC, |backend: &Backend, params: Value| backend.carry(&params))
         .custom_method(TEXT_DOCUMENT_CONTENT, |backend: &Backend, params: Value| backend.content(params));
@@ -285,7 +285,7 @@ impl Backend {
 }
 
 /// A refusal of the contract in the framework's words.
-pub fn to_rpc(error: &WireError) -> Error {
+pub(super) fn to_rpc(error: &WireError) -> Error {
     Error {
         code: Number::from(error.code.number()),
         message: show(&error.message, Kind::Lines).into_owned().into(),
@@ -294,7 +294,7 @@ pub fn to_rpc(error: &WireError) -> Error {
 }
 
 /// The framework's own errors carry no code of ours; here they get one, and a sentence.
-pub fn complete(mut error: Error) -> Error {
+pub(super) fn complete(mut error: Error) -> Error {
     if error.data.as_ref().is_some_and(|data| data.get("code").is_some()) {
         return error;
     }

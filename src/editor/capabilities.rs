@@ -15,7 +15,7 @@ use crate::protocol::method::{NOTIFICATIONS, announced_methods};
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
 
 /// The answer to `initialize`.
-pub fn announce(encoding: PositionEncoding) -> InitializeResult {
+pub(super) fn announce(encoding: PositionEncoding) -> InitializeResult {
     let encoding = match encoding {
         PositionEncoding::Utf8 => PositionEncodingKind::UTF8,
         PositionEncoding::Utf16 => PositionEncodingKind::UTF16,
@@ -48,7 +48,7 @@ pub fn announce(encoding: PositionEncoding) -> InitializeResult {
 }
 
 /// What the framework's types cannot say yet (LSP 3.18): documents of our scheme, for an editor that asks for such.
-pub fn announce_documents(result: &mut Value, params: &Value) {
+pub(super) fn announce_documents(result: &mut Value, params: &Value) {
     let asks = params.pointer("/capabilities/workspace/textDocumentContent").is_some_and(Value::is_object);
     if asks && let Some(workspace) = result.pointer_mut("/capabilities/workspace") {
         workspace["textDocumentContent"] = json!({ "schemes": [SCHEME] });

@@ -6,7 +6,7 @@
 
 /// Calls `on_gone`, on a thread of its own, when the process ends or is not there.
 #[cfg(unix)]
-pub fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
+pub(super) fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
     let Some(pid) = i32::try_from(process_id).ok().and_then(rustix::process::Pid::from_raw) else { return };
     let spawned = std::thread::Builder::new().name("client-watch".to_owned()).spawn(move || {
         wait_for_end(pid);
@@ -21,11 +21,11 @@ pub fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
 
 /// Nothing to wait on here.
 #[cfg(not(unix))]
-pub fn watch(_process_id: u32, _on_gone: impl FnOnce() + Send + 'static) {}
+pub(crate) fn watch(_process_id: u32, _on_gone: impl FnOnce() + Send + 'static) {}
 
 /// Calls `on_dead`, on a thread of its own, when nobody can read our stdout any more, though nothing is written to it.
 #[cfg(unix)]
-pub fn watch_stdout(on_dead: impl FnOnce() + Send + 'static) {
+pub(crate) fn watch_stdout(on_dead: impl FnOnce() + Send + 'static) {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
 
@@ -50,7 +50,7 @@ pub fn watch_stdout(on_dead: impl FnOnce() + Send + 'static) {
 
 /// Here the next write tells.
 #[cfg(not(unix))]
-pub fn watch_stdout(_on_dead: impl FnOnce() + Send + 'static) {}
+pub(crate) fn watch_stdout(_on_dead: impl FnOnce() + Send + 'static) {}
 
 #[cfg(target_os = "linux")]
 fn wait_for_end(pid: rustix::process::Pid) {

@@ -33,7 +33,7 @@ const OFFER_AGAIN: Duration = Duration::from_millis(1);
 const STUCK: Duration = Duration::from_secs(10);
 
 /// See the module.
-pub struct CommandSender {
+pub(super) struct CommandSender {
     inbox: Inbox,
     /// Whose events these are.
     client: ClientId,
@@ -53,7 +53,7 @@ struct Waiting {
 
 impl CommandSender {
     /// A commands for this inbox; `runtime` offers again what had to wait.
-    pub fn new(inbox: Inbox, client: ClientId, runtime: tokio::runtime::Handle) -> Arc<Self> {
+    pub(super) fn new(inbox: Inbox, client: ClientId, runtime: tokio::runtime::Handle) -> Arc<Self> {
         Self::with_patience(inbox, client, runtime, STUCK)
     }
 
@@ -68,7 +68,7 @@ impl CommandSender {
     }
 
     /// Hands over an event of the editor now, or as soon as there is room. Blocks while too much waits.
-    pub fn tell(self: &Arc<Self>, event: EditorEvent) {
+    pub(super) fn tell(self: &Arc<Self>, event: EditorEvent) {
         let mut waiting = self.lock();
         let event = match self.flush(&mut waiting) {
             true => match self.inbox.offer(Event::Editor { client: self.client, event }) {
@@ -110,12 +110,12 @@ impl CommandSender {
     }
 
     /// Hands over a request of the contract.
-    pub fn ask(&self, request: Request, reply: EditorReply) {
+    pub(super) fn ask(&self, request: Request, reply: EditorReply) {
         self.deliver(Event::Request { client: self.client, request, reply });
     }
 
     /// Hands over `shutdown`.
-    pub fn shut_down(&self, reply: Reply<()>) {
+    pub(super) fn shut_down(&self, reply: Reply<()>) {
         self.deliver(Event::Shutdown { client: self.client, reply });
     }
 

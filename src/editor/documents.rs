@@ -9,7 +9,7 @@ use crate::app::inbox::{DocumentEvent, WhyLost};
 use crate::domain::edits::overlay::{ContentChange, Position};
 
 /// Reads `textDocument/didOpen`.
-pub fn read_open(params: &Value) -> DocumentEvent {
+pub(super) fn read_open(params: &Value) -> DocumentEvent {
     let document = &params["textDocument"];
     let opened = || {
         Some(DocumentEvent::Opened {
@@ -23,7 +23,7 @@ pub fn read_open(params: &Value) -> DocumentEvent {
 }
 
 /// Reads `textDocument/didChange`.
-pub fn read_change(params: &Value) -> DocumentEvent {
+pub(super) fn read_change(params: &Value) -> DocumentEvent {
     let changed = || {
         let changes = params.get("contentChanges")?.as_array()?;
         Some(DocumentEvent::Changed {
@@ -36,7 +36,7 @@ pub fn read_change(params: &Value) -> DocumentEvent {
 }
 
 /// Reads `textDocument/didClose`.
-pub fn read_close(params: &Value) -> DocumentEvent {
+pub(super) fn read_close(params: &Value) -> DocumentEvent {
     match uri(params) {
         Some(uri) => DocumentEvent::Closed { uri },
         None => lost(None),

@@ -4,14 +4,14 @@
 
 /// What the environment asks for.
 #[derive(Debug, Clone, Default)]
-pub struct Fault {
+pub(super) struct Fault {
     panics: Option<String>,
     waits: Option<String>,
 }
 
 impl Fault {
     /// Reads the environment.
-    pub fn from_env() -> Self {
+    pub(super) fn from_env() -> Self {
         let mut fault = Self::default();
         for wish in std::env::var("BREADBOARD_LS_FAULT").unwrap_or_default().split(',') {
             match wish.split_once(':') {
@@ -25,17 +25,17 @@ impl Fault {
 
     /// A fault for tests in process.
     #[cfg(test)]
-    pub fn of(panics: Option<&str>, waits: Option<&str>) -> Self {
+    pub(crate) fn of(panics: Option<&str>, waits: Option<&str>) -> Self {
         Self { panics: panics.map(str::to_owned), waits: waits.map(str::to_owned) }
     }
 
     /// Panics when it was asked to.
-    pub fn strike(&self, method: &str) {
+    pub(super) fn strike(&self, method: &str) {
         assert!(self.panics.as_deref() != Some(method), "BREADBOARD_LS_FAULT asked for this panic");
     }
 
     /// Whether this method is to wait until it is cancelled.
-    pub fn waits(&self, method: &str) -> bool {
+    pub(super) fn waits(&self, method: &str) -> bool {
         self.waits.as_deref() == Some(method)
     }
 }

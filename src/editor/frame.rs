@@ -9,11 +9,11 @@ use crate::domain::shown::{Kind, show};
 use crate::protocol::WireError;
 
 /// Numbers of JSON-RPC and LSP that no `ErrorCode` stands for.
-pub const PARSE_ERROR: i64 = -32700;
+pub(super) const PARSE_ERROR: i64 = -32700;
 /// See `PARSE_ERROR`.
-pub const INVALID_REQUEST: i64 = -32600;
+pub(super) const INVALID_REQUEST: i64 = -32600;
 /// See `PARSE_ERROR`.
-pub const NOT_INITIALIZED: i64 = -32002;
+pub(super) const NOT_INITIALIZED: i64 = -32002;
 
 /// Id of a request of the editor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -90,7 +90,7 @@ impl Refusal {
 }
 
 /// Sorts a body.
-pub fn sort(body: &[u8]) -> Result<Message, Refusal> {
+pub(super) fn sort(body: &[u8]) -> Result<Message, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| {
         Refusal::new(PARSE_ERROR, "A message was not UTF-8 and was ignored; send JSON in UTF-8.")
     })?;
@@ -152,12 +152,17 @@ fn sort_response(mut message: Map<String, Value>, id: Option<RequestId>) -> Resu
 }
 
 /// An answer that worked.
-pub fn result_message(id: &RequestId, result: &Value) -> Vec<u8> {
+pub(super) fn result_message(id: &RequestId, result: &Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id.to_value(), "result": result }).to_string().into_bytes()
 }
 
 /// An answer that says why not; `None` is `id: null`.
-pub fn error_message(id: Option<&RequestId>, number: i64, message: &str, data: Option<&Value>) -> Vec<u8> {
+pub(super) fn error_message(
+    id: Option<&RequestId>,
+    number: i64,
+    message: &str,
+    data: Option<&Value>,
+) -> Vec<u8> {
     let mut error = json!({ "code": number, "message": message });
     if let Some(data) = data {
         error["data"] = data.clone();
@@ -167,17 +172,17 @@ pub fn error_message(id: Option<&RequestId>, number: i64, message: &str, data: O
 }
 
 /// A refusal of the contract as an answer.
-pub fn refusal_message(id: &RequestId, error: &WireError) -> Vec<u8> {
+pub(super) fn refusal_message(id: &RequestId, error: &WireError) -> Vec<u8> {
     error_message(Some(id), error.code.number(), &error.message, Some(&error.data()))
 }
 
 /// A notification.
-pub fn notification_message(method: &str, params: &Value) -> Vec<u8> {
+pub(super) fn notification_message(method: &str, params: &Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string().into_bytes()
 }
 
 /// `window/showMessage` with a warning.
-pub fn warning_message(text: &str) -> Vec<u8> {
+pub(super) fn warning_message(text: &str) -> Vec<u8> {
     notification_message("window/showMessage", &json!({ "type": 2, "message": show(text, Kind::Lines) }))
 }
 

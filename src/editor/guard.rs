@@ -9,7 +9,7 @@ use super::frame::{self, Message, PARSE_ERROR, Refusal};
 use super::skim::{Skimmed, Skimmer};
 
 /// Largest message that is taken, in bytes: a file of 10 MB as JSON with room to spare.
-pub const MAX_FRAME: u64 = 32 << 20;
+pub(super) const MAX_FRAME: u64 = 32 << 20;
 
 /// Above this a length is taken for damage, not for a message to be skipped.
 const MAX_CREDIBLE: u64 = 1 << 30;

@@ -19,7 +19,7 @@ const FOR_DRAIN: Duration = Duration::from_millis(300);
 
 /// Why the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndCause {
+pub(crate) enum EndCause {
     /// The editor said `exit`.
     Exit,
     /// The editor closed our stdin.
@@ -31,7 +31,7 @@ pub enum EndCause {
 }
 
 /// Ends the process once. See the module.
-pub struct Lifecycle {
+pub(crate) struct Lifecycle {
     state: Mutex<State>,
     changed: Condvar,
     outbox: OnceLock<Arc<FrameOutbox>>,
@@ -53,7 +53,7 @@ enum Shutdown {
 
 impl Lifecycle {
     /// `on_exit` flushes the journal; it may take 350 ms, then the process ends without it.
-    pub fn new(on_exit: impl FnOnce() + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(on_exit: impl FnOnce() + Send + 'static) -> Arc<Self> {
         Self::ending_with(on_exit, |code| std::process::exit(code))
     }
 
@@ -89,7 +89,7 @@ impl Lifecycle {
     }
 
     /// Ends the process within a second; returns at once. Only the first call counts.
-    pub fn end(self: &Arc<Self>, cause: EndCause) {
+    pub(crate) fn end(self: &Arc<Self>, cause: EndCause) {
         let mut state = self.lock();
         if state.ending {
             return;

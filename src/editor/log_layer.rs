@@ -19,17 +19,17 @@ use crate::app::inbox::TraceLevel;
 use crate::domain::shown::{Kind, show};
 
 /// Target of the events that become `$/logTrace`.
-pub const WIRE: &str = "breadboard_ls::wire";
+pub(super) const WIRE: &str = "breadboard_ls::wire";
 
 /// Target of everything that breaks the contract; one word to search for.
-pub const PROTOCOL_VIOLATION: &str = "protocol_violation";
+pub(super) const PROTOCOL_VIOLATION: &str = "protocol_violation";
 
 /// Longest message, in bytes: a log is no place for a file.
 const LONGEST: usize = 4 << 10;
 
 /// Whether anything may leave, and how much of the wire.
 #[derive(Debug, Default)]
-pub struct LogGate {
+pub(crate) struct LogGate {
     open: AtomicBool,
     trace: AtomicU8,
 }
@@ -55,14 +55,14 @@ impl LogGate {
 }
 
 /// The layer. It filters by itself: add it without a filter, or `$/logTrace` stays silent.
-pub struct LogLayer {
+pub(crate) struct LogLayer {
     outbox: Arc<FrameOutbox>,
     gate: Arc<LogGate>,
 }
 
 impl LogLayer {
     /// A layer that writes to this outbox; `gate` is the one that `Edge` gets.
-    pub fn new(outbox: Arc<FrameOutbox>, gate: Arc<LogGate>) -> Self {
+    pub(crate) fn new(outbox: Arc<FrameOutbox>, gate: Arc<LogGate>) -> Self {
         Self { outbox, gate }
     }
 }

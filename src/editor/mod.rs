@@ -20,12 +20,12 @@ mod outbox;
 mod server;
 mod skim;
 
-pub use client_watch::watch_stdout;
-pub use frame::{Message, Refusal, RequestId};
-pub use guard::{Guard, Inbound, MAX_FRAME};
-pub use lifecycle::{EndCause, Lifecycle};
-pub use log_layer::{LogGate, LogLayer};
+pub(crate) use client_watch::watch_stdout;
+pub use frame::{Message, RequestId};
+pub use guard::{Guard, Inbound};
+pub(crate) use lifecycle::{EndCause, Lifecycle};
+pub(crate) use log_layer::{LogGate, LogLayer};
 pub use options::read_start_up;
 pub use outbox::{FrameOutbox, open_stdout};
-pub use server::{Edge, serve};
+pub(crate) use server::{Edge, serve};
 pub use skim::{Skimmed, Skimmer};

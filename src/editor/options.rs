@@ -29,7 +29,7 @@ pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<Stri
 }
 
 /// A trace level, where it is one.
-pub fn read_trace(value: &Value) -> Option<TraceLevel> {
+pub(super) fn read_trace(value: &Value) -> Option<TraceLevel> {
     match value.as_str()? {
         "off" => Some(TraceLevel::Off),
         "messages" => Some(TraceLevel::Messages),
@@ -39,7 +39,7 @@ pub fn read_trace(value: &Value) -> Option<TraceLevel> {
 }
 
 /// A workspace folder, where it is one.
-pub fn read_folder(value: &Value) -> Option<Folder> {
+pub(super) fn read_folder(value: &Value) -> Option<Folder> {
     let uri = value.get("uri")?.as_str()?;
     let name = value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
     Some(folder(uri, name))

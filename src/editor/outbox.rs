@@ -36,7 +36,7 @@ const PUSH_FRAMES: usize = 4_096;
 
 /// Bytes of answers that may wait before the reader stops to take requests. Answers are never refused; whoever asks
 /// without reading is held back instead.
-pub const ANSWERS_PAUSE: usize = 8 << 20;
+pub(super) const ANSWERS_PAUSE: usize = 8 << 20;
 
 /// Log messages that may wait. They are best effort: further ones are counted, not kept.
 const LOG_FRAMES: usize = 256;
@@ -207,6 +207,7 @@ impl FrameOutbox {
     }
 
     /// Bytes of answers that wait to be written.
+    #[cfg(test)]
     pub fn answers_waiting_bytes(&self) -> usize {
         self.lock().answer_bytes
     }

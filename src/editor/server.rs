@@ -61,7 +61,7 @@ impl Wake for Bell {
 }
 
 /// What `main` wires to the editor.
-pub struct Edge {
+pub(crate) struct Edge {
     /// The one writer of stdout.
     pub outbox: Arc<FrameOutbox>,
     /// The way to the loop.
@@ -77,7 +77,7 @@ pub struct Edge {
 }
 
 /// Serves one editor on this thread until the process ends.
-pub fn serve(stdin: impl Read, edge: Edge) -> ! {
+pub(crate) fn serve(stdin: impl Read, edge: Edge) -> ! {
     let lifecycle = Arc::clone(&edge.lifecycle);
     lifecycle.drains(Arc::clone(&edge.outbox));
     let cause = match Driver::start(edge) {

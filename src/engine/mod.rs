@@ -2,7 +2,7 @@
 //!
 //! Owns sockets, processes and the embedded agent's tasks. Never knows the editor: reports go to the loop.
 
-pub mod acp;
-pub mod breadboard;
-pub mod embedded;
+pub(crate) mod acp;
+pub(crate) mod breadboard;
+pub(crate) mod embedded;
 mod time;

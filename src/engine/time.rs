@@ -5,7 +5,7 @@
 use std::time::UNIX_EPOCH;
 
 /// Reads `2026-11-20T22:00:03.190421Z`. The fraction and the `Z` may be missing, and `+00:00` means the same as `Z`.
-pub fn millis(text: &str) -> Option<i64> {
+pub(super) fn millis(text: &str) -> Option<i64> {
     let text = text.strip_suffix("+00:00").unwrap_or(text);
     let time = humantime::parse_rfc3339_weak(text).ok()?;
     i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()

@@ -6,15 +6,15 @@
 pub(crate) mod fake_model;
 #[cfg(test)]
 pub(crate) mod fake_port;
-pub mod models;
-pub mod planner;
-pub mod ports;
-pub mod proposal;
-pub mod request;
-pub mod retrieval;
-pub mod tools;
-pub mod turn;
-pub mod turn_output;
+pub(crate) mod models;
+pub(crate) mod planner;
+pub(crate) mod ports;
+pub(crate) mod proposal;
+pub(crate) mod request;
+pub(crate) mod retrieval;
+pub(crate) mod tools;
+pub(crate) mod turn;
+pub(crate) mod turn_output;
 
 #[cfg(test)]
 mod planner_tests;

@@ -11,7 +11,7 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 
 /// A future that a port returns.
-pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A workspace folder as the agent sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct WorkspaceView {
 
 /// A refusal, as the agent tells it to its model: a stable code and one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortError {
+pub(crate) struct PortError {
     /// For instance `conflict`.
     pub code: String,
     /// One sentence.
@@ -46,7 +46,7 @@ pub struct PortError {
 
 /// The answer to an ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// The user, or a rule, allowed it.
     Allowed,
     /// The user denied it, or it was cancelled.
@@ -55,7 +55,7 @@ pub enum Answer {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// Its exit code.
     pub exit_code: i32,
     /// What it wrote to its standard output.
@@ -65,7 +65,7 @@ pub struct Ran {
 }
 
 /// What the agent may do to the world during one turn.
-pub trait TurnPort: Send + Sync {
+pub(crate) trait TurnPort: Send + Sync {
     /// The workspace as it is now.
     fn workspace(&self) -> WorkspaceView;
     /// Says one message; awaits a free place, which holds the agent back when the loop is busy.

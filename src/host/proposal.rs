@@ -26,7 +26,7 @@ const TEXT_LIMIT: usize = 16 << 20;
 
 /// How the new text is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// Exact replacements.
     Edits(Vec<TextEdit>),
     /// A unified diff of this one file.
@@ -44,7 +44,7 @@ pub enum Change {
 
 /// A wished change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// The file, as the model or the user named it.
     pub path: String,
     /// Why.
@@ -57,7 +57,7 @@ pub struct Proposal {
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Written.
     Applied {
         /// The file as it is shown.
@@ -77,7 +77,7 @@ pub enum Outcome {
 
 /// Why nothing was proposed or written: a stable code and one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// For instance `conflict`.
     pub code: String,
     /// One sentence.
@@ -90,7 +90,7 @@ impl Refusal {
     }
 
     /// What every writing tool answers in a workspace without trust.
-    pub fn untrusted() -> Self {
+    pub(crate) fn untrusted() -> Self {
         Self::new(
             "untrusted_workspace",
             "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
@@ -106,7 +106,7 @@ impl From<RetrievalError> for Refusal {
 
 /// A file as it is before the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
+pub(crate) struct Base {
     /// Name of the root, where several are open.
     pub root: Option<String>,
     /// Relative to the root.
@@ -120,7 +120,7 @@ pub struct Base {
 }
 
 /// Reads a file as the base of a change: the open buffer, else the disk. Blocking.
-pub fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Base, Refusal> {
+pub(crate) fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Base, Refusal> {
     let (root, rel) = retrieval::resolve(view, path)?;
     if rel.is_empty() {
         return Err(Refusal::new("invalid_params", "A patch needs the path of a file, not of a folder."));
@@ -146,7 +146,7 @@ pub fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Resul
 }
 
 /// Proposes a change, asks, and writes it when it is allowed.
-pub async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
+pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
     let port = voice.port();
     let view = port.workspace();
     if !view.trusted {
@@ -219,7 +219,7 @@ pub async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> Result<O
 }
 
 /// Runs blocking work on its own thread. Its flag is set when this future is dropped, as at a stop.
-pub async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     struct CancelOnDrop(Arc<AtomicBool>);

@@ -3,11 +3,11 @@
 use super::models::{ModelClient, ModelError, Target, Token};
 
 /// Bytes of one attachment that a model gets.
-pub const ATTACHMENT_LIMIT: usize = 64 * 1024;
+pub(crate) const ATTACHMENT_LIMIT: usize = 64 * 1024;
 
 /// One turn.
 #[derive(Debug, Clone)]
-pub struct TurnRequest {
+pub(crate) struct TurnRequest {
     /// What the user typed.
     pub text: String,
     /// Earlier turns, oldest first: what the user said and what was answered.
@@ -20,7 +20,7 @@ pub struct TurnRequest {
 
 /// One attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attached {
+pub(crate) struct Attached {
     /// Name of the file.
     pub name: String,
     /// MIME type.
@@ -31,7 +31,7 @@ pub struct Attached {
 
 /// A model ready to be asked.
 #[derive(Debug, Clone)]
-pub struct ModelInUse {
+pub(crate) struct ModelInUse {
     /// The way out.
     pub client: ModelClient,
     /// Where.

@@ -37,7 +37,7 @@ enum End {
 }
 
 /// Runs one turn to its end.
-pub async fn run(port: &dyn TurnPort, request: TurnRequest) {
+pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
     let mut voice = TurnOutput::new(port);
     let end = {
         let drive = drive(&mut voice, request);
@@ -211,7 +211,7 @@ fn question(request: &TurnRequest) -> String {
 }
 
 /// A code fence longer than any in the text, so that the text cannot end it.
-pub fn fence(text: &str) -> String {
+pub(crate) fn fence(text: &str) -> String {
     let longest = text
         .lines()
         .map(|line| line.trim_start().chars().take_while(|c| *c == '`').count())
@@ -221,6 +221,6 @@ pub fn fence(text: &str) -> String {
 }
 
 /// Arguments of a tool message.
-pub fn args(pairs: &[(&str, Value)]) -> Map<String, Value> {
+pub(crate) fn args(pairs: &[(&str, Value)]) -> Map<String, Value> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
 }

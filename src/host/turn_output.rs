@@ -31,54 +31,59 @@ struct Record {
 }
 
 /// The mouth of one turn.
-pub struct TurnOutput<'a> {
+pub(crate) struct TurnOutput<'a> {
     port: &'a dyn TurnPort,
     record: Record,
 }
 
 impl<'a> TurnOutput<'a> {
     /// A turn that has said nothing yet.
-    pub fn new(port: &'a dyn TurnPort) -> Self {
+    pub(crate) fn new(port: &'a dyn TurnPort) -> Self {
         Self { port, record: Record::default() }
     }
 
     /// The world of this turn.
-    pub fn port(&self) -> &'a dyn TurnPort {
+    pub(crate) fn port(&self) -> &'a dyn TurnPort {
         self.port
     }
 
     /// The answer so far.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.record.text
     }
 
     /// Counts what the provider counted.
-    pub fn count_tokens(&mut self, tokens: u64) {
+    pub(crate) fn count_tokens(&mut self, tokens: u64) {
         self.record.tokens_used = self.record.tokens_used.saturating_add(tokens);
     }
 
     /// A file was changed.
-    pub fn file_modified(&mut self, path: &str) {
+    pub(crate) fn file_modified(&mut self, path: &str) {
         self.record.files_modified.insert(path.to_owned());
     }
 
     /// Any other message.
-    pub async fn say(&self, message: ServerMessage) {
+    pub(crate) async fn say(&self, message: ServerMessage) {
         self.port.say(message).await;
     }
 
     /// What the agent is busy with.
-    pub async fn thinking(&self, phase: ThinkingPhase, message: impl Into<String>) {
+    pub(crate) async fn thinking(&self, phase: ThinkingPhase, message: impl Into<String>) {
         self.say(ServerMessage::Thinking { phase, message: message.into() }).await;
     }
 
     /// How a search goes.
-    pub async fn retrieving(&self, stage: RetrieveStage, results_count: u64, message: impl Into<String>) {
+    pub(crate) async fn retrieving(
+        &self,
+        stage: RetrieveStage,
+        results_count: u64,
+        message: impl Into<String>,
+    ) {
         self.say(ServerMessage::RetrieveStatus { stage, results_count, message: message.into() }).await;
     }
 
     /// A piece of the answer.
-    pub async fn token(&mut self, token: String) {
+    pub(crate) async fn token(&mut self, token: String) {
         if token.is_empty() {
             return;
         }
@@ -88,14 +93,14 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// A piece of our own prose, line by line.
-    pub async fn lines(&mut self, text: &str) {
+    pub(crate) async fn lines(&mut self, text: &str) {
         for line in text.split_inclusive('\n') {
             self.token(line.to_owned()).await;
         }
     }
 
     /// A tool begins; gives the id that pairs its end with it.
-    pub async fn tool_started(&mut self, tool_name: &str, args: Map<String, Value>) -> String {
+    pub(crate) async fn tool_started(&mut self, tool_name: &str, args: Map<String, Value>) -> String {
         let call = OpenCall { call_id: self.port.fresh_id(), tool_name: tool_name.to_owned(), args };
         self.say(execute(&call, ToolStatus::Started, Value::Null)).await;
         if !self.record.tools_used.iter().any(|name| name == tool_name) {
@@ -107,7 +112,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// A tool ended. `Err` is one sentence.
-    pub async fn tool_ended(&mut self, call_id: &str, outcome: Result<Value, String>) {
+    pub(crate) async fn tool_ended(&mut self, call_id: &str, outcome: Result<Value, String>) {
         let Some(call) = self.record.open.iter().find(|call| call.call_id == call_id).cloned() else {
             return;
         };
@@ -120,19 +125,19 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// The turn ends with its answer.
-    pub async fn end(mut self, success: bool) {
+    pub(crate) async fn end(mut self, success: bool) {
         self.close_tools("The turn ended first.").await;
         self.finish(success, false).await;
     }
 
     /// The user stopped the turn.
-    pub async fn end_stopped(mut self) {
+    pub(crate) async fn end_stopped(mut self) {
         self.close_tools("The user stopped the turn.").await;
         self.finish(false, true).await;
     }
 
     /// The turn ends with an error.
-    pub async fn end_failed(
+    pub(crate) async fn end_failed(
         mut self,
         code: ServerErrorCode,
         message: String,

@@ -16,7 +16,7 @@ const NAME_BYTES: usize = 40;
 
 /// The head of an answer; its body is still to come. Dropping it closes the connection.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     response: Response,
 }
 
@@ -24,7 +24,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// When the endpoint cannot be reached or breaks off, and when the answer has a content encoding: none was accepted.
-pub async fn send(request: RequestBuilder) -> Result<Answer, HttpError> {
+pub(crate) async fn send(request: RequestBuilder) -> Result<Answer, HttpError> {
     let response = request.send().await?;
     for encoding in response.headers().get_all(CONTENT_ENCODING) {
         let name = String::from_utf8_lossy(encoding.as_bytes());
@@ -43,12 +43,12 @@ impl Answer {
     }
 
     /// The HTTP status.
-    pub fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
 
     /// How long the endpoint asks to be left alone.
-    pub fn retry_after(&self) -> Option<Duration> {
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         retry_after(self.response.headers(), SystemTime::now())
     }
 
@@ -61,7 +61,7 @@ impl Answer {
     ///
     /// # Errors
     /// When it has more than `limit` bytes, or breaks off.
-    pub async fn whole(mut self, limit: usize) -> Result<Vec<u8>, HttpError> {
+    pub(crate) async fn whole(mut self, limit: usize) -> Result<Vec<u8>, HttpError> {
         let mut body = Vec::new();
         while let Some(piece) = self.piece().await? {
             if body.len() + piece.len() > limit {
@@ -75,7 +75,7 @@ impl Answer {
 
     /// What comes of the body within `timeouts`, at most its first `limit` bytes. For a refusal, of which any part is
     /// better than none.
-    pub async fn beginning(mut self, limit: usize, timeouts: Duration) -> Vec<u8> {
+    pub(crate) async fn beginning(mut self, limit: usize, timeouts: Duration) -> Vec<u8> {
         let mut body = Vec::new();
         let reading = async {
             while let Ok(Some(piece)) = self.piece().await {

@@ -52,11 +52,6 @@ impl BaseUrl {
         &self.origin
     }
 
-    /// Whether it is this machine.
-    pub fn is_loopback(&self) -> bool {
-        self.loopback
-    }
-
     /// Whether what is sent there can be read on the way.
     pub fn is_readable_on_the_way(&self) -> bool {
         self.base.scheme() == "http" && !self.loopback
@@ -88,7 +83,7 @@ impl BaseUrl {
 
 #[cfg(test)]
 mod tests {
-    use super::{BaseUrl, NoBaseUrl};
+    use super::{BaseUrl, NoBaseUrl, Route};
 
     #[test]
     fn a_base_may_have_a_path_and_paths_go_behind_it() {
@@ -139,7 +134,11 @@ mod tests {
             ("http://0.0.0.0:9099", false, true),
         ] {
             let base = BaseUrl::parse(given).unwrap();
-            assert_eq!((base.is_loopback(), base.is_readable_on_the_way()), (loopback, readable), "{given}");
+            assert_eq!(
+                (base.route() == Route::Direct, base.is_readable_on_the_way()),
+                (loopback, readable),
+                "{given}"
+            );
         }
     }
 }

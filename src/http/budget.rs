@@ -9,29 +9,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that are left for all streams.
 #[derive(Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     left: AtomicUsize,
 }
 
 /// What one stream holds of it; given back when dropped.
 #[derive(Debug)]
-pub struct Share {
+pub(crate) struct Share {
     budget: Arc<Budget>,
     held: usize,
 }
 
 /// The budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UsedUp;
+pub(crate) struct UsedUp;
 
 impl Budget {
     /// A budget of so many bytes.
-    pub fn new(bytes: usize) -> Arc<Self> {
+    pub(crate) fn new(bytes: usize) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(bytes) })
     }
 
     /// A share that holds nothing yet.
-    pub fn share(self: &Arc<Self>) -> Share {
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
         Share { budget: Arc::clone(self), held: 0 }
     }
 }
@@ -41,7 +41,7 @@ impl Share {
     ///
     /// # Errors
     /// When that is more than is left. The share then holds what it held.
-    pub fn hold(&mut self, bytes: usize) -> Result<(), UsedUp> {
+    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), UsedUp> {
         if bytes > self.held {
             let more = bytes - self.held;
             let taken = self

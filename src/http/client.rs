@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 
 /// How long an endpoint may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EndpointTimeouts {
+pub(crate) struct EndpointTimeouts {
     /// For a connection.
     pub connect: Duration,
     /// For the head of an answer, and then for each next byte.
@@ -26,12 +26,12 @@ pub enum Route {
 }
 
 /// A client. `None` when TLS cannot be set up on this machine. Reads certificates, so it may block.
-pub fn client(route: Route, timeouts: EndpointTimeouts) -> Option<reqwest::Client> {
+pub(crate) fn client(route: Route, timeouts: EndpointTimeouts) -> Option<reqwest::Client> {
     builder(route).connect_timeout(timeouts.connect).read_timeout(timeouts.idle).build().ok()
 }
 
 /// What all clients have in common.
-pub fn builder(route: Route) -> reqwest::ClientBuilder {
+pub(crate) fn builder(route: Route) -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // An `Err` means that another part of the process installed one first, which serves as well.

@@ -20,7 +20,7 @@ const PIECE_BYTES: usize = 16 * 1024;
 
 /// How a body is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-Sent Events; an event is its data.
     Sse,
     /// One event a line.
@@ -29,7 +29,7 @@ pub enum Framing {
 
 /// Limits on a streamed body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventLimits {
+pub(crate) struct EventLimits {
     /// Bytes of one event.
     pub event_bytes: usize,
     /// Bytes of the body, whatever they are.
@@ -40,7 +40,7 @@ pub struct EventLimits {
 
 /// The events of one body.
 #[derive(Debug)]
-pub struct Events {
+pub(crate) struct Events {
     answer: Answer,
     limits: EventLimits,
     /// For what `decoder` and `ready` hold, and the event that was given out last.
@@ -65,7 +65,7 @@ enum State {
 
 impl Events {
     /// The events of `answer`, which hold no more than `share` can.
-    pub fn new(answer: Answer, framing: Framing, limits: EventLimits, share: Share) -> Self {
+    pub(crate) fn new(answer: Answer, framing: Framing, limits: EventLimits, share: Share) -> Self {
         Self {
             answer,
             limits,
@@ -80,7 +80,7 @@ impl Events {
     }
 
     /// The next event; `None` at the end of the body or behind an error. May be dropped while it waits.
-    pub async fn next(&mut self) -> Option<Result<Vec<u8>, HttpError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Vec<u8>, HttpError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 self.events += 1;
@@ -133,7 +133,7 @@ impl Events {
 
 /// Divides bytes into events, without a socket.
 #[derive(Debug)]
-pub struct FramingDecoder {
+pub(crate) struct FramingDecoder {
     limit: usize,
     framing: Decoders,
 }
@@ -146,7 +146,7 @@ enum Decoders {
 
 impl FramingDecoder {
     /// A decoder of events of at most `limit` bytes.
-    pub fn new(framing: Framing, limit: usize) -> Self {
+    pub(crate) fn new(framing: Framing, limit: usize) -> Self {
         let framing = match framing {
             Framing::Sse => Decoders::Sse(Box::new(SseDecoder::new(limit))),
             Framing::Lines => Decoders::Lines(LineDecoder::new(limit)),
@@ -155,7 +155,7 @@ impl FramingDecoder {
     }
 
     /// Bytes that it holds of the event in progress.
-    pub fn held_bytes(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         match &self.framing {
             Decoders::Sse(decoder) => decoder.held_bytes(),
             Decoders::Lines(decoder) => decoder.held_bytes(),
@@ -166,7 +166,7 @@ impl FramingDecoder {
     ///
     /// # Errors
     /// When an event passed the limit, complete or not. Events before it were added.
-    pub fn feed(&mut self, bytes: &[u8], ready: &mut VecDeque<Vec<u8>>) -> Result<(), HttpError> {
+    pub(crate) fn feed(&mut self, bytes: &[u8], ready: &mut VecDeque<Vec<u8>>) -> Result<(), HttpError> {
         let too_large = HttpError::EventTooLarge(self.limit);
         match &mut self.framing {
             Decoders::Lines(decoder) => {
@@ -186,7 +186,7 @@ impl FramingDecoder {
     }
 
     /// The body is at its end. A half-read event of Server-Sent Events counts for nothing; a last line does.
-    pub fn end(&mut self, ready: &mut VecDeque<Vec<u8>>) {
+    pub(crate) fn end(&mut self, ready: &mut VecDeque<Vec<u8>>) {
         match &mut self.framing {
             Decoders::Lines(decoder) => decoder.end(&mut |line| ready.push_back(line.to_vec())),
             Decoders::Sse(_) => {}

@@ -6,7 +6,7 @@ use std::error::Error;
 
 /// A failure of the transport, or a limit that an answer passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HttpError {
+pub(crate) enum HttpError {
     /// No connection; the innermost cause, for instance a refused connection or a bad certificate.
     Unreachable(String),
     /// No byte came for too long.

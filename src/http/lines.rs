@@ -10,23 +10,23 @@ const KEPT_BYTES: usize = 256 * 1024;
 
 /// The decoder. One per stream.
 #[derive(Debug)]
-pub struct LineDecoder {
+pub(super) struct LineDecoder {
     limit: usize,
     line: Vec<u8>,
 }
 
 /// A line passed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLong;
+pub(super) struct TooLong;
 
 impl LineDecoder {
     /// A decoder of lines of at most `limit` bytes.
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new() }
     }
 
     /// Bytes that are held of the line in progress.
-    pub fn held_bytes(&self) -> usize {
+    pub(super) fn held_bytes(&self) -> usize {
         self.line.len()
     }
 
@@ -34,7 +34,7 @@ impl LineDecoder {
     ///
     /// # Errors
     /// When a line is longer than the limit. Lines before it were given out.
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+    pub(super) fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
         let mut rest = bytes;
         while let Some((piece, behind)) = memchr(b'\n', rest).and_then(|end| rest.split_at_checked(end)) {
             self.keep(piece)?;
@@ -49,7 +49,7 @@ impl LineDecoder {
     }
 
     /// The end of the stream also ends its last line.
-    pub fn end(&mut self, sink: &mut impl FnMut(&[u8])) {
+    pub(super) fn end(&mut self, sink: &mut impl FnMut(&[u8])) {
         emit(&std::mem::take(&mut self.line), sink);
     }
 

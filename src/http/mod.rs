@@ -23,13 +23,16 @@ mod failure;
 mod lines;
 mod retry_after;
 
-pub use answer::{Answer, send};
-pub use base_url::{BaseUrl, NoBaseUrl};
-pub use budget::{Budget, Share};
-pub use client::{EndpointTimeouts, Route, builder, client};
-pub use events::{EventLimits, Events, Framing, FramingDecoder};
-pub use failure::HttpError;
-pub use retry_after::{in_words, retry_after};
+pub(crate) use answer::{Answer, send};
+pub use base_url::BaseUrl;
+pub(crate) use base_url::NoBaseUrl;
+pub(crate) use budget::Budget;
+pub(crate) use client::{EndpointTimeouts, Route, builder, client};
+#[cfg(test)]
+pub(crate) use events::FramingDecoder;
+pub(crate) use events::{EventLimits, Events, Framing};
+pub(crate) use failure::HttpError;
+pub(crate) use retry_after::{in_words, retry_after};
 
 /// Work on more bytes than this, for instance parsing them, belongs on a blocking thread: less takes around a millisecond.
-pub const BLOCKING_BYTES: usize = 256 * 1024;
+pub(crate) const BLOCKING_BYTES: usize = 256 * 1024;

@@ -11,7 +11,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// How long the answer asks to wait. `None` where it does not, or in no form of the standard.
-pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         // Too large for a number is too long.
@@ -24,7 +24,7 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 }
 
 /// The wait in words, rounded up to whole seconds: `20 seconds`.
-pub fn in_words(wait: Duration) -> String {
+pub(crate) fn in_words(wait: Duration) -> String {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     match seconds {
         1 => "1 second".to_owned(),

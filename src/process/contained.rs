@@ -32,7 +32,7 @@ const OVERSEEN: Duration = Duration::from_millis(1_000);
 
 /// A running process. Dropped, it and everything below it is killed at once.
 #[derive(Debug)]
-pub struct Contained {
+pub(crate) struct Contained {
     pid: i32,
     /// `None` once it was handed on to be buried.
     guardian: Option<Child>,
@@ -60,7 +60,7 @@ impl Contained {
     /// # Errors
     ///
     /// The directory is not the one that was opened any more, or the system refuses.
-    pub async fn spawn(job: &Job, streams: Streams) -> Result<Self, NotStarted> {
+    pub(crate) async fn spawn(job: &Job, streams: Streams) -> Result<Self, NotStarted> {
         if !job.cwd.is_at_its_path() {
             return Err(NotStarted::DirectoryReplaced(job.cwd.path().to_owned()));
         }
@@ -142,12 +142,12 @@ impl Contained {
     }
 
     /// Its process id.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.pid
     }
 
     /// Waits until it has ended. What it left running is then being ended; `end` waits for that. May be dropped and called again.
-    pub async fn exited(&mut self) -> Ending {
+    pub(crate) async fn exited(&mut self) -> Ending {
         loop {
             if let Some(ended) = self.ended {
                 return ended;
@@ -191,14 +191,14 @@ impl Contained {
     }
 
     /// Asks it to end (TERM), kills what is left after a second, and waits until nothing is left, for 3 s at the most.
-    pub async fn end(&mut self) {
+    pub(crate) async fn end(&mut self) {
         // When the guardians are gone, so is the rest.
         let _ = self.control.shutdown().await;
         self.end_within(ASKED).await;
     }
 
     /// Kills what is left of it, and waits until nothing is, for 2 s at the most.
-    pub async fn end_at_once(&mut self) {
+    pub(crate) async fn end_at_once(&mut self) {
         self.kill();
         self.end_within(KILLED).await;
     }
@@ -235,7 +235,7 @@ impl Contained {
     }
 
     /// Kills it and everything below it.
-    pub fn kill(&self) {
+    pub(crate) fn kill(&self) {
         // A full socket has this word in it already; a closed one has no reader that could obey.
         let _ = self.control.try_write(&[AT_ONCE]);
         #[cfg(not(target_os = "linux"))]

@@ -10,7 +10,7 @@ use super::{Ending, Job, NotStarted, Streams};
 
 /// A running process. Dropped, it is killed.
 #[derive(Debug)]
-pub struct Contained {
+pub(crate) struct Contained {
     child: Child,
 }
 
@@ -20,7 +20,7 @@ impl Contained {
     /// # Errors
     ///
     /// The system refuses.
-    pub async fn spawn(job: &Job, streams: Streams) -> Result<Self, NotStarted> {
+    pub(crate) async fn spawn(job: &Job, streams: Streams) -> Result<Self, NotStarted> {
         if !job.cwd.is_at_its_path() {
             return Err(NotStarted::DirectoryReplaced(job.cwd.path().to_owned()));
         }
@@ -40,19 +40,19 @@ impl Contained {
     }
 
     /// Waits until it has ended.
-    pub async fn exited(&mut self) -> Ending {
+    pub(crate) async fn exited(&mut self) -> Ending {
         let code = self.child.wait().await.ok().and_then(|status| status.code());
         Ending { code, signal: None }
     }
 
     /// Kills it and waits for its end.
-    pub async fn end(&mut self) {
+    pub(crate) async fn end(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill().await;
     }
 
     /// Kills it and waits for its end.
-    pub async fn end_at_once(&mut self) {
+    pub(crate) async fn end_at_once(&mut self) {
         self.end().await;
     }
 }

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::hand_over::{self, Handles};
-pub use super::heartbeat::Post;
+pub(crate) use super::heartbeat::Post;
 use super::heartbeat::{self, Heart};
 use super::report::Report;
 use super::{Streams, this_program, tree};
@@ -47,7 +47,7 @@ pub(super) const NAME: &str = "bb-guard";
 
 /// Guards a program until it and everything below it has ended; answers with its exit code, 128 and the signal's number when
 /// one ended it. The control socket is stdin. An error means that nothing was started.
-pub fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u8> {
+pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::Result<u8> {
     let above = rustix::process::getppid();
     // What is done to the group or the terminal of the server is not done to us. Fails only for who leads a group already.
     let _ = rustix::process::setsid();

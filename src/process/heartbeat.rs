@@ -13,7 +13,7 @@ pub(super) const PERIOD: Duration = Duration::from_secs(1);
 
 /// Which of the two guardians of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Post {
+pub(crate) enum Post {
     /// Holds the inner one.
     Outer,
     /// Holds the program.

@@ -11,17 +11,17 @@ use crate::domain::policy::environment::may_inherit;
 
 /// One end of a pipe or a file, to be a stream of a program.
 #[cfg(unix)]
-pub type Stream = std::os::fd::OwnedFd;
+pub(crate) type Stream = std::os::fd::OwnedFd;
 /// One end of a pipe or a file, to be a stream of a program.
 #[cfg(windows)]
-pub type Stream = std::os::windows::io::OwnedHandle;
+pub(crate) type Stream = std::os::windows::io::OwnedHandle;
 
 /// Stdin, stdout and stderr.
-pub type Streams = [Stream; 3];
+pub(crate) type Streams = [Stream; 3];
 
 /// What to start, and where.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub(crate) struct Job {
     /// A path, or a name that is looked up in the program's `PATH`.
     pub program: String,
     /// Its arguments.
@@ -40,7 +40,7 @@ pub struct Job {
 
 /// What holds a tree of processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
+pub(crate) enum Hold {
     /// Its guardians and the overseer: for programs that we choose ourselves and that run for milliseconds.
     Guardians,
     /// A cgroup besides, where one can be had. Joining one takes the kernel some ten milliseconds.
@@ -60,7 +60,7 @@ impl Job {
 
 /// How a program ended. Both are `None` when its guardians were killed with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub(crate) struct Ending {
     /// Its exit code.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -69,7 +69,7 @@ pub struct Ending {
 
 /// Why nothing was started.
 #[derive(Debug)]
-pub enum NotStarted {
+pub(crate) enum NotStarted {
     /// There is no such directory.
     NoDirectory(PathBuf),
     /// Another directory lies at this path now.
@@ -80,7 +80,7 @@ pub enum NotStarted {
 
 impl NotStarted {
     /// One sentence for a person.
-    pub fn sentence(&self, program: &str) -> String {
+    pub(crate) fn sentence(&self, program: &str) -> String {
         match self {
             Self::NoDirectory(path) => format!(
                 "The folder `{}` does not exist, so nothing was started in it; choose another.",

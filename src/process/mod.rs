@@ -41,15 +41,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(unix)]
-pub use contained::Contained;
-pub use directory::Directory;
+pub(crate) use contained::Contained;
+pub(crate) use directory::Directory;
 #[cfg(not(unix))]
-pub use elsewhere::Contained;
+pub(crate) use elsewhere::Contained;
 #[cfg(unix)]
-pub use guardian::{Post, guard};
-pub use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
+pub(crate) use guardian::{Post, guard};
+pub(crate) use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
-pub use overseer::{adopt_orphans, end_the_unguarded};
+pub(crate) use overseer::{adopt_orphans, end_the_unguarded};
 
 /// The lock that guardians hold too.
 #[cfg(unix)]
@@ -58,7 +58,7 @@ static LOCK: Mutex<Option<Arc<OwnedFd>>> = Mutex::new(None);
 /// From now on every guardian holds this lock until it has ended, however the server ends. Another process that waits for the
 /// lock then finds nothing running any more that this one started.
 #[cfg(unix)]
-pub fn share_lock(lock: OwnedFd) {
+pub(crate) fn share_lock(lock: OwnedFd) {
     *LOCK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lock));
 }
 
@@ -68,7 +68,7 @@ fn shared_lock() -> Option<Arc<OwnedFd>> {
 }
 
 /// This program as it was started, also when its file was replaced meanwhile.
-pub fn this_program() -> PathBuf {
+pub(crate) fn this_program() -> PathBuf {
     if cfg!(target_os = "linux") {
         PathBuf::from("/proc/self/exe")
     } else {

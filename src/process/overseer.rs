@@ -99,14 +99,14 @@ static ADOPTS: AtomicBool = AtomicBool::new(false);
 
 /// Orphans whose guardians died fall to this process from now on, and are killed when it ends their tree. For a server whose only
 /// children are guardians: any other orphan would be killed with them.
-pub fn adopt_orphans() {
+pub(crate) fn adopt_orphans() {
     // Without it the marks and the parents have to do.
     ADOPTS.store(set_child_subreaper(Some(getpid())).is_ok(), Ordering::Relaxed);
 }
 
 /// The last look before the process ends, which takes no longer than `most`: a tree whose guardians cannot end it is killed. The
 /// others end theirs by themselves, because their control socket ends.
-pub fn end_the_unguarded(most: Duration) {
+pub(crate) fn end_the_unguarded(most: Duration) {
     let Some(overseer) = RUNNING.get() else { return };
     let until = Instant::now() + most;
     {

@@ -26,7 +26,7 @@ pub struct SessionInfoParams {
 /// Result of `bb/session/info`. What is absent the agent does not have, or nobody knows yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionInfoResult {
+pub(crate) struct SessionInfoResult {
     /// The agent; absent for a session that no agent holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentInfo>,
@@ -53,7 +53,7 @@ pub struct SessionInfoResult {
 /// An agent and how its process stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentInfo {
+pub(crate) struct AgentInfo {
     /// Its name here: of the settings, or a preset.
     pub name: String,
     /// What it calls itself.
@@ -88,7 +88,7 @@ pub enum AgentStatus {
 
 impl SessionInfoResult {
     /// The answer from what is known of the agent and of its session.
-    pub fn of(agent: AgentInfo, capabilities: Option<AgentCapabilities>, state: AgentState) -> Self {
+    pub(crate) fn of(agent: AgentInfo, capabilities: Option<AgentCapabilities>, state: AgentState) -> Self {
         Self {
             agent: Some(agent),
             modes: state.modes,

@@ -11,7 +11,7 @@ use crate::domain::spec::Draft;
 /// Result of `bb/createSpec/ready`. The payload of `create-spec/init`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CreateSpecInit {
+pub(crate) struct CreateSpecInit {
     /// What was written and neither submitted nor discarded, also by an earlier window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
@@ -29,7 +29,7 @@ pub struct CreateSpecAutosaveParams {
 /// Result of `bb/createSpec/autosave`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CreateSpecAutosaveResult {
+pub(crate) struct CreateSpecAutosaveResult {
     /// Since when the draft is as it is, in milliseconds since the Unix epoch; absent when there is nothing to keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<i64>,
@@ -64,7 +64,7 @@ pub struct CreateSpecCloseAttemptParams {
 /// Result of `bb/createSpec/closeAttempt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CreateSpecCloseAttemptResult {
+pub(crate) struct CreateSpecCloseAttemptResult {
     /// `true`: close. `false`: ask the user first; whatever the answer, the draft stays until `bb/createSpec/discard`.
     pub should_close: bool,
 }

@@ -13,7 +13,7 @@ use crate::domain::shown::{Kind, show};
 
 /// A request in an envelope (R000-09).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RpcReq {
+pub(crate) struct RpcReq {
     /// Always 1.
     #[schemars(range(min = 1, max = 1))]
     pub v: u64,
@@ -31,7 +31,7 @@ pub struct RpcReq {
 /// The one kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ReqKind {
+pub(crate) enum ReqKind {
     /// A request.
     Req,
 }
@@ -78,7 +78,7 @@ pub struct RpcError {
 
 /// A notification in an envelope (R000-12): what a thin host makes of each `bb/*` notification for its webview.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RpcEvt {
+pub(crate) struct RpcEvt {
     /// Always 1.
     #[schemars(range(min = 1, max = 1))]
     pub v: u64,
@@ -93,14 +93,14 @@ pub struct RpcEvt {
 /// The one kind of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum EvtKind {
+pub(crate) enum EvtKind {
     /// A notification.
     Evt,
 }
 
 /// The topics (R000-13): the three of the seed, and those that a webview asked for in `bb.init` (ruling 23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Topic {
+pub(crate) enum Topic {
     /// The connection to the engine.
     #[serde(rename = "bb/connection")]
     Connection,

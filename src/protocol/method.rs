@@ -20,7 +20,7 @@ use super::tab::*;
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// Editor to server, answered.
     Request,
     /// Editor to server, not answered.
@@ -32,7 +32,7 @@ pub enum Direction {
 }
 
 /// One row of the contract, for schemas and documents.
-pub struct MethodRow {
+pub(crate) struct MethodRow {
     /// LSP method name.
     pub method: &'static str,
     /// Which way it goes.
@@ -82,13 +82,13 @@ macro_rules! requests {
         }
 
         /// One type a method, for whoever has to say which one is answered.
-        pub mod methods {
+        pub(crate) mod methods {
             use super::*;
 
             $(
                 #[doc = $summary]
                 #[derive(Debug, Clone, Copy)]
-                pub struct $variant;
+                pub(crate) struct $variant;
 
                 impl Method for $variant {
                     type Result = $result;
@@ -221,16 +221,16 @@ impl Request {
 }
 
 /// Name of the method that carries envelopes; it is dispatched into the others.
-pub const RPC: &str = "bb/rpc";
+pub(crate) const RPC: &str = "bb/rpc";
 
 /// LSP 3.18: an editor reads a document of a scheme that we announced. `bb/textDocument` under a standard name.
-pub const TEXT_DOCUMENT_CONTENT: &str = "workspace/textDocumentContent";
+pub(crate) const TEXT_DOCUMENT_CONTENT: &str = "workspace/textDocumentContent";
 
 /// Notifications that the server sends.
 pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"];
 
 /// Notification of the editor about trust.
-pub const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
+pub(crate) const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
 
 /// Every method that `experimental.breadboard.methods` announces.
 pub fn announced_methods() -> Vec<&'static str> {
@@ -241,7 +241,7 @@ pub fn announced_methods() -> Vec<&'static str> {
 }
 
 /// The whole contract, in order.
-pub fn rows() -> Vec<MethodRow> {
+pub(crate) fn rows() -> Vec<MethodRow> {
     let mut rows = request_rows();
     let mut add = |method, direction, summary, params: fn(&mut SchemaGenerator) -> Schema, result| {
         rows.push(MethodRow { method, direction, summary, params, result });

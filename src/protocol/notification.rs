@@ -12,7 +12,7 @@ use crate::domain::view::{Change, View};
 /// `bb/connection`: sent when the state of an engine connection changes, and after a gap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ConnectionParams {
+pub(crate) struct ConnectionParams {
     /// How it stands.
     pub status: ConnectionStatus,
     /// The session concerned; absent when all are.
@@ -35,7 +35,7 @@ pub struct ConnectionParams {
 /// `bb/state`: sent when the list of sessions or the state of one changes; coalesced, the latest wins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StateParams {
+pub(crate) struct StateParams {
     /// Sessions of this workspace, newest first.
     pub sessions: Vec<SessionSummary>,
     /// The session in front: the last created or selected.
@@ -69,7 +69,7 @@ pub struct EventsParams {
 /// instead: the view as it stands at `toSeq`, replacing what the client had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ViewParams {
+pub(crate) struct ViewParams {
     /// Id of the session.
     pub session_id: String,
     /// Opaque name of the journal.

@@ -19,7 +19,7 @@ pub struct PermissionListParams {
 
 /// Result of `bb/permission/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PermissionListResult {
+pub(crate) struct PermissionListResult {
     /// What waits for an answer, oldest first per session.
     pub pending: Vec<PendingPermission>,
     /// Rules that hold, those of the workspace first.
@@ -29,7 +29,7 @@ pub struct PermissionListResult {
 /// One ask that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PendingPermission {
+pub(crate) struct PendingPermission {
     /// Session that asks.
     pub session_id: String,
     /// What is asked.
@@ -46,7 +46,7 @@ pub struct PendingPermission {
 /// One saved rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SavedRule {
+pub(crate) struct SavedRule {
     /// Names it for `bb/permission/revoke`.
     pub rule_id: String,
     /// What it covers, as it was shown.
@@ -81,7 +81,7 @@ pub struct PermissionGetParams {
 /// Result of `bb/permission/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PermissionGetResult {
+pub(crate) struct PermissionGetResult {
     /// The request, with nothing of its subject cut.
     pub permission: Permission,
     /// How it stands.
@@ -102,7 +102,7 @@ pub struct PermissionRevokeParams {
 /// Result of `bb/permission/revoke`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PermissionRevokeResult {
+pub(crate) struct PermissionRevokeResult {
     /// The rule.
     pub rule_id: String,
     /// Always true; one that is not there is refused with `not_found`.

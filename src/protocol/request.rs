@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::settings::EngineKind;
 use crate::domain::approval::{Decision, PermissionStatus, RuleScope};
-pub use crate::domain::edits::lines::LineRange;
+pub(crate) use crate::domain::edits::lines::LineRange;
 use crate::domain::event::SessionEvent;
 use crate::domain::view::{Block, Lane, View};
 
@@ -21,7 +21,7 @@ pub struct NoParams {}
 
 /// An empty answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Empty {}
+pub(crate) struct Empty {}
 
 /// What a schema says of params that name a session by its id or by its tab: one of the two is there.
 pub(super) fn session_or_tab() -> Value {
@@ -70,7 +70,7 @@ pub struct LastSeen {
 /// Result of `bb/init`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct InitResult {
+pub(crate) struct InitResult {
     /// Version of the wire: 1.
     pub v: u8,
     /// Who answers.
@@ -93,7 +93,7 @@ pub struct InitResult {
 
 /// Name and version of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ServerIdentity {
+pub(crate) struct ServerIdentity {
     /// `breadboard-ls`.
     pub name: String,
     /// Its version; for information, never to decide what works.
@@ -102,7 +102,7 @@ pub struct ServerIdentity {
 
 /// The engine as `bb/init` tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EngineStatus {
+pub(crate) struct EngineStatus {
     /// Which kind.
     pub kind: EngineKind,
     /// Whether it answers.
@@ -117,7 +117,7 @@ pub struct EngineStatus {
 /// State of a connection (R000-37).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ConnectionStatus {
+pub(crate) enum ConnectionStatus {
     /// On its way.
     Connecting,
     /// Up.
@@ -205,7 +205,7 @@ pub struct ListSessionsResult {
 /// Result of `bb/selectSession`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SelectSessionResult {
+pub(crate) struct SelectSessionResult {
     /// Id of the session.
     pub session_id: String,
     /// The view holds every event up to this one; what follows comes as notifications.
@@ -331,7 +331,7 @@ pub enum Disposition {
 /// Result of `bb/stop`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StopResult {
+pub(crate) struct StopResult {
     /// Id of the session.
     pub session_id: String,
     /// Whether a turn was running and is now told to stop.
@@ -358,7 +358,7 @@ pub struct QueueParams {
 
 /// Result of every `bb/queue/*` method: the queue as it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueueResult {
+pub(crate) struct QueueResult {
     /// Prompts that wait, in order.
     pub items: Vec<QueueItem>,
     /// True after `bb/stop`, until `bb/queue/resume` or the next prompt sent.
@@ -368,7 +368,7 @@ pub struct QueueResult {
 /// One prompt that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct QueueItem {
+pub(crate) struct QueueItem {
     /// Id of the prompt.
     pub message_id: String,
     /// Its text.
@@ -653,7 +653,7 @@ pub struct EventsReadParams {
 /// Result of `bb/events/read`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EventsReadResult {
+pub(crate) struct EventsReadResult {
     /// Events in order.
     pub events: Vec<SessionEvent>,
     /// Whether there are more.
@@ -675,7 +675,7 @@ pub struct EventBodyParams {
 
 /// Result of `bb/eventBody`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EventBodyResult {
+pub(crate) struct EventBodyResult {
     /// The event, untruncated.
     pub event: SessionEvent,
 }
@@ -700,7 +700,7 @@ pub struct ViewPageParams {
 /// Result of `bb/view/page`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ViewPageResult {
+pub(crate) struct ViewPageResult {
     /// Blocks, oldest first.
     pub blocks: Vec<Block>,
     /// Whether there are older ones.
@@ -788,10 +788,7 @@ pub enum CredentialScope {
 
 /// Params of the notification `bb/workspaceTrust`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkspaceTrustParams {
+pub(crate) struct WorkspaceTrustParams {
     /// Whether the user trusts the workspace.
     pub trusted: bool,
 }
-
-/// A free map, for what belongs to an engine.
-pub type Free = Map<String, Value>;

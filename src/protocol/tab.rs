@@ -28,7 +28,7 @@ pub struct TabOpenParams {
 /// Result of `bb/tab/open`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabOpenResult {
+pub(crate) struct TabOpenResult {
     /// Id of the tab.
     pub tab_id: String,
     /// Opaque; with another epoch all indices begin anew.
@@ -54,7 +54,7 @@ pub struct TabPromptParams {
 /// Result of `bb/tab/prompt`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabPromptResult {
+pub(crate) struct TabPromptResult {
     /// Id of the tab.
     pub tab_id: String,
     /// Id of the prompt.
@@ -74,7 +74,7 @@ pub struct TabIdParams {
 /// Result of `bb/tab/stop` and `bb/tab/close`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabIdResult {
+pub(crate) struct TabIdResult {
     /// Id of the tab.
     pub tab_id: String,
 }
@@ -92,7 +92,7 @@ pub struct TabVisibilityParams {
 /// Result of `bb/tab/visibility`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabVisibilityResult {
+pub(crate) struct TabVisibilityResult {
     /// Id of the tab.
     pub tab_id: String,
     /// Index of the last message that there is. Shown again, what is missing up to it comes by notifications.
@@ -128,7 +128,7 @@ pub struct TabSeen {
 
 /// Result of `bb/tab/attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TabAttachResult {
+pub(crate) struct TabAttachResult {
     /// One for each tab of the params, in their order.
     pub tabs: Vec<TabAttached>,
 }
@@ -136,7 +136,7 @@ pub struct TabAttachResult {
 /// How a tab comes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabAttached {
+pub(crate) struct TabAttached {
     /// Id of the tab.
     pub tab_id: String,
     /// Index of the last message that there is, those included that follow this answer; 0 for an unknown tab.
@@ -151,7 +151,7 @@ pub struct TabAttached {
 /// How a tab comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum TabAttachMode {
+pub(crate) enum TabAttachMode {
     /// The messages that were missed follow, in order.
     Replayed,
     /// One `snapshot` follows.
@@ -187,7 +187,7 @@ pub struct AgentRestartResult {
 /// `bb/tab`: one message of a tab. A client ignores those whose `index` is not above the last one that it saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabParams {
+pub(crate) struct TabParams {
     /// Id of the tab.
     pub tab_id: String,
     /// Number of the message in the tab, from 1, without holes. For nothing but to see what is double.
@@ -205,7 +205,7 @@ pub struct TabParams {
 /// The kinds of tab messages and their fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum TabMessage {
+pub(crate) enum TabMessage {
     /// The tab has a session: the first message of a tab, and again when its agent came back after an exit.
     SessionCreated {},
     /// A piece of the answer: `text`, or `blocks` for what is not text.
@@ -289,7 +289,7 @@ pub enum TabMessage {
 /// A prompt of a tab, in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabPrompt {
+pub(crate) struct TabPrompt {
     /// Id of the prompt.
     pub message_id: String,
     /// Turn of its blocks in the view, once it began.
@@ -305,7 +305,7 @@ pub struct TabPrompt {
 /// How a prompt of a tab stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum TabPromptStatus {
+pub(crate) enum TabPromptStatus {
     /// It waits in the queue, or for its session.
     Waiting,
     /// It is being answered.
@@ -316,7 +316,7 @@ pub enum TabPromptStatus {
 
 /// Why a tab has no session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TabError {
+pub(crate) struct TabError {
     /// Stable code.
     pub code: ErrorCode,
     /// What happened and what to do next.
@@ -325,19 +325,19 @@ pub struct TabError {
 
 impl TabError {
     /// The refusal, safe to show.
-    pub fn of(error: &WireError) -> Self {
+    pub(crate) fn of(error: &WireError) -> Self {
         Self { code: error.code, message: show(&error.message, Kind::Lines).into_owned() }
     }
 }
 
 /// No tab has this id.
-pub fn unknown_tab(tab_id: &str) -> WireError {
+pub(crate) fn unknown_tab(tab_id: &str) -> WireError {
     let short: String = tab_id.chars().take(80).collect();
     WireError::new(ErrorCode::UnknownTab, format!("There is no tab `{short}`; open it first."))
 }
 
 /// Checks an id that the client makes.
-pub fn check_uuid(field: &str, id: &str) -> Result<(), WireError> {
+pub(crate) fn check_uuid(field: &str, id: &str) -> Result<(), WireError> {
     if is_uuid_v4(id) {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 pub const WIRE_VERSION: u8 = 1;
 
 /// Name of this server in `serverInfo` and `bb/init`.
-pub const SERVER_NAME: &str = "breadboard-ls";
+pub(crate) const SERVER_NAME: &str = "breadboard-ls";
 
 /// Version of this server.
-pub const SERVER_VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const SERVER_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,5 +3,5 @@
 //!
 //! Owns imitations only. Nothing of the server runs on it; `cli` starts it, tests and benches hold it in process.
 
-pub mod acp;
-pub mod breadboard;
+pub(crate) mod acp;
+pub(crate) mod breadboard;

@@ -134,6 +134,7 @@ impl SqliteJournal {
     }
 
     /// The database of this journal; `None` when it lives in memory.
+    #[cfg(test)]
     pub fn database(&self) -> Option<PathBuf> {
         self.window.as_ref().map(Window::database)
     }

@@ -9,7 +9,7 @@ mod failure;
 mod fold;
 mod forgotten;
 mod front;
-pub mod front_records;
+pub(crate) mod front_records;
 mod front_scan;
 mod guarded;
 mod intake;
@@ -30,13 +30,4 @@ mod write;
 mod tests;
 
 pub use journal::SqliteJournal;
-pub use state_dir::{Platform, default_state_dir, resolve_state_dir};
-pub use window::{Window, WindowError, open_window};
-
-use crate::app::ports::Journal;
-
-/// Opens the journal in `state_dir`, or in the user's default state directory. It always gives one: where nothing can be
-/// kept, the journal lives in memory and says so in its warnings. Matches `app::ports::OpenJournal`.
-pub fn open(state_dir: Option<&str>) -> Box<dyn Journal> {
-    Box::new(SqliteJournal::open(resolve_state_dir(state_dir).as_deref()))
-}
+pub(crate) use state_dir::resolve_state_dir;

@@ -10,7 +10,7 @@ const DIRECTORY: &str = "breadboard-ls";
 
 /// Whose conventions for state hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Platform {
+pub(super) enum Platform {
     /// Linux and the other Unixes: XDG.
     Unix,
     /// macOS: Application Support.
@@ -21,7 +21,7 @@ pub enum Platform {
 
 impl Platform {
     /// The platform this was built for.
-    pub const fn current() -> Self {
+    pub(super) const fn current() -> Self {
         if cfg!(windows) {
             Self::Windows
         } else if cfg!(target_os = "macos") {
@@ -34,7 +34,10 @@ impl Platform {
 
 /// The default state directory, from the environment as `variable` gives it. `None` when the environment does not say
 /// where the user's home is.
-pub fn default_state_dir(platform: Platform, variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+pub(super) fn default_state_dir(
+    platform: Platform,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = match platform {
         // The XDG specification has relative paths ignored.
@@ -50,7 +53,7 @@ pub fn default_state_dir(platform: Platform, variable: &dyn Fn(&str) -> Option<S
 
 /// The state directory that holds for this process: the given one, made absolute, or the default. `None` when neither is
 /// known.
-pub fn resolve_state_dir(given: Option<&str>) -> Option<PathBuf> {
+pub(crate) fn resolve_state_dir(given: Option<&str>) -> Option<PathBuf> {
     match given.filter(|given| !given.is_empty()) {
         Some(given) => std::path::absolute(given).ok(),
         None => default_state_dir(Platform::current(), &|name| std::env::var(name).ok()),

@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_millis(2);
 
 /// A window of the state directory that this process is, for as long as this value lives.
 #[derive(Debug)]
-pub struct Window {
+pub(super) struct Window {
     /// The directory.
     pub state_dir: PathBuf,
     /// Its number, from 0.
@@ -41,7 +41,7 @@ pub struct Window {
 
 impl Window {
     /// The database of all windows.
-    pub fn database(&self) -> PathBuf {
+    pub(super) fn database(&self) -> PathBuf {
         self.state_dir.join(DATABASE)
     }
 
@@ -64,7 +64,7 @@ impl Window {
     ///
     /// # Errors
     /// The system gives no more handles.
-    pub fn share_lock(&mut self) -> io::Result<File> {
+    pub(super) fn share_lock(&mut self) -> io::Result<File> {
         let handle = self.lock.try_clone()?;
         self.shared = true;
         Ok(handle)
@@ -83,7 +83,7 @@ impl Drop for Window {
 
 /// Why there is no window.
 #[derive(Debug)]
-pub enum WindowError {
+pub(super) enum WindowError {
     /// The directory, or a lock in it, could not be made or closed to others.
     Directory(io::Error),
     /// Every number is held by another process.
@@ -94,7 +94,7 @@ pub enum WindowError {
 ///
 /// # Errors
 /// There is none, or the directory cannot be used.
-pub fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
+pub(super) fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
     let warning = state_dir::prepare(state_dir).map_err(WindowError::Directory)?;
     for number in 0..WINDOWS {
         let path = lock_of(state_dir, number);

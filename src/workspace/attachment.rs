@@ -19,11 +19,11 @@ use crate::domain::edits::text;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Largest attachment, inclusive: 10 MiB.
-pub const MAX_BYTES: u64 = 10 * 1_024 * 1_024;
+pub(super) const MAX_BYTES: u64 = 10 * 1_024 * 1_024;
 
 /// What came with the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub(super) struct Offer {
     /// Name of the file.
     pub name: String,
     /// MIME type, when the client said one.
@@ -35,7 +35,7 @@ pub struct Offer {
 }
 
 /// Stores what was offered under `state_dir/attachments`; the same bytes are kept once.
-pub fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
+pub(super) fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
     let state_dir = state_dir.ok_or_else(|| {
         WireError::new(
             ErrorCode::Unsupported,

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 /// Bytes kept of the start, and again of the end: a compiler's first error and its summary fit, a log does not fill
 /// memory.
-pub const KEPT: usize = 64 * 1_024;
+pub(super) const KEPT: usize = 64 * 1_024;
 
 /// One stream of a command.
 #[derive(Debug, Default)]
-pub struct Capture {
+pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     left_out: u64,
@@ -16,7 +16,7 @@ pub struct Capture {
 
 impl Capture {
     /// Takes what was printed next.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(KEPT - self.head.len()));
         self.head.extend_from_slice(head);
         self.tail.extend(rest);
@@ -26,7 +26,7 @@ impl Capture {
     }
 
     /// The text; bytes that are not UTF-8 become U+FFFD, and what was left out is named where it was.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let (one, two) = self.tail.as_slices();
         let tail = [one, two].concat();
         if self.left_out == 0 {

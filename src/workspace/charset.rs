@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 const PROBE: usize = 256 * 1_024;
 
 /// The likely encoding of pieces of one file.
-pub fn guess<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> &'static Encoding {
+pub(super) fn guess<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     for piece in pieces {
         detector.feed(&piece[..piece.len().min(PROBE)], false);

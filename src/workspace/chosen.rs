@@ -15,7 +15,7 @@ use crate::confined::{NotOpened, NotRead, is_pseudo, read_bounded};
 
 /// Why a picked file is not read.
 #[derive(Debug)]
-pub enum Unchosen {
+pub(super) enum Unchosen {
     /// The URI names no file of this machine.
     NotLocal,
     /// It is named in the workspace and leads out of it: the user cannot have seen that.
@@ -29,17 +29,17 @@ pub enum Unchosen {
 }
 
 /// The path of a `file:` URI.
-pub fn path_of(uri: &str) -> Option<PathBuf> {
+pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
     Url::parse(uri).ok().filter(|uri| uri.scheme() == "file").and_then(|uri| uri.to_file_path().ok())
 }
 
 /// The name of a picked file, to be shown.
-pub fn name_of(uri: &str) -> Option<String> {
+pub(super) fn name_of(uri: &str) -> Option<String> {
     Some(path_of(uri)?.file_name()?.to_string_lossy().chars().filter(|c| !c.is_control()).take(255).collect())
 }
 
 /// The bytes of a picked file of at most `max` bytes.
-pub fn read_chosen(roots: &Roots, uri: &str, max: u64) -> Result<Vec<u8>, Unchosen> {
+pub(super) fn read_chosen(roots: &Roots, uri: &str, max: u64) -> Result<Vec<u8>, Unchosen> {
     let path = path_of(uri).ok_or(Unchosen::NotLocal)?;
     let (file, length) = match roots.crossed(&path) {
         Some(named) => {

@@ -18,10 +18,10 @@ use crate::protocol::request::{DiffSideUri, OpenDiffResult, TextDocumentResult};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of a unified diff in an answer: far more than anybody reads, and small enough for every editor's reader.
-pub const MOST_UNIFIED_BYTES: usize = 1 << 20;
+pub(super) const MOST_UNIFIED_BYTES: usize = 1 << 20;
 
 /// Reads, compares, answers.
-pub fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
+pub(super) fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
     let DiffJob { client: _, session_id, root, path, left, purpose } = job;
     let place = choose(roots, &root).map(|root| DiffFile::find(root, &path, overlay));
     // With one folder its name is needed only where the client gave it.
@@ -40,7 +40,7 @@ pub fn diff(roots: &Roots, overlay: &Overlay, job: DiffJob) {
 }
 
 /// Deletes the artifacts of a session that is gone.
-pub fn drop_artifacts(folder: &Path) {
+pub(super) fn drop_artifacts(folder: &Path) {
     match std::fs::remove_dir_all(folder) {
         Ok(()) => {}
         // Most sessions have none.

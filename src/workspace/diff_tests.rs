@@ -55,7 +55,7 @@ impl Desk {
 
     fn ask(&self, path: &str, left: DiffSide, purpose: DiffFor) {
         let job = DiffJob {
-            client: crate::app::Inbox::new().0.name_client(),
+            client: crate::app::inbox::Inbox::new().0.name_client(),
             session_id: "s".to_owned(),
             root: self.root.clone(),
             path: WorkspacePath::parse(path).unwrap(),

@@ -28,7 +28,7 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
 /// the next one is refused with `overloaded`.
-pub const WAITING: usize = 1_024;
+pub(super) const WAITING: usize = 1_024;
 
 /// Places that a job takes which carries megabytes of its own.
 const HEAVY: u32 = 16;

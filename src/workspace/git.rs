@@ -56,7 +56,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
 
 /// Where to look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repository {
+pub(super) struct Repository {
     /// The directory that paths are relative to; the repository is the one it lies in.
     pub directory: PathBuf,
     /// The repository's own directory, where it is not to be looked for.
@@ -65,7 +65,7 @@ pub struct Repository {
 
 /// What a commit has under a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub(super) enum Entry {
     /// Nothing.
     Absent,
     /// A file.
@@ -76,7 +76,7 @@ pub enum Entry {
 
 /// Bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blob {
+pub(super) struct Blob {
     /// The bytes, or the first of them.
     pub bytes: Vec<u8>,
     /// Whether there are more.
@@ -85,7 +85,7 @@ pub struct Blob {
 
 impl Repository {
     /// What `revision` has under `path`, its first `most` bytes. On a thread that may wait, of a runtime.
-    pub fn entry(
+    pub(super) fn entry(
         &self,
         revision: &str,
         path: &str,
@@ -324,4 +324,4 @@ fn unreadable(path: &str) -> WireError {
 
 #[cfg(all(test, unix))]
 #[path = "git_tests.rs"]
-pub mod tests;
+pub(crate) mod tests;

@@ -25,7 +25,7 @@ const MOST_DEEP: usize = 64;
 
 /// Why a repository is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub(super) enum Refused {
     /// There is none.
     None,
     /// It keeps something elsewhere: what does.
@@ -38,7 +38,7 @@ pub enum Refused {
 ///
 /// # Errors
 /// `Refused` when there is none, or when it is not proved that its files are its own.
-pub fn top_of(directory: &Path) -> Result<PathBuf, Refused> {
+pub(super) fn top_of(directory: &Path) -> Result<PathBuf, Refused> {
     let real = directory.canonicalize().map_err(|_| Refused::None)?;
     for at in real.ancestors() {
         let Ok(found) = fs::symlink_metadata(at.join(".git")) else { continue };
@@ -101,7 +101,7 @@ fn names(git_dir: &Path, said: Option<String>, place: &Path) -> bool {
 }
 
 /// A repository's own directory: nothing of it lies elsewhere.
-pub fn own(git_dir: &Path) -> Result<(), Refused> {
+pub(super) fn own(git_dir: &Path) -> Result<(), Refused> {
     if fs::symlink_metadata(git_dir.join("commondir")).is_ok() {
         return Err(Refused::Elsewhere("commondir"));
     }

@@ -7,12 +7,12 @@ use std::process::Command;
 use super::*;
 
 /// A repository with one commit of these files.
-pub fn repository(at: &Path, files: &[(&str, &[u8])]) {
+pub(crate) fn repository(at: &Path, files: &[(&str, &[u8])]) {
     git(at, &["init", "-q", "-b", "main"]);
     commit(at, files, "first");
 }
 
-pub fn commit(at: &Path, files: &[(&str, &[u8])], message: &str) {
+pub(crate) fn commit(at: &Path, files: &[(&str, &[u8])], message: &str) {
     for (name, bytes) in files {
         let path = at.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -22,12 +22,12 @@ pub fn commit(at: &Path, files: &[(&str, &[u8])], message: &str) {
     git(at, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", message]);
 }
 
-pub fn git(at: &Path, words: &[&str]) {
+pub(crate) fn git(at: &Path, words: &[&str]) {
     let done = Command::new("git").current_dir(at).args(words).output().unwrap();
     assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-pub fn on_a_waiting_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn on_a_waiting_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::task::spawn_blocking(work).await.unwrap() })
 }

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use crate::domain::approval::FolderIdentity;
 
 /// The identity of the folder that this path leads to now; `None` where it leads to none.
-pub fn identity(folder: &Path) -> Option<FolderIdentity> {
+pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
     let real = folder.canonicalize().ok()?;
     let metadata = real.symlink_metadata().ok().filter(Metadata::is_dir)?;
     Some(FolderIdentity { path: real.to_string_lossy().into_owned(), mark: mark(&metadata) })

@@ -14,7 +14,7 @@ use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesRe
 use crate::protocol::{ErrorCode, WireError};
 
 /// Most entries of an answer: about 1 MiB of JSON, what an editor still shows at once.
-pub const MAX_ENTRIES: usize = 10_000;
+pub(super) const MAX_ENTRIES: usize = 10_000;
 
 /// One entry on its way into the answer; ordered as in the answer: directories first, then the bytes of the name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ struct Found {
 }
 
 /// Lists a directory. `is_abandoned` is asked now and then, so that a huge directory nobody waits for is left.
-pub fn list(
+pub(super) fn list(
     roots: &Roots,
     params: &ListFilesParams,
     is_abandoned: impl Fn() -> bool,

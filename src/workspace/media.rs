@@ -2,7 +2,7 @@
 
 /// The MIME type of content. What the bytes prove wins; of what cannot be proved the stated type is believed, but for one
 /// of the types that would have shown.
-pub fn mime_of(bytes: &[u8], stated: Option<&str>) -> String {
+pub(super) fn mime_of(bytes: &[u8], stated: Option<&str>) -> String {
     if let Some(proved) = proved(bytes) {
         return proved.to_owned();
     }

@@ -10,7 +10,7 @@ use crate::domain::edits::text::{content_hash, decode};
 use crate::protocol::{ErrorCode, WireError};
 
 /// The text of a file and the hash of its bytes; `None` when there is no such file.
-pub fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<FileText>, WireError> {
+pub(super) fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<FileText>, WireError> {
     let path = parse(path)?;
     let root = roots.choose(root)?;
     let Some(place) = root.locate(&path)? else { return Ok(None) };

@@ -20,7 +20,7 @@ use crate::protocol::{ErrorCode, WireError};
 const MOST_BYTES: usize = 8 << 20;
 
 /// Lines from `line` (1 without one), `limit` of them (all the rest without one). A line past the end is an empty text.
-pub fn read_text(
+pub(super) fn read_text(
     roots: &Roots,
     overlay: &Overlay,
     path: &Path,

@@ -19,11 +19,11 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// All roots, in order.
 #[derive(Debug, Default)]
-pub struct Roots(Vec<Root>);
+pub(super) struct Roots(Vec<Root>);
 
 /// One root.
 #[derive(Debug)]
-pub struct Root {
+pub(super) struct Root {
     name: String,
     uri: String,
     path: Option<PathBuf>,
@@ -40,7 +40,7 @@ struct Opened {
 
 impl Roots {
     /// Opens the folders. One that cannot be opened now is tried again when it is asked for.
-    pub fn open(folders: &[Folder]) -> Self {
+    pub(super) fn open(folders: &[Folder]) -> Self {
         let root = |folder: &Folder| {
             let root = Root {
                 name: folder.name.clone(),
@@ -56,7 +56,7 @@ impl Roots {
     }
 
     /// The root that is this directory, whatever links lead to it.
-    pub fn at(&self, directory: &Path) -> Option<&Root> {
+    pub(super) fn at(&self, directory: &Path) -> Option<&Root> {
         let real = directory.canonicalize().ok();
         self.0.iter().find(|root| {
             root.path
@@ -66,12 +66,12 @@ impl Roots {
     }
 
     /// Whether a name is needed to tell the roots apart.
-    pub fn are_several(&self) -> bool {
+    pub(super) fn are_several(&self) -> bool {
         self.0.len() > 1
     }
 
     /// The root of this name; without a name the first.
-    pub fn choose(&self, name: Option<&str>) -> Result<&Root, WireError> {
+    pub(super) fn choose(&self, name: Option<&str>) -> Result<&Root, WireError> {
         match name {
             Some(name) => self.0.iter().find(|root| root.name == name).ok_or_else(|| {
                 WireError::new(
@@ -88,12 +88,12 @@ impl Roots {
 
 impl Root {
     /// Its name.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// URI of a path below it, in the editor's spelling of the folder.
-    pub fn uri_of(&self, path: &WorkspacePath) -> String {
+    pub(super) fn uri_of(&self, path: &WorkspacePath) -> String {
         let mut uri = self.uri.trim_end_matches('/').to_owned();
         for part in path.components() {
             uri.push('/');
@@ -103,7 +103,7 @@ impl Root {
     }
 
     /// Where it is.
-    pub fn path(&self) -> Result<&Path, WireError> {
+    pub(super) fn path(&self) -> Result<&Path, WireError> {
         self.path.as_deref().ok_or_else(|| {
             WireError::new(
                 ErrorCode::Unsupported,
@@ -114,7 +114,7 @@ impl Root {
 
     /// Its handle: the directory that was opened first, whatever its path means later. Only when that directory was
     /// deleted is the path opened anew, and only if no link leads it elsewhere meanwhile.
-    pub fn dir(&self) -> Result<Arc<Dir>, WireError> {
+    pub(super) fn dir(&self) -> Result<Arc<Dir>, WireError> {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = handle.as_ref().filter(|opened| is_alive(&opened.dir)) {
             return Ok(Arc::clone(&opened.dir));
@@ -149,7 +149,7 @@ impl Root {
     }
 
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.
-    pub fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, WireError> {
+    pub(super) fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, WireError> {
         let dir = self.dir()?;
         match self.place_of(&dir, Path::new(path.for_handle())) {
             Ok(found) => Ok(Some(found)),
@@ -167,7 +167,7 @@ impl Root {
     }
 
     /// The same, with a refusal when there is nothing.
-    pub fn find(&self, path: &WorkspacePath) -> Result<PathBuf, WireError> {
+    pub(super) fn find(&self, path: &WorkspacePath) -> Result<PathBuf, WireError> {
         self.locate(path)?.ok_or_else(|| refusal(&io::ErrorKind::NotFound.into(), path))
     }
 
@@ -193,7 +193,11 @@ fn is_alive(_: &Dir) -> bool {
 }
 
 /// Opens a regular file at a place that `locate` gave. Pipes, sockets, devices and files of the kernel are not read.
-pub fn open_regular(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<(File, Metadata), WireError> {
+pub(super) fn open_regular(
+    dir: &Dir,
+    place: &Path,
+    path: &WorkspacePath,
+) -> Result<(File, Metadata), WireError> {
     // Looked at before it is opened, because opening a device can already do something.
     let found = dir.metadata(place).map_err(|error| refusal(&error, path))?;
     if !found.is_dir() && !found.is_file() {
@@ -215,7 +219,7 @@ fn not_regular(why: NotOpened, path: &WorkspacePath) -> WireError {
 }
 
 /// Reads a path of a client.
-pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
+pub(super) fn parse(path: &str) -> Result<WorkspacePath, WireError> {
     WorkspacePath::parse(path).map_err(|refused| {
         WireError::new(
             ErrorCode::PathOutsideWorkspace,
@@ -225,14 +229,14 @@ pub fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 }
 
 /// Whether the handle refused to be left. The system's own refusals carry its number, this one does not.
-pub fn is_escape(error: &io::Error) -> bool {
+pub(super) fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 impl Roots {
     /// The root that holds an absolute path, and the path in it; of roots within each other the inner one. The path counts under
     /// the name of the folder and under the one it really has. Nothing is looked at but the folders themselves.
-    pub fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), WireError> {
+    pub(super) fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), WireError> {
         let inside = |root: &Root| {
             let named = root.path.clone()?;
             let real = named.canonicalize().ok();
@@ -261,7 +265,7 @@ impl Roots {
 }
 
 /// A file that was named by an absolute path through a folder of the workspace, by whatever links it came there.
-pub struct Named<'a> {
+pub(super) struct Named<'a> {
     root: &'a Root,
     /// Relative to the root; links and `..` may be in it.
     rest: PathBuf,
@@ -269,7 +273,7 @@ pub struct Named<'a> {
 
 impl Roots {
     /// The folder through which an absolute path goes; `None` when it goes through none.
-    pub fn crossed(&self, path: &Path) -> Option<Named<'_>> {
+    pub(super) fn crossed(&self, path: &Path) -> Option<Named<'_>> {
         let bases: Vec<(&Root, PathBuf)> = self
             .0
             .iter()
@@ -293,7 +297,7 @@ impl Named<'_> {
     ///
     /// # Errors
     /// `NotOpened::Failed` with an error for which `is_escape` holds when it leads out of the folder.
-    pub fn open(&self) -> Result<(File, Metadata), NotOpened> {
+    pub(super) fn open(&self) -> Result<(File, Metadata), NotOpened> {
         let dir = self.root.dir().map_err(|_| NotOpened::Failed(io::ErrorKind::NotFound.into()))?;
         let place = self.root.place_of(&dir, &self.rest).map_err(NotOpened::Failed)?;
         confined::open_regular(&dir, &place, Links::Followed)
@@ -301,7 +305,7 @@ impl Named<'_> {
 }
 
 /// What a failed look at a path means for a client.
-pub fn refusal(error: &io::Error, path: &WorkspacePath) -> WireError {
+pub(super) fn refusal(error: &io::Error, path: &WorkspacePath) -> WireError {
     let shown = if path.is_root() { "." } else { path.as_str() };
     let shown = short(shown);
     if is_escape(error) {
@@ -331,12 +335,12 @@ pub fn refusal(error: &io::Error, path: &WorkspacePath) -> WireError {
 }
 
 /// The system's word for a failure, without its number.
-pub fn cause(error: &io::Error) -> String {
+pub(super) fn cause(error: &io::Error) -> String {
     error.kind().to_string()
 }
 
 /// A client's text cut to what fits in a sentence.
-pub fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let mut cut: String = text.chars().take(120).collect();
     if cut.len() < text.len() {
         cut.push('…');
@@ -345,7 +349,7 @@ pub fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use super::{Roots, parse};
@@ -353,7 +357,7 @@ pub mod tests {
     use crate::protocol::ErrorCode;
 
     /// A folder of this name at this place.
-    pub fn folder(name: &str, path: &Path) -> Folder {
+    pub(crate) fn folder(name: &str, path: &Path) -> Folder {
         Folder {
             uri: format!("file://{}", path.display()),
             name: name.to_owned(),

@@ -22,7 +22,7 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub(super) struct Limits {
     /// The command.
     pub time: Duration,
     /// Output of what it left running, after its own end.
@@ -30,14 +30,14 @@ pub struct Limits {
 }
 
 /// The limits of every command: a build or a test run of some size fits, a server that never ends does not.
-pub const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Duration::from_millis(500) };
+pub(super) const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Duration::from_millis(500) };
 
 /// How often it is checked whether anybody still waits.
 const WATCH: Duration = Duration::from_millis(100);
 
 /// The directory to run in, from a path relative to the first root: the one that the root's handle leads to. Refused when the
 /// path that the user was shown leads to another one.
-pub fn directory(roots: &Roots, cwd: &str) -> Result<Directory, WireError> {
+pub(super) fn directory(roots: &Roots, cwd: &str) -> Result<Directory, WireError> {
     let path = parse(cwd)?;
     let root = roots.choose(None)?;
     let place = root.find(&path)?;
@@ -50,7 +50,7 @@ pub fn directory(roots: &Roots, cwd: &str) -> Result<Directory, WireError> {
 }
 
 /// Runs a command to its end, or to the end of its time, or until nobody waits for it.
-pub async fn run(
+pub(super) async fn run(
     command: &str,
     directory: Directory,
     environment: impl IntoIterator<Item = (OsString, OsString)>,

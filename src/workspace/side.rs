@@ -24,7 +24,7 @@ use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of a side that are compared: above it no editor shows a diff, and everything is held in memory several times.
-pub const MOST_BYTES: usize = 4 << 20;
+pub(super) const MOST_BYTES: usize = 4 << 20;
 
 /// Largest base of a patch; as large as a patch of ours may make a file.
 const MOST_BASE_BYTES: usize = 16 << 20;
@@ -38,7 +38,7 @@ const MOST_LIST_BYTES: usize = 4 << 20;
 
 /// The text of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SideText {
+pub(super) struct SideText {
     /// The text; `None`: there is no such file.
     pub text: Option<String>,
     /// Whether more follows.
@@ -48,7 +48,7 @@ pub struct SideText {
 const ABSENT: SideText = SideText { text: None, cut: false };
 
 /// Where the file of a diff is.
-pub struct DiffFile<'a> {
+pub(super) struct DiffFile<'a> {
     /// Its root.
     pub root: &'a Root,
     /// As it was named.
@@ -61,7 +61,7 @@ pub struct DiffFile<'a> {
 
 impl<'a> DiffFile<'a> {
     /// Finds the file.
-    pub fn find(root: &'a Root, path: &'a WorkspacePath, overlay: &Overlay) -> Self {
+    pub(super) fn find(root: &'a Root, path: &'a WorkspacePath, overlay: &Overlay) -> Self {
         let located = root.locate(path);
         let buffer = match &located {
             Ok(place) => open_document(root, path, place.as_deref(), overlay),
@@ -73,12 +73,16 @@ impl<'a> DiffFile<'a> {
     }
 
     /// Whether the file is on disk.
-    pub fn is_on_disk(&self) -> bool {
+    pub(super) fn is_on_disk(&self) -> bool {
         matches!(self.located, Ok(Some(_)))
     }
 
     /// Reads a side of this file.
-    pub fn read(&self, side: &DiffSide, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
+    pub(super) fn read(
+        &self,
+        side: &DiffSide,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Result<SideText, WireError> {
         match (&side.reference, &side.found) {
             (_, Found::Downloaded(file)) => downloaded(file),
             (_, Found::Patch(patch)) => self.patched(patch, is_abandoned),
@@ -286,7 +290,7 @@ fn reversed(hunks: &[Hunk]) -> Vec<Hunk> {
 }
 
 /// An artifact that was downloaded for this; it is deleted whatever comes of it.
-pub fn downloaded(path: &Path) -> Result<SideText, WireError> {
+pub(super) fn downloaded(path: &Path) -> Result<SideText, WireError> {
     let outcome = File::open(path).and_then(|file| start_of(file, MOST_BYTES));
     let gone = fs::remove_file(path).and_then(|()| path.parent().map_or(Ok(()), fs::remove_dir));
     if let Err(error) = gone {

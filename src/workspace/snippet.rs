@@ -20,16 +20,16 @@ use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, Sni
 use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of content when the client does not say.
-pub const DEFAULT_BYTES: u64 = 64 * 1_024;
+pub(super) const DEFAULT_BYTES: u64 = 64 * 1_024;
 
 /// Most bytes of content, whatever the client says.
-pub const MOST_BYTES: u64 = 1_024 * 1_024;
+pub(super) const MOST_BYTES: u64 = 1_024 * 1_024;
 
 /// Largest file whose lines are counted for a tail: some 20 ms of reading from the page cache.
-pub const COUNTED_BYTES: u64 = 64 * 1_024 * 1_024;
+pub(super) const COUNTED_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// Reads some lines.
-pub fn snippet(
+pub(super) fn snippet(
     roots: &Roots,
     params: &ReadFileSnippetParams,
     overlay: &Overlay,

@@ -19,7 +19,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// The text of a Markdown file that was picked.
-pub fn markdown(roots: &Roots, uri: &str) -> Result<Imported, MarkdownFault> {
+pub(super) fn markdown(roots: &Roots, uri: &str) -> Result<Imported, MarkdownFault> {
     let name = name_of(uri).ok_or(MarkdownFault::Unreadable)?;
     if !is_markdown(&name) {
         return Err(MarkdownFault::NotMarkdown);
@@ -33,7 +33,7 @@ pub fn markdown(roots: &Roots, uri: &str) -> Result<Imported, MarkdownFault> {
 }
 
 /// What the form shows of images that were picked; the first fault stops them all.
-pub fn previews(roots: &Roots, uris: &[String]) -> Result<Vec<Preview>, ImageFault> {
+pub(super) fn previews(roots: &Roots, uris: &[String]) -> Result<Vec<Preview>, ImageFault> {
     uris.iter().map(|uri| preview(roots, uri)).collect()
 }
 
@@ -66,7 +66,7 @@ fn image(roots: &Roots, uri: &str) -> Result<(Vec<u8>, String), ImageFault> {
 }
 
 /// Keeps the images of a spec that is sent, whole and as they are now: they may have changed since they were offered.
-pub fn keep_images(
+pub(super) fn keep_images(
     roots: &Roots,
     state_dir: Option<&Path>,
     uris: &[String],

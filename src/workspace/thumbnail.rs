@@ -26,7 +26,7 @@ const QUALITY: u8 = 80;
 static ONE: Mutex<()> = Mutex::new(());
 
 /// A thumbnail and its type. One with transparency is a PNG, any other a JPEG.
-pub fn thumbnail(bytes: &[u8], mime: &str) -> Result<(Vec<u8>, &'static str), ImageFault> {
+pub(super) fn thumbnail(bytes: &[u8], mime: &str) -> Result<(Vec<u8>, &'static str), ImageFault> {
     let format = ImageFormat::from_mime_type(mime).ok_or(ImageFault::NotAnImage)?;
     let _turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     catch_unwind(|| make(bytes, format)).unwrap_or(Err(ImageFault::NotAnImage))
@@ -83,7 +83,7 @@ fn fault(error: ImageError) -> ImageFault {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::io::Cursor;
 
     use image::{DynamicImage, GenericImageView, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
@@ -92,7 +92,7 @@ pub mod tests {
     use crate::domain::spec::images::ImageFault;
 
     /// A picture of noise, so that it stays large.
-    pub fn noise(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+    pub(crate) fn noise(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
         let mut state = 7_u32;
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -19,7 +19,7 @@ use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::{ErrorCode, WireError};
 
 /// Largest file that is replaced: above it nobody reviews a change as text, and it is held in memory twice.
-pub const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
+pub(super) const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// What is there now.
 pub(super) struct Current {
@@ -29,7 +29,7 @@ pub(super) struct Current {
 }
 
 /// Writes `text` over the file whose bytes have `base_hash`, or as a new file without one.
-pub fn write(
+pub(super) fn write(
     roots: &Roots,
     root: Option<&str>,
     path: &str,

@@ -1,6 +1,6 @@
 //! Attachments in a prompt.
 
-use breadboard_ls::app::ports::Attachment;
+use breadboard_ls::testing::app::ports::Attachment;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
     AgentCall, Applied, ClientRequest, Engine, EngineCall, EngineReport, TextPart,
 };
-use breadboard_ls::domain::dialect::{Dialect, normalize};
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 

@@ -1,9 +1,11 @@
 //! Modes, options and models.
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply};
-use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::protocol::agent::AgentStatus;
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply,
+};
+use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::{Answer, Folder, Reply};
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::{Answer, Folder, Reply};
+use breadboard_ls::testing::app::ports::{
     AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
     EngineReport, EngineSession, NewSession, Prompt, Ruling, SessionReply,
 };
-use breadboard_ls::domain::dialect::acp::state::AgentState;
-use breadboard_ls::domain::dialect::{Dialect, normalize};
-use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::engine::acp::process::Secrets;
-use breadboard_ls::engine::acp::{AcpEngine, AgentTimeouts, Setup};
-use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::{ModelSetting, Overrides, Settings};
+use breadboard_ls::testing::domain::dialect::acp::state::AgentState;
+use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::event::EngineEvent;
+use breadboard_ls::testing::engine::acp::process::Secrets;
+use breadboard_ls::testing::engine::acp::{AcpEngine, AgentTimeouts, Setup};
+use breadboard_ls::testing::protocol::WireError;
+use breadboard_ls::testing::protocol::settings::{ModelSetting, Overrides, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply};
-use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::protocol::agent::AgentStatus;
-use breadboard_ls::protocol::tab::AgentRestartResult;
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
+    AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply,
+};
+use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::protocol::agent::AgentStatus;
+use breadboard_ls::testing::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Layout, Told, end, piece};

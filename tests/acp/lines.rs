@@ -1,6 +1,6 @@
 //! Lines that are no messages, and messages at the wrong place.
 
-use breadboard_ls::app::ports::{EngineReport, SessionReply};
+use breadboard_ls::testing::app::ports::{EngineReport, SessionReply};
 use serde_json::json;
 
 use crate::desk::{Desk, Told, end, junk, piece};
@@ -75,8 +75,8 @@ async fn acp_2_1_12_what_is_told_of_a_session_before_it_is_named_waits_for_it() 
             { "answer": "default" },
         ] },
     }));
-    let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
-    use breadboard_ls::app::ports::{Engine, EngineCall, NewSession};
+    let (reply, _answer) = breadboard_ls::testing::app::inbox::Reply::new();
+    use breadboard_ls::testing::app::ports::{Engine, EngineCall, NewSession};
     let wish = NewSession { agent: Some("sim".to_owned()), ..NewSession::default() };
     desk.engine.call(EngineCall::MakeSession {
         session_id: "a".to_owned(),

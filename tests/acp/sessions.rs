@@ -1,10 +1,10 @@
 //! Sessions: made, opened again, listed, closed, deleted, and the login before them.
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
     AgentCall, Engine, EngineCall, EngineReport, EngineSession, NewSession, SessionReply,
 };
-use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::testing::protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Told, end, piece};

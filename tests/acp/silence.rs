@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::ports::EngineReport;
-use breadboard_ls::engine::acp::AgentTimeouts;
-use breadboard_ls::protocol::ErrorCode;
+use breadboard_ls::testing::app::ports::EngineReport;
+use breadboard_ls::testing::engine::acp::AgentTimeouts;
+use breadboard_ls::testing::protocol::ErrorCode;
 use serde_json::json;
 
 use crate::desk::{Desk, Layout, Told, end, piece};

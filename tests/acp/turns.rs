@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{AgentCall, Engine, EngineCall, EngineReport, Secret};
-use breadboard_ls::engine::acp::AgentTimeouts;
-use breadboard_ls::protocol::request::CredentialScope;
+use breadboard_ls::testing::app::ports::{AgentCall, Engine, EngineCall, EngineReport, Secret};
+use breadboard_ls::testing::engine::acp::AgentTimeouts;
+use breadboard_ls::testing::protocol::request::CredentialScope;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Layout, Told, end, piece};
@@ -129,8 +129,8 @@ async fn acp_2_1_02_a_stopped_turn_that_does_not_end_is_told_and_a_restart_ends_
         })
         .await;
     assert!(notice.contains("restart it"), "{notice}");
-    let (reply, _answer) = breadboard_ls::app::inbox::Reply::new();
-    use breadboard_ls::app::ports::{Engine, EngineCall};
+    let (reply, _answer) = breadboard_ls::testing::app::inbox::Reply::new();
+    use breadboard_ls::testing::app::ports::{Engine, EngineCall};
     desk.engine.call(EngineCall::Agent(AgentCall::Restart { agent: None, reply }));
     let (_, exit) = desk.exit().await;
     assert_eq!((exit.sessions, exit.expected), (vec!["a".to_owned()], true));
@@ -187,10 +187,11 @@ async fn a_loop_that_does_not_listen_holds_the_agent_back_and_loses_nothing() {
     desk.start("a", 1, "go");
     desk.until_sent("session/prompt").await;
     // A call is taken all the same, while nobody takes a report.
-    let models = desk.ask(|reply| breadboard_ls::app::ports::EngineCall::ListModels { chosen: None, reply });
+    let models =
+        desk.ask(|reply| breadboard_ls::testing::app::ports::EngineCall::ListModels { chosen: None, reply });
     assert_eq!(
         models.await.expect_err("it names none").code,
-        breadboard_ls::protocol::ErrorCode::Unsupported
+        breadboard_ls::testing::protocol::ErrorCode::Unsupported
     );
     let (told, failure) = desk.turn("a").await;
     assert_eq!((told.len(), failure), (5_001, None));

@@ -1,8 +1,8 @@
 //! What a host must survive, each behaviour of a real agent under its number in the notes on agents (acp 2.1).
 
-use breadboard_ls::domain::event::{EventClass, LocalKind};
-use breadboard_ls::domain::fact::NoticeLevel;
-use breadboard_ls::domain::view::{BlockBody, ToolBlockStatus};
+use breadboard_ls::testing::domain::event::{EventClass, LocalKind};
+use breadboard_ls::testing::domain::fact::NoticeLevel;
+use breadboard_ls::testing::domain::view::{BlockBody, ToolBlockStatus};
 use serde_json::{Value, json};
 
 use crate::story::Story;

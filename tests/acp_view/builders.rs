@@ -1,12 +1,12 @@
 //! Everything that we say to an agent, read by the types of the protocol's owners.
 
 use agent_client_protocol_schema::v1;
-use breadboard_ls::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
-use breadboard_ls::domain::dialect::acp::decode::RpcId;
-use breadboard_ls::domain::dialect::acp::encode::{
+use breadboard_ls::testing::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
+use breadboard_ls::testing::domain::dialect::acp::decode::RpcId;
+use breadboard_ls::testing::domain::dialect::acp::encode::{
     self as out, ClientCapabilities, ConfigValue, ElicitationAnswer, PermissionOutcome,
 };
-use breadboard_ls::domain::dialect::acp::results::PromptCapabilities;
+use breadboard_ls::testing::domain::dialect::acp::results::PromptCapabilities;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -80,7 +80,6 @@ fn every_parameter_of_ours_is_one_of_the_schema() {
         "web",
         &ConfigValue::Switch(true),
     ));
-    agrees::<v1::CancelRequestNotification>(&out::cancel_request(&RpcId::number(3)));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Laws that hold whatever an agent says.
 
-use breadboard_ls::domain::dialect::Dialect;
-use breadboard_ls::domain::dialect::acp::decode::{AcpLine, read_line};
-use breadboard_ls::domain::view::{
+use breadboard_ls::testing::domain::dialect::Dialect;
+use breadboard_ls::testing::domain::dialect::acp::decode::{AcpLine, read_line};
+use breadboard_ls::testing::domain::view::{
     BlockBody, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes, coalesce,
 };
 use proptest::prelude::*;

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use breadboard_ls::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind};
-use breadboard_ls::domain::dialect::acp::decode::{
+use breadboard_ls::testing::domain::approval::{AskRoot, Permission, PermissionAsk, PermissionOptionKind};
+use breadboard_ls::testing::domain::dialect::acp::decode::{
     self, AcpLine, ask_event, method_event, prompt_event, read_line, unreadable_event, update_event,
 };
-use breadboard_ls::domain::dialect::{Dialect, completed, normalize};
-use breadboard_ls::domain::event::{EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent};
-use breadboard_ls::domain::fact::NoticeLevel;
-use breadboard_ls::domain::view::{
+use breadboard_ls::testing::domain::dialect::{Dialect, completed, normalize};
+use breadboard_ls::testing::domain::event::{
+    EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent,
+};
+use breadboard_ls::testing::domain::fact::NoticeLevel;
+use breadboard_ls::testing::domain::view::{
     Block, BlockBody, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes,
 };
 use serde_json::{Value, json};

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
     Engine, EngineCall, EngineReport, EngineSession, NewSession, Ruling, StreamReport,
 };
-use breadboard_ls::protocol::{ErrorCode, WireError};
-use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, bodies, lines, scripted, seen, simulator};

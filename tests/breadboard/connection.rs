@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{Engine, EngineCall, EngineReport, NewSession, Secret, SessionReply};
-use breadboard_ls::engine::breadboard::Setup;
-use breadboard_ls::engine::breadboard::client::{Client, EngineTimeouts, From};
-use breadboard_ls::engine::breadboard::engine_error::{Denied, EngineError};
-use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::protocol::request::CredentialScope;
-use breadboard_ls::protocol::settings::EngineSetting;
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
+    Engine, EngineCall, EngineReport, NewSession, Secret, SessionReply,
+};
+use breadboard_ls::testing::engine::breadboard::Setup;
+use breadboard_ls::testing::engine::breadboard::client::{Client, EngineTimeouts, From};
+use breadboard_ls::testing::engine::breadboard::engine_error::{Denied, EngineError};
+use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::protocol::request::CredentialScope;
+use breadboard_ls::testing::protocol::settings::EngineSetting;
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::{Answer, Folder, Reply};
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::{Answer, Folder, Reply};
+use breadboard_ls::testing::app::ports::{
     Attachment, Connectivity, Engine, EngineCall, EngineReport, EngineSession, NewSession, Prompt, Secret,
     SessionReply,
 };
-use breadboard_ls::engine::breadboard::client::EngineTimeouts;
-use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
-use breadboard_ls::protocol::WireError;
-use breadboard_ls::protocol::settings::{EngineSetting, ModelSetting};
-use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
+use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
+use breadboard_ls::testing::engine::breadboard::{BreadboardEngine, Setup};
+use breadboard_ls::testing::protocol::WireError;
+use breadboard_ls::testing::protocol::settings::{EngineSetting, ModelSetting};
+use breadboard_ls::testing::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -41,7 +41,7 @@ pub fn simulator(options: SimulatorOptions) -> Simulator {
 
 /// The same with the setup of a script.
 pub fn scripted(script: &Value) -> SimulatorOptions {
-    use breadboard_ls::simulate::breadboard::Script;
+    use breadboard_ls::testing::simulate::breadboard::Script;
     SimulatorOptions {
         script: Some(Script::parse(&script.to_string()).expect("a script")),
         ..SimulatorOptions::default()

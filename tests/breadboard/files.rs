@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::app::inbox::Reply;
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::inbox::Reply;
+use breadboard_ls::testing::app::ports::{
     Artifact, DownloadFor, Engine, EngineCall, EngineReport, StreamCall, StreamReport,
 };
-use breadboard_ls::protocol::request::{ListFilesParams, ReadFileSnippetParams};
-use breadboard_ls::protocol::{ErrorCode, WireError};
-use breadboard_ls::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
+use breadboard_ls::testing::protocol::request::{ListFilesParams, ReadFileSnippetParams};
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, seen, simulator};
@@ -230,7 +230,7 @@ async fn what_the_log_still_has_of_a_stretch_comes_back() {
 
 async fn rebuilt(
     desk: &mut Desk,
-) -> Result<Vec<(breadboard_ls::domain::event::EngineEvent, u64)>, WireError> {
+) -> Result<Vec<(breadboard_ls::testing::domain::event::EngineEvent, u64)>, WireError> {
     desk.wait(|report| match report {
         EngineReport::Stream(StreamReport::Rebuilt { outcome, .. }) => Some(outcome),
         _ => None,

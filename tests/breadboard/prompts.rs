@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{Attachment, Engine, EngineCall, NewSession};
-use breadboard_ls::engine::breadboard::client::EngineTimeouts;
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::app::ports::{Attachment, Engine, EngineCall, NewSession};
+use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::json;
 
 use crate::desk::{Desk, bodies, lines, scripted, seen, simulator};

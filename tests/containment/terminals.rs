@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::engine::acp::client_side::{
+use breadboard_ls::testing::engine::acp::client_side::{
     CreateTerminal, EnvVariable, TerminalExit, TerminalOutput, Terminals,
 };
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::json;
 
 use crate::marked::Mark;

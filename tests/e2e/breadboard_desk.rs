@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use breadboard_ls::simulate::breadboard::{Script, SeenRequest, Simulator, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{Script, SeenRequest, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

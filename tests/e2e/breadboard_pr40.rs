@@ -1,6 +1,6 @@
 //! The engine's pull request 40, which changes the wire and keeps its version number: found by its paths, used in full.
 
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::*;

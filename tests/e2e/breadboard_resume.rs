@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::*;

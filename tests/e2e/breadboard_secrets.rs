@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use breadboard_ls::simulate::breadboard::SimulatorOptions;
+use breadboard_ls::testing::simulate::breadboard::SimulatorOptions;
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::*;

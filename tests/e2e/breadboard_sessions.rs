@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::*;
@@ -251,8 +251,9 @@ fn fault_12_an_event_may_come_byte_by_byte_and_with_any_line_ends() {
 
 #[test]
 fn fault_12_frames_in_pieces_between_garbage_and_twice_are_one_history() {
-    let faults =
-        breadboard_ls::simulate::breadboard::Faults::parse("split=0.6,garbage=0.2,dup=0.2,budget=400");
+    let faults = breadboard_ls::testing::simulate::breadboard::Faults::parse(
+        "split=0.6,garbage=0.2,dup=0.2,budget=400",
+    );
     let mut options = scripted(&json!([[{ "repeat": 120, "steps": [piece("word ")] }, says("the end")]]));
     options = SimulatorOptions { faults: faults.unwrap(), seed: 7, ..options };
     let desk = Desk::start(options);

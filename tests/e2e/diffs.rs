@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use breadboard_ls::domain::edits::text::content_hash;
-use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
+use breadboard_ls::testing::domain::edits::text::content_hash;
+use breadboard_ls::testing::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::harness::{Options, Server};

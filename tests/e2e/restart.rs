@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use breadboard_ls::domain::event::SessionEvent;
-use breadboard_ls::domain::view::{View, ViewLanes, ViewState, apply_changes};
+use breadboard_ls::testing::domain::event::SessionEvent;
+use breadboard_ls::testing::domain::view::{View, ViewLanes, ViewState, apply_changes};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

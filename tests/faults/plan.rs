@@ -1,6 +1,6 @@
 //! What a seed decides: the conversation, the faults, and what the user does.
 
-use breadboard_ls::engine::breadboard::link::Jitter;
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 /// Faults of the stream that a run may meet, by the simulator's names.
@@ -59,7 +59,7 @@ pub enum Beside {
 
 impl Plan {
     pub fn of(seed: u64) -> Self {
-        let mut dice = Dice(Jitter::new(seed));
+        let mut dice = Dice(Rng::with_seed(seed));
         let count = 1 + dice.below(4);
         let mut prompts: Vec<Line> = Vec::new();
         let mut entries = Vec::new();
@@ -113,17 +113,17 @@ impl Plan {
             prompts,
             beside,
             latency_ms: dice.below(8),
-            answers: dice.0.draw(),
+            answers: dice.0.u64(..),
         }
     }
 }
 
-/// Jitter in the words of this file.
-pub struct Dice(pub Jitter);
+/// Chance in the words of this file.
+pub struct Dice(pub Rng);
 
 impl Dice {
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.0.draw() % bound
+        self.0.u64(..bound)
     }
 
     pub fn percent(&mut self, share: u64) -> bool {

@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use breadboard_ls::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, StartUp};
-use breadboard_ls::app::ports::*;
-use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
-use breadboard_ls::domain::approval::FolderIdentity;
-use breadboard_ls::domain::edits::overlay::Overlay;
-use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::engine::breadboard::client::EngineTimeouts;
-use breadboard_ls::engine::breadboard::link::LinkTiming;
-use breadboard_ls::engine::breadboard::{BreadboardEngine, Setup};
-use breadboard_ls::protocol::settings::{DeliverySetting, EngineSetting, InitializationOptions};
-use breadboard_ls::protocol::{ErrorCode, Request, WireError};
+use breadboard_ls::testing::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, StartUp};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
+use breadboard_ls::testing::domain::approval::FolderIdentity;
+use breadboard_ls::testing::domain::edits::overlay::Overlay;
+use breadboard_ls::testing::domain::policy::redact::Redactor;
+use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
+use breadboard_ls::testing::engine::breadboard::link::LinkTiming;
+use breadboard_ls::testing::engine::breadboard::{BreadboardEngine, Setup};
+use breadboard_ls::testing::protocol::settings::{DeliverySetting, EngineSetting, InitializationOptions};
+use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError};
+use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -127,9 +128,9 @@ impl Process {
             let handle = runtime.handle().clone();
             let (reports, heard) = mpsc::channel(ENGINE_BOUND);
             let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
-            let dir = state_dir.to_string_lossy().into_owned();
+            let dir = state_dir.to_owned();
             let app = App::new(Ports {
-                open_journal: Box::new(move |_| breadboard_ls::store::open(Some(&dir))),
+                open_journal: Box::new(move |_| Box::new(SqliteJournal::open(Some(&dir)))),
                 open_engine: Box::new(move |_| Ok(engine(&url, reports, handle))),
                 open_agents: None,
                 files: Box::new(NoFiles),
@@ -138,7 +139,7 @@ impl Process {
                 redactor: Redactor::default(),
             });
             runtime.block_on(async move {
-                let mut app = pin!(breadboard_ls::app::run(app, events, heard, breadboard_ls::app::alone));
+                let mut app = pin!(breadboard_ls::testing::app::run(app, events, heard, |step| step()));
                 tokio::select! {
                     () = &mut app => {}
                     Ok(to) = killed => {

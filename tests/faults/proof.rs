@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use breadboard_ls::domain::dialect::Dialect;
-use breadboard_ls::domain::event::SessionEvent;
-use breadboard_ls::domain::view::{Change, Lane, View, ViewState, apply_changes};
-use breadboard_ls::simulate::breadboard::SentEvent;
+use breadboard_ls::testing::domain::dialect::Dialect;
+use breadboard_ls::testing::domain::event::SessionEvent;
+use breadboard_ls::testing::domain::view::{Change, Lane, View, ViewState, apply_changes};
+use breadboard_ls::testing::simulate::breadboard::SentEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

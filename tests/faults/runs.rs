@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Once};
 
-use breadboard_ls::simulate::breadboard::{Faults, Script, SeenRequest, Simulator, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{
+    Faults, Script, SeenRequest, Simulator, SimulatorOptions,
+};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinSet;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use breadboard_ls::engine::breadboard::link::Jitter;
-use breadboard_ls::protocol::{ErrorCode, WireError};
-use breadboard_ls::simulate::breadboard::Simulator;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::simulate::breadboard::Simulator;
+use fastrand::Rng;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -106,7 +106,7 @@ impl<'a> User<'a> {
             resumes: 0,
             met: BTreeMap::new(),
             begun: Instant::now(),
-            answers: Dice(Jitter::new(plan.answers)),
+            answers: Dice(Rng::with_seed(plan.answers)),
             rested: 0,
             resumes_told: Vec::new(),
             foreign: Vec::new(),

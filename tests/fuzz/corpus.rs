@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::app::ports::{BatchRow, EngineCursor};
-use breadboard_ls::store::front_records::{Record, write};
+use breadboard_ls::testing::app::ports::{BatchRow, EngineCursor};
+use breadboard_ls::testing::store::front_records::{Record, write};
 use serde_json::{Value, json};
 
 use crate::written;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breadboard_ls::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink, StreamReport};
-use breadboard_ls::engine::breadboard::client::{Client, EngineTimeouts};
-use breadboard_ls::engine::breadboard::link::{LinkTiming, Links};
-use breadboard_ls::http::BaseUrl;
-use breadboard_ls::simulate::breadboard::{Simulator, SimulatorOptions};
+use breadboard_ls::testing::app::ports::{EngineCursor, EngineReport, LinkNews, ResumedLink, StreamReport};
+use breadboard_ls::testing::engine::breadboard::client::{Client, EngineTimeouts};
+use breadboard_ls::testing::engine::breadboard::link::{LinkTiming, Links};
+use breadboard_ls::testing::http::BaseUrl;
+use breadboard_ls::testing::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;

@@ -2,8 +2,8 @@
 
 mod desk;
 
-use breadboard_ls::app::ports::{LinkNews, ResumedLink};
-use breadboard_ls::simulate::breadboard::{Faults, SimulatorOptions};
+use breadboard_ls::testing::app::ports::{LinkNews, ResumedLink};
+use breadboard_ls::testing::simulate::breadboard::{Faults, SimulatorOptions};
 use desk::Desk;
 
 fn plain() -> SimulatorOptions {

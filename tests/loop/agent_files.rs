@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use breadboard_ls::app::inbox::{EditorAbilities, Folder};
-use breadboard_ls::app::ports::{Files, TextPart};
-use breadboard_ls::domain::edits::overlay::Overlay;
-use breadboard_ls::domain::edits::text::content_hash;
-use breadboard_ls::engine::acp::client_side::{ClientFiles, WriteBase};
-use breadboard_ls::protocol::ErrorCode;
-use breadboard_ls::workspace::WorkspaceFiles;
+use breadboard_ls::testing::app::inbox::{EditorAbilities, Folder};
+use breadboard_ls::testing::app::ports::{Files, TextPart};
+use breadboard_ls::testing::domain::edits::overlay::Overlay;
+use breadboard_ls::testing::domain::edits::text::content_hash;
+use breadboard_ls::testing::engine::acp::client_side::{ClientFiles, WriteBase};
+use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::workspace::WorkspaceFiles;
 use tokio::runtime::Handle;
 
 use crate::desk::{Desk, Setup};

@@ -1,11 +1,11 @@
 //! What the agent of a session is and offers: told by its events and its answers, and whole after a restart.
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::dialect::acp::decode::update_event;
-use breadboard_ls::domain::dialect::acp::results::{AgentCapabilities, read};
-use breadboard_ls::domain::dialect::acp::state::AgentChange;
-use breadboard_ls::domain::payload::Payload;
-use breadboard_ls::protocol::agent::AgentStatus;
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::dialect::acp::decode::update_event;
+use breadboard_ls::testing::domain::dialect::acp::results::{AgentCapabilities, read};
+use breadboard_ls::testing::domain::dialect::acp::state::AgentChange;
+use breadboard_ls::testing::domain::payload::Payload;
+use breadboard_ls::testing::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

@@ -1,12 +1,14 @@
 //! Several clients at one loop: each hears what it follows in its own way and time, nothing is lost or doubled, and what belongs
 //! to one window stays there.
 
-use breadboard_ls::app::Event;
-use breadboard_ls::app::inbox::{Answer, DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp};
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::edits::overlay::PositionEncoding;
-use breadboard_ls::domain::edits::text::content_hash;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::app::Event;
+use breadboard_ls::testing::app::inbox::{
+    Answer, DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp,
+};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::edits::overlay::PositionEncoding;
+use breadboard_ls::testing::domain::edits::text::content_hash;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::clients_runs::Chat;

@@ -3,7 +3,7 @@
 //!
 //! `BREADBOARD_CLIENT_RUNS` sets how many runs; `BREADBOARD_SEED` the first.
 
-use breadboard_ls::app::inbox::StartUp;
+use breadboard_ls::testing::app::inbox::StartUp;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, Window};

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::Event;
-use breadboard_ls::app::ports::{
+use breadboard_ls::testing::app::Event;
+use breadboard_ls::testing::app::ports::{
     Attachment, EngineCall, EngineReport, EngineSession, FileJob, FileJobDone, Preview, SpecFilesDone,
     SpecJob,
 };
-use breadboard_ls::domain::spec::images::ImageFault;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::domain::spec::images::ImageFault;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

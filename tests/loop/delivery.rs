@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::{EditorEvent, Event};
-use breadboard_ls::protocol::settings::{DeliverySetting, WorkspaceConfiguration};
+use breadboard_ls::testing::app::{EditorEvent, Event};
+use breadboard_ls::testing::protocol::settings::{DeliverySetting, WorkspaceConfiguration};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};

@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use breadboard_ls::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
-use breadboard_ls::app::ports::*;
-use breadboard_ls::app::{App, ClientId, EditorEvent, Event, Ports};
-use breadboard_ls::domain::approval::{FolderIdentity, RuleHolder};
-use breadboard_ls::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
-use breadboard_ls::domain::edits::overlay::Overlay;
-use breadboard_ls::domain::policy::redact::Redactor;
-use breadboard_ls::protocol::request::CredentialScope;
-use breadboard_ls::protocol::settings::{
+use breadboard_ls::testing::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
+use breadboard_ls::testing::domain::approval::{FolderIdentity, RuleHolder};
+use breadboard_ls::testing::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
+use breadboard_ls::testing::domain::edits::overlay::Overlay;
+use breadboard_ls::testing::domain::policy::redact::Redactor;
+use breadboard_ls::testing::protocol::request::CredentialScope;
+use breadboard_ls::testing::protocol::settings::{
     ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
     RetentionSetting,
 };
-use breadboard_ls::protocol::{ErrorCode, Request, WireError};
+use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError};
+use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
@@ -307,8 +308,8 @@ impl Default for Setup {
 
 impl Desk {
     pub fn at(state_dir: &Path, setup: Setup) -> Self {
-        let dir = state_dir.to_string_lossy().into_owned();
-        Self::with_journal(Box::new(move |_| breadboard_ls::store::open(Some(&dir))), setup)
+        let dir = state_dir.to_owned();
+        Self::with_journal(Box::new(move |_| Box::new(SqliteJournal::open(Some(&dir)))), setup)
     }
 
     pub fn with_journal(open_journal: OpenJournal, setup: Setup) -> Self {
@@ -334,8 +335,7 @@ impl Desk {
         let (inbox, editor) = Inbox::new();
         let window = Window::connect(&inbox);
         let (engine, reports) = mpsc::channel(64);
-        let loop_task =
-            tokio::spawn(breadboard_ls::app::run(app, editor, reports, breadboard_ls::app::alone));
+        let loop_task = tokio::spawn(breadboard_ls::testing::app::run(app, editor, reports, |step| step()));
         let (paper, client) = (window.paper.clone(), window.client);
         let desk = Self { window, paper, calls, jobs, buffers, inbox, client, engine, loop_task };
         let start = StartUp {

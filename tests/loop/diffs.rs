@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::dialect::desktop::message::{PatchProposed, ServerMessage};
-use breadboard_ls::domain::edits::reference::Reference;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::dialect::desktop::message::{PatchProposed, ServerMessage};
+use breadboard_ls::testing::domain::edits::reference::Reference;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

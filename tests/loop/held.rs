@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::event::EngineEvent;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};

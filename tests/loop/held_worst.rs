@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::EditorEvent;
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::event::EngineEvent;
-use breadboard_ls::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::app::EditorEvent;
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::event::EngineEvent;
+use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};
@@ -81,9 +81,13 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
     let request_id = first.asked(2, "permission_1").await;
     let answer = json!({"sessionId": "s1", "requestId": request_id, "decision": "allow_once"});
     // The engine never says whether it took it.
-    let (reply, _nobody) = breadboard_ls::app::inbox::EditorReply::new();
-    let request = breadboard_ls::protocol::Request::parse("bb/approvePermission", answer.clone()).unwrap();
-    first.inbox.send(breadboard_ls::app::Event::Request { client: first.client, request, reply }).unwrap();
+    let (reply, _nobody) = breadboard_ls::testing::app::inbox::EditorReply::new();
+    let request =
+        breadboard_ls::testing::protocol::Request::parse("bb/approvePermission", answer.clone()).unwrap();
+    first
+        .inbox
+        .send(breadboard_ls::testing::app::Event::Request { client: first.client, request, reply })
+        .unwrap();
     let second = again(first, &dir).await;
     second.link(LinkNews::Resumed(ResumedLink::Complete)).await;
     second.caught_up().await;

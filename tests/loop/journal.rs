@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::view::Lane;
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::view::Lane;
+use breadboard_ls::testing::store::SqliteJournal;
 
 /// What goes wrong, and what was asked so far.
 #[derive(Default)]
@@ -40,9 +41,9 @@ impl Faults {
     /// Opens the journal of a directory with faults that can be switched on.
     pub fn over(dir: &Path) -> (OpenJournal, Arc<Self>) {
         let faults = Arc::new(Self::default());
-        let (path, own) = (dir.to_string_lossy().into_owned(), faults.clone());
+        let (path, own) = (dir.to_owned(), faults.clone());
         let open: OpenJournal = Box::new(move |_| {
-            Box::new(Faulty { inner: breadboard_ls::store::open(Some(&path)), faults: own })
+            Box::new(Faulty { inner: Box::new(SqliteJournal::open(Some(&path))), faults: own })
         });
         (open, faults)
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use breadboard_ls::app::inbox::{Answer, EditorAbilities, Reply};
-use breadboard_ls::app::ports::{ClientRequest, CommandRan, EngineReport, FileJob};
+use breadboard_ls::testing::app::inbox::{Answer, EditorAbilities, Reply};
+use breadboard_ls::testing::app::ports::{ClientRequest, CommandRan, EngineReport, FileJob};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

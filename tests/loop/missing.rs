@@ -1,6 +1,6 @@
 //! Events that are missing, and a process that dies: what is said of them, and what they do to the turn that is open.
 
-use breadboard_ls::app::ports::*;
+use breadboard_ls::testing::app::ports::*;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};

@@ -1,7 +1,7 @@
 //! Which model a turn is begun with.
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::protocol::settings::ModelSetting;
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::protocol::settings::ModelSetting;
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};

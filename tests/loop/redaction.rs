@@ -1,6 +1,6 @@
 //! No secret stays on disk, and hiding one breaks nothing (invariant 12).
 
-use breadboard_ls::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
+use breadboard_ls::testing::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};

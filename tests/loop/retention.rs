@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use breadboard_ls::app::ports::Journal;
+use breadboard_ls::testing::app::ports::Journal;
+use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -129,7 +130,7 @@ async fn a_session_whose_turn_is_open_keeps_its_events() {
     let refused = desk.ask("bb/events/read", json!({"sessionId": sessions[0].0, "fromSeq": 1})).await;
     assert_eq!(refused.unwrap_err().code.as_str(), "not_found");
     desk.close().await;
-    let mut journal = breadboard_ls::store::SqliteJournal::open(Some(dir.path()));
+    let mut journal = SqliteJournal::open(Some(dir.path()));
     assert_eq!(journal.first(&open), Ok(1));
 }
 
@@ -170,8 +171,8 @@ async fn when_events_are_not_enough_the_oldest_sessions_go_whole() {
 #[tokio::test]
 async fn a_journal_in_memory_drops_what_the_view_holds_and_the_client_was_told() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let nowhere = file.path().join("state").to_string_lossy().into_owned();
-    let desk = Desk::with_journal(Box::new(move |_| breadboard_ls::store::open(Some(&nowhere))), small(1));
+    let nowhere = file.path().join("state");
+    let desk = Desk::with_journal(Box::new(move |_| Box::new(SqliteJournal::open(Some(&nowhere)))), small(1));
     let session = desk.session().await;
     desk.prompt(&session, "one").await;
     for at in 0..45 {

@@ -1,8 +1,8 @@
 //! Tabs (seed 001): identities, routing, prompts, closing. Seen or not seen is in `tabs_seen`.
 
-use breadboard_ls::app::ports::*;
-use breadboard_ls::domain::dialect::acp::decode::{RpcId, ask_event};
-use breadboard_ls::protocol::tab::AgentRestartResult;
+use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::dialect::acp::decode::{RpcId, ask_event};
+use breadboard_ls::testing::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -334,8 +334,8 @@ async fn a_session_that_cannot_be_made_is_an_error_of_the_tab_and_a_prompt_tries
     desk.ask("bb/tab/open", json!({"tabId": tab_id, "agent": "a"})).await.unwrap();
     prompt(&desk, &tab_id, 11, "one").await;
     let (_, wish, reply) = making(&desk);
-    let why = breadboard_ls::protocol::WireError::new(
-        breadboard_ls::protocol::ErrorCode::AgentExited,
+    let why = breadboard_ls::testing::protocol::WireError::new(
+        breadboard_ls::testing::protocol::ErrorCode::AgentExited,
         "The agent did not start; install it.",
     );
     desk.engine.send(EngineReport::SessionMade { wish, outcome: Err(why), reply }).await.unwrap();
@@ -347,7 +347,7 @@ async fn a_session_that_cannot_be_made_is_an_error_of_the_tab_and_a_prompt_tries
     make(&desk, "x").await;
     assert_eq!(desk.engine_heard().last().unwrap(), "start 1 one", "what waited is not lost");
     // Without trust no agent is started, and no tab is left behind.
-    desk.tell(breadboard_ls::app::EditorEvent::WorkspaceTrust { trusted: false });
+    desk.tell(breadboard_ls::testing::app::EditorEvent::WorkspaceTrust { trusted: false });
     let untrusted = json!({"tabId": uuid(2), "agent": "a"});
     assert_eq!(refused(&desk, "bb/tab/open", untrusted).await, "untrusted_workspace");
     assert_eq!(refused(&desk, "bb/tab/stop", json!({"tabId": uuid(2)})).await, "unknown_tab");
@@ -435,7 +435,7 @@ async fn no_can_be_said_to_an_agent_that_offers_nothing_but_yes_also_without_tru
     desk.engine.send(EngineReport::Said { session_id, event, cursor: None }).await.unwrap();
     desk.caught_up().await;
     let ask = messages(&desk, &tab_id).pop().unwrap()["permission"].clone();
-    desk.tell(breadboard_ls::app::EditorEvent::WorkspaceTrust { trusted: false });
+    desk.tell(breadboard_ls::testing::app::EditorEvent::WorkspaceTrust { trusted: false });
     let answer =
         |decision: &str| json!({"tabId": tab_id, "requestId": ask["requestId"], "decision": decision});
     assert_eq!(refused(&desk, "bb/approvePermission", answer("allow_once")).await, "untrusted_workspace");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use breadboard_ls::app::ports::EngineReport;
-use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
+use breadboard_ls::testing::app::ports::EngineReport;
+use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

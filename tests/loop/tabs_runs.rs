@@ -5,8 +5,8 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::Event;
-use breadboard_ls::domain::dialect::desktop::message::{ServerMessage, ThinkingPhase};
+use breadboard_ls::testing::app::Event;
+use breadboard_ls::testing::domain::dialect::desktop::message::{ServerMessage, ThinkingPhase};
 use serde_json::json;
 
 use crate::desk::{Desk, Setup};
@@ -179,7 +179,10 @@ impl Run {
             self.saved.push(self.client.clone());
         }
         // The file is locked as long as the old one lives, so a loop without one stands in for a moment.
-        let nothing = Desk::with_journal(Box::new(|_| breadboard_ls::store::open(None)), Setup::default());
+        let nothing = Desk::with_journal(
+            Box::new(|_| Box::new(breadboard_ls::testing::store::SqliteJournal::open(None))),
+            Setup::default(),
+        );
         std::mem::replace(&mut self.desk, nothing).kill().await;
         self.desk = Desk::at(dir, Setup { first_id: 10_000 * number, ..Setup::default() });
         (self.there, self.seen, self.running, self.read) = (false, false, false, 0);

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use breadboard_ls::app::Event;
-use breadboard_ls::domain::dialect::desktop::message::ServerMessage;
+use breadboard_ls::testing::app::Event;
+use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};

@@ -1,6 +1,6 @@
 //! Section 3 of the facts: what each way to open a stream gets.
 
-use breadboard_ls::simulate::breadboard::SimulatorOptions;
+use breadboard_ls::testing::simulate::breadboard::SimulatorOptions;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Frame, Next, numbers};

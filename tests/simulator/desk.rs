@@ -3,7 +3,7 @@
 use std::sync::Once;
 use std::time::Duration;
 
-use breadboard_ls::simulate::breadboard::{Script, Simulator, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{Script, Simulator, SimulatorOptions};
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use breadboard_ls::simulate::breadboard::{HoldPoint, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,6 +1,6 @@
 //! What goes wrong on streams on purpose.
 
-use breadboard_ls::simulate::breadboard::{Faults, Script, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{Faults, Script, SimulatorOptions};
 use serde_json::json;
 
 use crate::desk::{Desk, Frame, Next, Stream, numbers};

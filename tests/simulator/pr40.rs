@@ -1,6 +1,6 @@
 //! Section 9: the wire that is to come. Incompatible, and still `1.0`.
 
-use breadboard_ls::simulate::breadboard::{Script, SimulatorOptions};
+use breadboard_ls::testing::simulate::breadboard::{Script, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Next, kinds, numbers};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use breadboard_ls::protocol::schema;
+use breadboard_ls::testing::protocol::schema;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ async fn prompts_are_matched_by_their_words_first_and_then_in_order() {
         desk.input(&id, text).await;
     }
     desk.logged(&id, "run_finished", 5).await;
-    let warnings = |sent: Vec<breadboard_ls::simulate::breadboard::SentEvent>| -> Vec<String> {
+    let warnings = |sent: Vec<breadboard_ls::testing::simulate::breadboard::SentEvent>| -> Vec<String> {
         sent.into_iter().filter(|event| event.kind == "warning").map(|event| event.payload).collect()
     };
     let expected = ["first", "by word", "second", "by word"].map(|text| json!({"message": text}).to_string());

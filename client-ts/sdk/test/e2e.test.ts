@@ -5,7 +5,17 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { LastSeenTracker, openSession, type InitParams, type Session, type Violation } from "../src/core/index.js";
+import {
+  answerText,
+  LastSeenTracker,
+  openSession,
+  Tabs,
+  type InitParams,
+  type SavedTab,
+  type Session,
+  type Tab,
+  type Violation,
+} from "../src/core/index.js";
 import { startServer, type RunningServer, type StartOptions } from "../src/node/index.js";
 import { sdkFolder } from "./repository.js";
 import { freshPlace, serverBinary } from "./server_binary.js";
@@ -126,6 +136,52 @@ test("R000-53: after a restart of the server lastSeen brings what was missed, an
   expect(again.view.snapshot()).toEqual(before);
   const { resume: complete } = await second.client.request("bb/init", { lastSeen: kept });
   expect(complete?.[sessionId]?.verdict).toBe("complete");
+});
+
+/** The tabs of a webview that starts with this server. */
+async function webview(): Promise<{ server: RunningServer; tabs: Tabs }> {
+  const server = await start();
+  await server.client.request("bb/init", { subscribe: { tabs: true } });
+  return { server, tabs: new Tabs(server.client, { onViolation: (violation) => violations.push(violation) }) };
+}
+
+/** Sends a prompt; resolves with its answer when that has ended. */
+function answered(tab: Tab, text: string): Promise<{ status: string; text: string }> {
+  const { messageId } = tab.prompt(text);
+  return new Promise((resolve) => {
+    const subscription = tab.onDidChange(() => {
+      const answer = tab.model.prompts.get(messageId);
+      if (answer?.status !== "complete" && answer?.status !== "failed") return;
+      subscription.dispose();
+      resolve({ status: answer.status, text: answerText(answer) });
+    });
+  });
+}
+
+test("R001-05, R001-10: a tab hears each message once and under its prompt, over a restart of the server too", async () => {
+  const first = await webview();
+  const tab = first.tabs.open();
+  const indices: number[] = [];
+  first.server.client.onNotification("bb/tab", ({ index }) => indices.push(index));
+  const found = { status: "complete", text: expect.stringContaining("retry.rs") as string };
+  expect(await answered(tab, "Where is the retry limit?")).toEqual(found);
+  expect(await answered(tab, "How high is RETRY_LIMIT in retry.rs?")).toEqual(found);
+  expect(indices).toEqual(indices.map((_, at) => at + 1));
+  expect([tab.model.state, tab.model.lastSeenIndex]).toEqual(["open", indices.length]);
+  const saved = JSON.parse(JSON.stringify(first.tabs.save())) as SavedTab[];
+  const before = [...tab.model.prompts.values()];
+  await first.server.stop();
+
+  const second = await webview();
+  const [again] = await second.tabs.restore(saved);
+  expect([again?.tabId, again?.model.state, [...(again?.model.prompts.values() ?? [])]]).toEqual([
+    tab.tabId,
+    "open",
+    before,
+  ]);
+  expect(await answered(again as Tab, "Where is the retry limit?")).toEqual(found);
+  await again?.close();
+  expect([second.tabs.all, again?.model.state, violations]).toEqual([[], "closed", []]);
 });
 
 test("a refusal of the server has its code and its sentence", async () => {

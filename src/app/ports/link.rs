@@ -39,7 +39,7 @@ pub enum LinkNews {
 }
 
 /// The first `Link` report of an attach comes within this time, so that a request may wait for it.
-pub const FIRST_NEWS: std::time::Duration = std::time::Duration::from_secs(2);
+pub(crate) const FIRST_NEWS: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Whether an engine answers.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,7 +25,7 @@ use super::client::ClientId;
 use crate::domain::policy::redact::Redactor;
 
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
-pub use super::edits::EditBase;
+pub(crate) use super::edits::EditBase;
 pub use agent::*;
 pub use client_request::*;
 pub use decision::*;
@@ -83,13 +83,4 @@ pub trait Ambient: Send {
     fn now_ms(&self) -> i64;
     /// A fresh UUID v4.
     fn fresh_id(&self) -> String;
-}
-
-/// A request of ours to the editor, as JSON-RPC params.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EditorAsk {
-    /// LSP method.
-    pub method: &'static str,
-    /// Params.
-    pub params: Value,
 }

@@ -10,7 +10,7 @@ use crate::protocol::WireError;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 
 /// Events of one report. Reports wait in a bounded queue, so this also bounds how many events do.
-pub const EVENTS_A_REPORT: usize = 64;
+pub(crate) const EVENTS_A_REPORT: usize = 64;
 
 /// What an engine says. Per session in order.
 #[derive(Debug)]

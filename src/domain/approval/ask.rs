@@ -221,13 +221,6 @@ pub struct PermissionRule {
     pub scope: RuleScope,
 }
 
-impl PermissionRule {
-    /// The rule as clients see it.
-    pub fn shown(&self) -> Self {
-        Self { pattern: show(&self.pattern, Kind::Code).into_owned(), scope: self.scope }
-    }
-}
-
 /// Where a rule holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -298,7 +291,7 @@ impl PermissionAsk {
 
 /// `sha256:<hex>` over the canonical text of what is asked and the folder that it is asked for. Object keys are sorted
 /// first, so that the digest does not depend on the order in which an engine wrote them.
-pub fn digest_of(title: &str, subject: &Value, root: &AskRoot) -> String {
+pub(super) fn digest_of(title: &str, subject: &Value, root: &AskRoot) -> String {
     let mut hash = Sha256::new();
     let (path, mark) = match root {
         AskRoot::Folder(folder) => (folder.path.as_str(), folder.mark.as_str()),

@@ -11,13 +11,11 @@ mod root;
 mod rule;
 mod subject;
 
-pub use ask::{
-    Decision, OfferedRule, Permission, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionRule,
-    PermissionStatus, RuleHolder, RuleScope, digest_of,
-};
-pub use change::{ChangeKind, FileChange};
-pub use form::InputForm;
-pub use narrow::{RuleRefusal, narrowed};
+pub(crate) use ask::{Decision, OfferedRule, PermissionOption, PermissionRule, PermissionStatus, RuleScope};
+pub use ask::{Permission, PermissionAsk, PermissionOptionKind, RuleHolder};
+pub(crate) use change::{ChangeKind, FileChange};
+pub(crate) use form::InputForm;
+pub(crate) use narrow::{RuleRefusal, narrowed};
 pub use root::{AskRoot, FolderIdentity};
-pub use rule::{RootedRule, rule_allows};
-pub use subject::{Action, Subject};
+pub(crate) use rule::{RootedRule, rule_allows};
+pub(crate) use subject::{Action, Subject};

@@ -16,7 +16,7 @@ pub enum RuleRefusal {
 /// The rule to save: what was shown, or narrower, never wider. A session is narrower than a workspace. Patterns are
 /// compared whole, so the only narrower pattern is the same one; where the engine reads a last `*` as "whatever follows"
 /// (`globs`), a pattern that begins with what stands before it is narrower too.
-pub fn narrowed(
+pub(crate) fn narrowed(
     shown: Option<&PermissionRule>,
     pattern: Option<String>,
     scope: Option<RuleScope>,

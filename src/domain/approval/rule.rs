@@ -10,7 +10,7 @@ use super::root::AskRoot;
 
 /// A saved rule, with the folder that it was given for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RootedRule {
+pub(crate) struct RootedRule {
     /// What it covers, in the engine's own characters.
     #[serde(flatten)]
     pub rule: PermissionRule,
@@ -23,7 +23,7 @@ pub struct RootedRule {
 ///
 /// Only for engines whose patterns begin with the tool's name. An engine that holds its sessions has categories beside the
 /// patterns, which a rule of ours does not keep; it applies its own rules, and the loop does not come here for it.
-pub fn rule_allows(saved: &[RootedRule], asked: Option<&PermissionRule>, root: &AskRoot) -> bool {
+pub(crate) fn rule_allows(saved: &[RootedRule], asked: Option<&PermissionRule>, root: &AskRoot) -> bool {
     match root {
         AskRoot::Closed => false,
         AskRoot::Folder(_) | AskRoot::AtEngine => asked.is_some_and(|asked| {

@@ -6,14 +6,14 @@
 
 /// How often a hole in the middle of a stream is asked for again before it counts as lost. The engine's log usually still
 /// has what its stream left out; three times the same answer is an answer.
-pub const HOLE_TRIES: u32 = 3;
+pub(crate) const HOLE_TRIES: u32 = 3;
 
 /// How often a history that begins too late is asked for again. The same beginning twice is where the log begins.
-pub const HISTORY_TRIES: u32 = 1;
+pub(crate) const HISTORY_TRIES: u32 = 1;
 
 /// What to do with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// It is the next one: taken.
     Next,
     /// It was taken before: not again.
@@ -38,7 +38,7 @@ pub enum Step {
 
 /// Where the stream of a session stands in the engine's numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Continuity {
+pub(crate) struct Continuity {
     /// The last number taken or given up; 0 before the first.
     last: u64,
     /// Holes met since the last event that was taken in order.
@@ -47,17 +47,17 @@ pub struct Continuity {
 
 impl Continuity {
     /// Continues after the last number that is known; `None` at the beginning.
-    pub fn after(last: Option<u64>) -> Self {
+    pub(crate) fn after(last: Option<u64>) -> Self {
         Self { last: last.unwrap_or(0), ..Self::default() }
     }
 
     /// The last number taken or given up; 0 before the first.
-    pub fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
     /// Takes the next event, or says why not. `patience`: how many holes in a row are asked for again.
-    pub fn take(&mut self, seq: Option<u64>, patience: u32) -> Step {
+    pub(crate) fn take(&mut self, seq: Option<u64>, patience: u32) -> Step {
         // The engine counts from 1: a 0 is no number.
         let Some(seq) = seq.filter(|seq| *seq > 0) else { return Step::Unnumbered };
         if seq <= self.last {
@@ -78,27 +78,22 @@ impl Continuity {
     }
 
     /// The engine counts anew from 1.
-    pub fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         *self = Self::default();
     }
 
     /// Whether what is missing up to `to`, with nothing behind it, is asked for once more.
-    pub fn wait_for(&mut self, to: u64, patience: u32) -> bool {
+    pub(crate) fn wait_for(&mut self, to: u64, patience: u32) -> bool {
         let more = to > self.last && self.tries < patience;
         self.tries += u32::from(more);
         more
     }
 
     /// Gives up everything up to `to`: what comes next comes behind it.
-    pub fn give_up(&mut self, to: u64) {
+    pub(crate) fn give_up(&mut self, to: u64) {
         if to > self.last {
             self.stand_at(to);
         }
-    }
-
-    /// Whether a hole is being asked for again.
-    pub fn is_healing(&self) -> bool {
-        self.tries > 0
     }
 
     fn stand_at(&mut self, seq: u64) {
@@ -140,7 +135,7 @@ pub enum ResumedLink {
 
 /// The books of one resume: from the break to the moment at which the backlog has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resumption {
+pub(crate) struct Resumption {
     place_unknown: bool,
     events: u64,
     first: u64,
@@ -158,12 +153,12 @@ struct Lost {
 
 impl Resumption {
     /// The engine did not know our place and was asked for its whole history.
-    pub fn place_was_unknown(&mut self) {
+    pub(crate) fn place_was_unknown(&mut self) {
         self.place_unknown = true;
     }
 
     /// An event with this number was passed on.
-    pub fn took(&mut self, seq: u64) {
+    pub(crate) fn took(&mut self, seq: u64) {
         if self.events == 0 {
             self.first = seq;
         }
@@ -173,7 +168,7 @@ impl Resumption {
 
     /// These numbers are missing for good. The first stretch is the one that the verdict names; one of the same reason
     /// that follows it directly belongs to it.
-    pub fn lost(&mut self, from: u64, to: Option<u64>, reason: &str) {
+    pub(crate) fn lost(&mut self, from: u64, to: Option<u64>, reason: &str) {
         match &mut self.lost {
             None => self.lost = Some(Lost { from, to, reason: reason.to_owned() }),
             Some(first)
@@ -188,17 +183,17 @@ impl Resumption {
     }
 
     /// Whether anything was lost.
-    pub fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.lost.is_some()
     }
 
     /// Whether anything came or was lost.
-    pub fn brought_something(&self) -> bool {
+    pub(crate) fn brought_something(&self) -> bool {
         self.events > 0 || self.has_lost()
     }
 
     /// The verdict.
-    pub fn verdict(&self) -> ResumedLink {
+    pub(crate) fn verdict(&self) -> ResumedLink {
         let (events, from, to) = (self.events, self.first, self.last);
         match &self.lost {
             Some(Lost { from, to, reason }) => {

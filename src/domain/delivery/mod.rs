@@ -2,10 +2,9 @@
 //!
 //! Never reads a clock: every call is told the time. Tests: beside each file.
 
-pub mod batch;
-pub mod continuity;
-pub mod queue;
+pub(crate) mod batch;
+pub(crate) mod continuity;
+pub(crate) mod queue;
 
-pub use batch::{Batch, Batcher};
-pub use continuity::{Continuity, ResumedLink, Resumption, Step};
-pub use queue::{PromptQueue, QueueRefusal, QueuedPrompt};
+pub use continuity::ResumedLink;
+pub(crate) use continuity::{Continuity, Resumption, Step};

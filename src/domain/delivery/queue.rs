@@ -13,7 +13,7 @@ const BYTES: usize = 8 << 20;
 /// One prompt that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct QueuedPrompt {
+pub(crate) struct QueuedPrompt {
     /// Id of the prompt, the client's.
     pub message_id: String,
     /// Its text.
@@ -25,7 +25,7 @@ pub struct QueuedPrompt {
 
 /// Why the queue did not do what it was asked. Nothing changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueueRefusal {
+pub(crate) enum QueueRefusal {
     /// 256 prompts or 8 MiB of text wait already.
     Full,
     /// No prompt in the queue has this message id.
@@ -34,24 +34,24 @@ pub enum QueueRefusal {
 
 /// The queue of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptQueue {
+pub(crate) struct PromptQueue {
     items: Vec<QueuedPrompt>,
     paused: bool,
 }
 
 impl PromptQueue {
     /// The prompts that wait, in order.
-    pub fn items(&self) -> &[QueuedPrompt] {
+    pub(crate) fn items(&self) -> &[QueuedPrompt] {
         &self.items
     }
 
     /// Whether the queue holds its prompts back.
-    pub fn paused(&self) -> bool {
+    pub(crate) fn paused(&self) -> bool {
         self.paused
     }
 
     /// Puts a prompt at the end.
-    pub fn push(&mut self, prompt: QueuedPrompt) -> Result<(), QueueRefusal> {
+    pub(crate) fn push(&mut self, prompt: QueuedPrompt) -> Result<(), QueueRefusal> {
         let bytes: usize = self.items.iter().map(|item| item.text.len()).sum();
         if self.items.len() >= LIMIT || bytes + prompt.text.len() > BYTES {
             return Err(QueueRefusal::Full);
@@ -61,7 +61,7 @@ impl PromptQueue {
     }
 
     /// Changes the text of a prompt.
-    pub fn edit(&mut self, message_id: &str, text: String) -> Result<(), QueueRefusal> {
+    pub(crate) fn edit(&mut self, message_id: &str, text: String) -> Result<(), QueueRefusal> {
         let at = self.position(message_id)?;
         let others: usize =
             self.items.iter().map(|item| item.text.len()).sum::<usize>() - self.items[at].text.len();
@@ -73,7 +73,7 @@ impl PromptQueue {
     }
 
     /// Moves a prompt before another one, or to the end. Before itself it stays where it is.
-    pub fn move_before(&mut self, message_id: &str, before: Option<&str>) -> Result<(), QueueRefusal> {
+    pub(crate) fn move_before(&mut self, message_id: &str, before: Option<&str>) -> Result<(), QueueRefusal> {
         let from = self.position(message_id)?;
         let to = match before {
             Some(before) => self.position(before)?,
@@ -86,23 +86,23 @@ impl PromptQueue {
     }
 
     /// Takes a prompt out.
-    pub fn remove(&mut self, message_id: &str) -> Result<QueuedPrompt, QueueRefusal> {
+    pub(crate) fn remove(&mut self, message_id: &str) -> Result<QueuedPrompt, QueueRefusal> {
         let at = self.position(message_id)?;
         Ok(self.items.remove(at))
     }
 
     /// The next prompt to run; `None` when the queue is empty or paused.
-    pub fn pop(&mut self) -> Option<QueuedPrompt> {
+    pub(crate) fn pop(&mut self) -> Option<QueuedPrompt> {
         if self.paused || self.items.is_empty() { None } else { Some(self.items.remove(0)) }
     }
 
     /// Holds the prompts back until `resume`.
-    pub fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         self.paused = true;
     }
 
     /// Lets them go on.
-    pub fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         self.paused = false;
     }
 

@@ -1,15 +1,45 @@
 //! Readers that take what an engine really sends: a field of another kind than expected reads as missing, and never spoils
 //! the fields beside it.
 //!
-//! Never builds what it skips: lists and objects that nobody asked for cost no memory. Text is borrowed from the payload where
-//! it stands there as it is, without an escape.
+//! The types serve events, which are many: they never build what they skip, so that lists and objects that nobody asked for cost
+//! no memory, and borrow text from the payload where it stands there as it is, without an escape. The functions serve answers,
+//! which are few, and any type.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// A field of any type, for `deserialize_with`; the default where it has another shape.
+pub(in crate::domain::dialect) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    // A struct would be read from a list, by position.
+    Ok(if value.is_array() { T::default() } else { T::deserialize(value).unwrap_or_default() })
+}
+
+/// The entries of a list that fit, for `deserialize_with`; none where it is no list.
+pub(in crate::domain::dialect) fn each<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(maybe_each(deserializer)?.unwrap_or_default())
+}
+
+/// The same, where a list is told from none.
+pub(in crate::domain::dialect) fn maybe_each<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    Ok(if let Value::Array(items) = Value::deserialize(deserializer)? { Some(fitting(items)) } else { None })
+}
+
+/// The entries that fit.
+pub(crate) fn fitting<T: DeserializeOwned>(entries: Vec<Value>) -> Vec<T> {
+    entries.into_iter().filter_map(|entry| T::deserialize(entry).ok()).collect()
+}
 
 /// A string, a number or a flag; anything else is `Other`.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,9 +4,9 @@
 //! event says, in words that belong to no engine). Never changes an id, the order or a payload: what a dialect has no word for
 //! stays whole as `unknown_event`. Tests: beside each file.
 
-pub mod acp;
-pub mod breadboard;
-pub mod desktop;
+pub(crate) mod acp;
+pub(crate) mod breadboard;
+pub(crate) mod desktop;
 mod limits;
 mod local;
 mod loose;
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use slot::Slot;
+pub(crate) use slot::Slot;
 
 use super::approval::PermissionAsk;
 use super::event::{EngineEvent, EventClass, EventRef, NormalizedEvent, Origin, Pane, SessionEvent};
@@ -103,7 +103,7 @@ pub fn fact<'a>(dialect: Dialect, event: impl Into<EventRef<'a>>) -> Fact<'a> {
 }
 
 /// Where an event has the text of which it is a piece. `None`: it is no piece of a text.
-pub fn slot(dialect: Dialect, kind: &str) -> Option<&'static Slot> {
+pub(crate) fn slot(dialect: Dialect, kind: &str) -> Option<&'static Slot> {
     match dialect {
         Dialect::Desktop => desktop::fact::slot(kind),
         Dialect::Breadboard => breadboard::fact::slot(kind),

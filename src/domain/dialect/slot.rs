@@ -12,7 +12,7 @@ use crate::domain::event::EngineEvent;
 
 /// Where the text of a piece stands, and what tells its text from others of the same type.
 #[derive(Debug)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// The names that lead to it, for each of the ways in which it is written; the first that holds text is it.
     pub(super) paths: &'static [&'static [&'static str]],
     /// The fields in which two pieces of one text are alike.
@@ -21,12 +21,12 @@ pub struct Slot {
 
 impl Slot {
     /// The text of the piece; `None` when there is none.
-    pub fn read(&self, event: &EngineEvent) -> Option<String> {
+    pub(crate) fn read(&self, event: &EngineEvent) -> Option<String> {
         self.paths.iter().find_map(|path| read(event, path))
     }
 
     /// Gives the piece another text.
-    pub fn write(&self, event: &mut EngineEvent, text: String) {
+    pub(crate) fn write(&self, event: &mut EngineEvent, text: String) {
         let Some(path) = self.paths.iter().find(|path| read(event, path).is_some()) else { return };
         let Some((first, rest)) = path.split_first() else { return };
         let mut at = event.payload.get_mut(*first);
@@ -39,7 +39,7 @@ impl Slot {
     }
 
     /// Whether one piece goes on where the other ended; both are of the type of this slot.
-    pub fn continues(&self, one: &EngineEvent, other: &EngineEvent) -> bool {
+    pub(crate) fn continues(&self, one: &EngineEvent, other: &EngineEvent) -> bool {
         one.kind == other.kind
             && self.alike.iter().all(|name| one.payload.get(*name) == other.payload.get(*name))
     }

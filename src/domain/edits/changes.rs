@@ -11,17 +11,17 @@ use imara_diff::{Algorithm, Diff, InternedInput, Token};
 /// Pairs of lines (one of each text) that may be weighed. The histogram algorithm looks at most pairs only in bad cases,
 /// such as two texts of which every second line differs, at some 4 ns each: this is a fifth of a second. Texts of up to
 /// 7,000 changed lines are always compared whole.
-pub const PAIRS: u64 = 50_000_000;
+pub(crate) const PAIRS: u64 = 50_000_000;
 
 /// The same for one stretch between two anchors, so that the first bad one does not use up what all of them may.
 const PAIRS_OF_A_STRETCH: u64 = PAIRS / 8;
 
 /// A stretch of lines before, and what stands there after.
-pub type Change = (Range<u32>, Range<u32>);
+pub(crate) type Change = (Range<u32>, Range<u32>);
 
 /// What differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// In order, never touching each other.
     pub changes: Vec<Change>,
     /// Pairs of lines that could have been weighed: the measure of the work, never more than `PAIRS`.
@@ -29,7 +29,7 @@ pub struct Changes {
 }
 
 /// Compares two texts line by line.
-pub fn changes(input: &InternedInput<&str>) -> Changes {
+pub(crate) fn changes(input: &InternedInput<&str>) -> Changes {
     let (lead, trail) = ends(&input.before, &input.after);
     let before = &input.before[lead..input.before.len() - trail];
     let after = &input.after[lead..input.after.len() - trail];

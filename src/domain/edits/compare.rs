@@ -10,7 +10,7 @@ use crate::domain::dialect::desktop::message::PatchHunk;
 
 /// One side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Side<'a> {
+pub(crate) struct Side<'a> {
     /// Its text; `None`: there is no such file.
     pub text: Option<&'a str>,
     /// Whether more follows that was not read.
@@ -19,7 +19,7 @@ pub struct Side<'a> {
 
 /// What differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The diff with its two header lines; empty when the sides are equal. A diff that is cut still fits its headers.
     pub unified: String,
     /// Lines added, of all that were compared.
@@ -31,7 +31,7 @@ pub struct Comparison {
 }
 
 /// Compares two sides of the file `path`; `unified` gets at most `most_bytes`.
-pub fn compare(path: &str, left: Side<'_>, right: Side<'_>, most_bytes: usize) -> Comparison {
+pub(crate) fn compare(path: &str, left: Side<'_>, right: Side<'_>, most_bytes: usize) -> Comparison {
     let input = InternedInput::new(left.text.unwrap_or(""), right.text.unwrap_or(""));
     let mut changes = changes(&input).changes;
     drop_the_cut(&mut changes, (input.before.len(), left.cut), (input.after.len(), right.cut));

@@ -16,7 +16,7 @@ use crate::domain::dialect::desktop::message::PatchHunk;
 const CONTEXT: u32 = 3;
 
 /// The line that says that the line before it has no line end.
-pub const NO_NEWLINE: &str = "\\ No newline at end of file";
+pub(crate) const NO_NEWLINE: &str = "\\ No newline at end of file";
 
 /// Two texts compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
 }
 
 /// The hunks of two texts, one below the other, without the lines that name the file.
-pub fn diff_body(old: &str, new: &str) -> String {
+pub(crate) fn diff_body(old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);
     let mut body = String::new();
     for hunk in hunks(&input, &changes(&input).changes) {
@@ -52,7 +52,7 @@ pub fn diff_body(old: &str, new: &str) -> String {
 }
 
 /// The same as one hunk that takes the whole old text out and puts the whole new one in, without comparing them.
-pub fn replacing_body(old: &str, new: &str) -> String {
+pub(crate) fn replacing_body(old: &str, new: &str) -> String {
     let mut content = String::with_capacity(old.len() + new.len());
     let mut lines = |mark, text: &str| {
         let mut count = 0;
@@ -70,7 +70,7 @@ pub fn replacing_body(old: &str, new: &str) -> String {
 }
 
 /// A hunk that was read, written again with the counts of its body.
-pub fn hunk_body(hunk: &Hunk) -> String {
+pub(crate) fn hunk_body(hunk: &Hunk) -> String {
     let mut content = String::new();
     let (mut old_lines, mut new_lines) = (0, 0);
     for line in &hunk.lines {
@@ -91,7 +91,7 @@ pub fn hunk_body(hunk: &Hunk) -> String {
 
 /// Lines that a diff adds and removes. Inside a hunk every line counts as what its first character says, so that an added
 /// line `++ x` is not taken for a header; outside, nothing counts.
-pub fn changed_lines(diff: &str) -> (u64, u64) {
+pub(crate) fn changed_lines(diff: &str) -> (u64, u64) {
     let (mut added, mut removed) = (0, 0);
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
     for line in diff.lines() {

@@ -10,7 +10,7 @@ use crate::domain::policy::path::WorkspacePath;
 use crate::domain::policy::uri::{push_encoded, spelling};
 
 /// The scheme.
-pub const SCHEME: &str = "bb-diff";
+pub(crate) const SCHEME: &str = "bb-diff";
 
 /// Longest URI, in bytes: the longest path with every byte encoded, twice, and the rest.
 const MOST_BYTES: usize = 32 * 1_024;

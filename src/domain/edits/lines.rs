@@ -23,7 +23,7 @@ const BETWEEN: &str = "⋯\n";
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// Most bytes of content.
     pub max_bytes: usize,
     /// Lines from the start.
@@ -34,7 +34,7 @@ pub struct Wanted {
 
 /// As much of a text as was read.
 #[derive(Debug, Clone, Copy)]
-pub enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     /// All.
     Whole(&'a str),
     /// Its two ends, each longer than `Wanted::max_bytes` where it was read at all, with something between them.
@@ -50,7 +50,7 @@ pub enum Seen<'a> {
 
 /// What is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Lines, the two ranges joined by one line `⋯`.
     pub content: String,
     /// Whether it is not all.
@@ -60,7 +60,7 @@ pub struct Selection {
 }
 
 /// Chooses the lines. Where head and tail do not fit together each gets at least half of what fits.
-pub fn select(seen: Seen<'_>, wanted: Wanted) -> Selection {
+pub(crate) fn select(seen: Seen<'_>, wanted: Wanted) -> Selection {
     let (front, back, lines, whole) = match seen {
         Seen::Whole(text) => (text, text, Some(count(text)), true),
         Seen::Ends { front, back, lines } => (front, back, lines, false),
@@ -126,7 +126,7 @@ fn next_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// How many lines a text has.
-pub fn count(text: &str) -> u64 {
+pub(crate) fn count(text: &str) -> u64 {
     let mut counter = Counter::default();
     counter.feed(text.as_bytes());
     counter.finish()
@@ -243,7 +243,7 @@ impl Counter {
 
 /// How a line end is written in the bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// One byte, as in UTF-8 and everything built on ASCII.
     Byte,
     /// Two bytes, the low one first.
@@ -253,7 +253,7 @@ pub enum Unit {
 }
 
 /// Counts the lines of a stream in pieces of 64 KiB.
-pub fn count_stream(source: &mut impl Read, unit: Unit) -> io::Result<u64> {
+pub(crate) fn count_stream(source: &mut impl Read, unit: Unit) -> io::Result<u64> {
     let mut counter = Counter::default();
     let mut piece = vec![0; 64 * 1_024];
     loop {

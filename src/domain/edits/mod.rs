@@ -2,14 +2,14 @@
 //!
 //! Owns positions, line ends and encodings. Never reads a file.
 
-pub mod apply;
-pub mod changes;
-pub mod compare;
-pub mod diff;
-pub mod diff_uri;
-pub mod lines;
-pub mod overlay;
-pub mod patch;
-pub mod reference;
-pub mod replace;
-pub mod text;
+pub(crate) mod apply;
+pub(crate) mod changes;
+pub(crate) mod compare;
+pub(crate) mod diff;
+pub(crate) mod diff_uri;
+pub(crate) mod lines;
+pub(crate) mod overlay;
+pub(crate) mod patch;
+pub(crate) mod reference;
+pub(crate) mod replace;
+pub(crate) mod text;

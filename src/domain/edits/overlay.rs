@@ -160,7 +160,7 @@ impl Overlay {
 /// Char index of a position. A character past the end of its line means the end of the line (LSP 3.17, Position), a line
 /// one past the last means the end of the text; further out there is no such place. A position inside a code point
 /// counts as its start.
-pub fn char_at(text: &Rope, position: Position, encoding: PositionEncoding) -> Option<usize> {
+pub(crate) fn char_at(text: &Rope, position: Position, encoding: PositionEncoding) -> Option<usize> {
     let line = position.line as usize;
     if line >= text.len_lines() {
         return (line == text.len_lines() && position.character == 0).then(|| text.len_chars());

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use sha2::{Digest, Sha256};
 
 /// How far into the bytes a NUL is looked for; one there means that they are no text.
-pub const BINARY_PROBE: usize = 8 * 1_024;
+pub(crate) const BINARY_PROBE: usize = 8 * 1_024;
 
 /// How a text lies on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct TextFormat {
 }
 
 /// UTF-8 without mark: what a new file gets.
-pub const PLAIN: TextFormat = TextFormat { encoding: UTF_8, bom: false };
+pub(crate) const PLAIN: TextFormat = TextFormat { encoding: UTF_8, bom: false };
 
 impl TextFormat {
     /// Name of the encoding where it is not UTF-8.
@@ -56,7 +56,7 @@ pub fn mark(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
 }
 
 /// Whether bytes without a UTF-16 mark are no text.
-pub fn is_binary(bytes: &[u8]) -> bool {
+pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(BINARY_PROBE)]).is_some()
 }
 
@@ -106,64 +106,13 @@ fn units(marked: Option<char>, text: &str) -> impl Iterator<Item = u16> {
     marked.map(|_| 0xfeff).into_iter().chain(text.encode_utf16())
 }
 
-/// How the lines of a text end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineEnds {
-    /// There is no line end.
-    None,
-    /// `\n`.
-    Lf,
-    /// `\r\n`.
-    CrLf,
-    /// `\r`.
-    Cr,
-    /// More than one kind.
-    Mixed,
-}
-
-impl LineEnds {
-    /// What the lines of this text end with.
-    pub fn of(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let mut seen = Self::None;
-        for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-            let kind = match (bytes[at], at.checked_sub(1).map(|before| bytes[before]), bytes.get(at + 1)) {
-                (b'\n', Some(b'\r'), _) => continue,
-                (b'\n', _, _) => Self::Lf,
-                (_, _, Some(b'\n')) => Self::CrLf,
-                (_, _, _) => Self::Cr,
-            };
-            if seen == Self::None {
-                seen = kind;
-            } else if seen != kind {
-                return Self::Mixed;
-            }
-        }
-        seen
-    }
-
-    /// The text with its `\n` written this way. A text of no or of mixed line ends stays as it is.
-    pub fn restore(self, text: &str) -> String {
-        match self {
-            Self::None | Self::Mixed | Self::Lf => text.to_owned(),
-            Self::CrLf => unify(text).replace('\n', "\r\n"),
-            Self::Cr => unify(text).replace('\n', "\r"),
-        }
-    }
-}
-
-/// The text with every line end as `\n`.
-pub fn unify(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n")
-}
-
 /// The identity of a file's content, by which contents are compared: `sha256:` and 64 hexadecimal digits.
 pub fn content_hash(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
 /// Hexadecimal digits, lower case.
-pub fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -178,9 +127,7 @@ mod tests {
     use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
     use proptest::prelude::*;
 
-    use super::{
-        Decoded, DoesNotFit, LineEnds, NotText, PLAIN, TextFormat, content_hash, decode, encode, unify,
-    };
+    use super::{Decoded, DoesNotFit, NotText, PLAIN, TextFormat, content_hash, decode, encode};
 
     fn never(_: &[u8]) -> &'static Encoding {
         panic!("no guess is needed")
@@ -237,25 +184,6 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_are_told_apart() {
-        for (given, then) in [
-            ("", LineEnds::None),
-            ("abc", LineEnds::None),
-            ("a\nb\n", LineEnds::Lf),
-            ("a\r\nb\r\n", LineEnds::CrLf),
-            ("a\rb", LineEnds::Cr),
-            ("a\r\nb\n", LineEnds::Mixed),
-            ("a\r\r\n", LineEnds::Mixed),
-        ] {
-            assert_eq!(LineEnds::of(given), then, "{given:?}");
-        }
-        assert_eq!(LineEnds::CrLf.restore("a\nb\r\n"), "a\r\nb\r\n");
-        assert_eq!(LineEnds::Cr.restore("a\n"), "a\r");
-        assert_eq!(LineEnds::Mixed.restore("a\nb\r\n"), "a\nb\r\n");
-        assert_eq!(unify("a\r\nb\rc\n"), "a\nb\nc\n");
-    }
-
-    #[test]
     fn a_hash_is_named_and_lower_case() {
         assert_eq!(
             content_hash(b"abc"),
@@ -271,11 +199,6 @@ mod tests {
             prop_assume!(!content.starts_with('\u{feff}'));
             let bytes = encode(&content, format).unwrap();
             prop_assert_eq!(read(&bytes), text(&content, encoding, bom));
-        }
-
-        #[test]
-        fn restored_line_ends_are_the_ones_asked_for(content in "[ab\r\n]{0,6}[\r\n][ab\r\n]{0,6}") {
-            prop_assert_eq!(LineEnds::of(&LineEnds::CrLf.restore(&content)), LineEnds::CrLf);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 /// What stands before a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandNeed {
+pub(crate) enum CommandNeed {
     /// It only reads or looks up.
     Nothing,
     /// It stops a turn: that is `bb/stop`, which also pauses the queue.
@@ -19,7 +19,7 @@ pub enum CommandNeed {
 const APPROVALS: [&str; 3] = ["permission_decision", "respond_permission", "permission_response"];
 
 /// The need of a command, by its name.
-pub fn need_of(command: &str) -> CommandNeed {
+pub(crate) fn need_of(command: &str) -> CommandNeed {
     // In whatever case it is spelled: no engine may be talked past the approval.
     if APPROVALS.iter().any(|word| word.eq_ignore_ascii_case(command.trim())) {
         return CommandNeed::Approval;

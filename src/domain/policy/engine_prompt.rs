@@ -5,14 +5,14 @@
 //! Owns what is refused and what is put before a text; the words themselves are never changed. Never remembers prompts.
 
 /// Prompts that the engine remembers of a session.
-pub const REMEMBERED: usize = 20;
+pub(crate) const REMEMBERED: usize = 20;
 
 /// Lead-ins there are: more than the engine remembers prompts.
 const LEAD_INS: u64 = 32;
 
 /// Why a text cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptRefused {
+pub(crate) enum PromptRefused {
     /// There is nothing in it but white space.
     Blank,
     /// The engine would play a recording instead of answering.
@@ -23,7 +23,7 @@ pub enum PromptRefused {
 
 impl PromptRefused {
     /// One sentence.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Blank => "The prompt is blank; write something.",
             Self::Recording => {
@@ -41,7 +41,7 @@ impl PromptRefused {
 /// The text to send so that the engine takes `text` whole: `text` itself, or `text` behind some white space. `earlier` are
 /// the texts that the engine may remember, as they were sent; `turn` is the number of the turn, so that neighbouring turns
 /// never get the same white space.
-pub fn sendable<'a>(
+pub(crate) fn sendable<'a>(
     text: &str,
     turn: u64,
     earlier: impl Iterator<Item = &'a str> + Clone,

@@ -20,7 +20,7 @@ const TELLING_PARTS: [&str; 10] = [
 const TELLING_ENDS: [&str; 5] = ["_KEY", "_PASS", "_PWD", "_AUTH", "_PAT"];
 
 /// Whether a child process may see this variable: not ours, and not one whose name looks like that of a secret.
-pub fn may_inherit(name: &str) -> bool {
+pub(crate) fn may_inherit(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     !(name.starts_with("BREADBOARD_")
         || TELLING_PARTS.iter().any(|part| name.contains(part))

@@ -8,7 +8,7 @@ use std::str::Chars;
 
 /// A pattern of an ignore file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IgnorePattern {
+pub(crate) struct IgnorePattern {
     /// The pattern in the syntax of the `ignore` crate: anchored with `/`, or free with `**/`.
     pub line: String,
     /// Whether it is more than a name, a path or `*.extension`: such patterns become automata, whose size grows with them.
@@ -19,7 +19,7 @@ pub struct IgnorePattern {
 const NEVER: char = '\u{10ffff}';
 
 /// Reads one line, without its line end. `None`: it says nothing, or nothing that git would ever match.
-pub fn translate(line: &str) -> Option<IgnorePattern> {
+pub(crate) fn translate(line: &str) -> Option<IgnorePattern> {
     if line.starts_with('#') {
         return None;
     }

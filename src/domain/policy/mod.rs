@@ -3,14 +3,14 @@
 //!
 //! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
-pub mod command;
-pub mod engine_prompt;
-pub mod environment;
-pub mod ignore_line;
-pub mod path;
-pub mod provider;
-pub mod rearranging;
-pub mod redact;
+pub(crate) mod command;
+pub(crate) mod engine_prompt;
+pub(crate) mod environment;
+pub(crate) mod ignore_line;
+pub(crate) mod path;
+pub(crate) mod provider;
+pub(crate) mod rearranging;
+pub(crate) mod redact;
 mod redact_json;
-pub mod settings_secrets;
-pub mod uri;
+pub(crate) mod settings_secrets;
+pub(crate) mod uri;

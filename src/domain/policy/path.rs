@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// Longest path taken, in bytes: what Linux takes (`PATH_MAX`).
-pub const MAX_BYTES: usize = 4_096;
+pub(crate) const MAX_BYTES: usize = 4_096;
 
 /// A path relative to a workspace root: parts joined by `/`, none of them `.`, `..` or empty; `""` is the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

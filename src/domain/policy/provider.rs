@@ -3,7 +3,7 @@
 //! Owns the rule and its four words. Never contacts anyone.
 
 /// The provider of a model setting that names none: `openai` where a URL is given, else by the name.
-pub fn provider_of(name: &str, has_url: bool) -> &'static str {
+pub(crate) fn provider_of(name: &str, has_url: bool) -> &'static str {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     if has_url {
         "openai"

@@ -4,7 +4,7 @@
 
 /// True for the separators of lines and paragraphs, and for the characters that embed, override or isolate a direction.
 /// Control characters are not among them; `char::is_control` knows those.
-pub fn rearranges(c: char) -> bool {
+pub(crate) fn rearranges(c: char) -> bool {
     matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::environment::may_inherit;
 
 /// Values that are taken. Each is looked for in every message, and nobody has so many keys.
-pub const MOST: usize = 200;
+pub(crate) const MOST: usize = 200;
 
 /// Bytes of the shortest secret under a telling name.
 const SHORTEST_NAMED: usize = 6;
@@ -185,7 +185,7 @@ impl Context {
 }
 
 /// Whether this is the name of a secret.
-pub fn tells_of_a_secret(name: &str) -> bool {
+pub(crate) fn tells_of_a_secret(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
     if ABOUT.iter().any(|end| plain.ends_with(end)) {

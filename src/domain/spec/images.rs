@@ -10,16 +10,16 @@ use super::Spec;
 use crate::domain::policy::uri::spelling;
 
 /// Images of one spec (R004-29).
-pub const IMAGES: usize = 5;
+pub(crate) const IMAGES: usize = 5;
 
 /// Bytes of one image, inclusive: 10 MiB (R004-63).
-pub const IMAGE_BYTES: u64 = 10 * 1_024 * 1_024;
+pub(crate) const IMAGE_BYTES: u64 = 10 * 1_024 * 1_024;
 
 /// Bytes of an image that travels whole; of a larger one a thumbnail does (ruling 27).
-pub const WHOLE_BYTES: usize = 256 * 1_024;
+pub(crate) const WHOLE_BYTES: usize = 256 * 1_024;
 
 /// Sides of a thumbnail, in pixels.
-pub const THUMBNAIL_PIXELS: u32 = 512;
+pub(crate) const THUMBNAIL_PIXELS: u32 = 512;
 
 /// Images that are remembered as offered for one draft. A form shows five of them; so many more were picked and taken out
 /// again only by a client gone wild, and then nothing more is offered.
@@ -27,7 +27,7 @@ const OFFERED: usize = 256;
 
 /// An image that a client was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfferedImage {
+pub(crate) struct OfferedImage {
     /// As the client named it.
     pub uri: String,
     /// Its id, the same whenever it is offered again.
@@ -76,13 +76,13 @@ impl ImageFault {
 }
 
 /// Whether content of this type is an image that a spec takes. Content decides, never a name (ruling 17).
-pub fn is_taken(mime: &str) -> bool {
+pub(crate) fn is_taken(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/svg+xml")
 }
 
 /// Which of the picked images are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picked {
+pub(crate) struct Picked {
     /// These, in the order in which they were picked, each once.
     pub take: Vec<String>,
     /// Whether some were left out because of the cap; they are not even read.
@@ -93,7 +93,7 @@ pub struct Picked {
 
 /// Chooses among picked images. `count` is what the client says that it has, a number above the cap being the cap;
 /// `held` are those it names, where it names them: the larger of the two counts. `coming` are on their way to it.
-pub fn pick(uris: &[String], count: u64, held: &[String], coming: usize) -> Picked {
+pub(crate) fn pick(uris: &[String], count: u64, held: &[String], coming: usize) -> Picked {
     let mut seen: BTreeSet<Vec<u8>> = held.iter().map(|uri| spelling(uri)).collect();
     let count = usize::try_from(count).unwrap_or(IMAGES).max(seen.len());
     let room = IMAGES.saturating_sub(count).saturating_sub(coming);
@@ -115,13 +115,17 @@ pub fn pick(uris: &[String], count: u64, held: &[String], coming: usize) -> Pick
 
 impl Spec {
     /// The image of this URI, where it was offered.
-    pub fn offered(&self, uri: &str) -> Option<&OfferedImage> {
+    pub(crate) fn offered(&self, uri: &str) -> Option<&OfferedImage> {
         let spelled = spelling(uri);
         self.offered.iter().find(|image| spelling(&image.uri) == spelled)
     }
 
     /// Remembers an image as offered and gives its id: the one it had, or a fresh one.
-    pub fn offer(&mut self, uri: &str, fresh_id: impl FnOnce() -> String) -> Result<String, ImageFault> {
+    pub(crate) fn offer(
+        &mut self,
+        uri: &str,
+        fresh_id: impl FnOnce() -> String,
+    ) -> Result<String, ImageFault> {
         if let Some(image) = self.offered(uri) {
             return Ok(image.id.clone());
         }

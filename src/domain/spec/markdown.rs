@@ -10,7 +10,7 @@ use crate::domain::edits::text::{NotText, decode};
 pub const MARKDOWN_BYTES: u64 = 512 * 1_024;
 
 /// The warning that goes with an empty file.
-pub const EMPTY: &str = "The selected file is empty.";
+pub(crate) const EMPTY: &str = "The selected file is empty.";
 
 /// Why a file is not imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Imported {
 }
 
 /// Whether a file of this name may be imported. The picker filters too, but not every editor's does.
-pub fn is_markdown(name: &str) -> bool {
+pub(crate) fn is_markdown(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, kind)| kind.eq_ignore_ascii_case("md"))
 }
 

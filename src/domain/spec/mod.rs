@@ -3,8 +3,8 @@
 //! Owns every number and every sentence of seed 004. Never reads a file and never sends anything: bytes, names and the time
 //! come in as values.
 
-pub mod images;
-pub mod markdown;
+pub(crate) mod images;
+pub(crate) mod markdown;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use images::{IMAGES, OfferedImage};
 
 /// Why a spec is not sent when there is nothing to send.
-pub const BLANK: &str = "The description is blank; describe what is to be specified, then submit again.";
+pub(crate) const BLANK: &str =
+    "The description is blank; describe what is to be specified, then submit again.";
 
 /// A draft as it is kept and as a client is given it (R004-31).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Draft {
+pub(crate) struct Draft {
     /// What stands in the form.
     pub form_data: FormData,
     /// When it was last changed, in milliseconds since the Unix epoch.
@@ -26,14 +27,14 @@ pub struct Draft {
 
 /// The fields of the form that are worth keeping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FormData {
+pub(crate) struct FormData {
     /// The description, as typed.
     pub description: String,
 }
 
 /// The spec of one workspace: its draft, what the draft is compared with, and the images that were offered for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spec {
+pub(crate) struct Spec {
     /// What the user wrote and has neither submitted nor discarded.
     #[serde(default)]
     pub draft: Option<Draft>,
@@ -47,7 +48,7 @@ pub struct Spec {
 
 /// What is sent: checked, trimmed, each image once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Submission {
+pub(crate) struct Submission {
     /// The prompt.
     pub text: String,
     /// URIs of its images, as they were offered.
@@ -56,7 +57,7 @@ pub struct Submission {
 
 /// Why a submission is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
+pub(crate) enum Unfit {
     /// There is no text (R004-55).
     Blank,
     /// It names more images than a spec may have (R004-10).
@@ -67,7 +68,7 @@ pub enum Unfit {
 
 impl Unfit {
     /// One sentence for the user.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Blank => BLANK,
             Self::TooManyImages => "A spec takes at most 5 images; remove some, then submit again.",
@@ -80,7 +81,7 @@ impl Unfit {
 
 impl Spec {
     /// The form is opened: from now on the draft as it stands is what counts as clean.
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.settled = self.text().to_owned();
     }
 
@@ -88,7 +89,7 @@ impl Spec {
     ///
     /// What was just submitted, or the empty form that was just opened, makes no draft: a save that was on its way must not
     /// bring back what was settled.
-    pub fn save(&mut self, description: &str, now: i64) -> Option<i64> {
+    pub(crate) fn save(&mut self, description: &str, now: i64) -> Option<i64> {
         match &mut self.draft {
             Some(draft) if draft.form_data.description == description => Some(draft.last_updated),
             None if description.trim() == self.settled.trim() => None,
@@ -101,12 +102,12 @@ impl Spec {
     }
 
     /// Whether the draft differs from what was last submitted or opened. That it was saved does not make it clean.
-    pub fn is_dirty(&self) -> bool {
+    pub(crate) fn is_dirty(&self) -> bool {
         self.draft.is_some() && self.text() != self.settled
     }
 
     /// Checks a submission: the client is not believed.
-    pub fn submission(&self, description: &str, uris: &[String]) -> Result<Submission, Unfit> {
+    pub(crate) fn submission(&self, description: &str, uris: &[String]) -> Result<Submission, Unfit> {
         let text = description.trim();
         if text.is_empty() {
             return Err(Unfit::Blank);
@@ -125,7 +126,7 @@ impl Spec {
     }
 
     /// A submission was taken: its draft goes. What was typed since is another draft, and stays.
-    pub fn submitted(&mut self, text: &str) {
+    pub(crate) fn submitted(&mut self, text: &str) {
         self.settled = text.to_owned();
         if self.text().trim() == text {
             self.draft = None;
@@ -134,7 +135,7 @@ impl Spec {
     }
 
     /// The user said that the draft may go; nothing else deletes one (ruling 15).
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         *self = Self::default();
     }
 

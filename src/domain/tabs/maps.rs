@@ -6,31 +6,31 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Both directions. A tab shows one session at most; a session may be shown by several tabs, each of another client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TabMap {
+pub(crate) struct TabMap {
     sessions: HashMap<String, String>,
     tabs: HashMap<String, BTreeSet<String>>,
 }
 
 impl TabMap {
     /// Lets a tab show a session; what it showed before it shows no more.
-    pub fn link(&mut self, tab_id: &str, session_id: &str) {
+    pub(crate) fn link(&mut self, tab_id: &str, session_id: &str) {
         self.unlink_tab(tab_id);
         self.sessions.insert(tab_id.to_owned(), session_id.to_owned());
         self.tabs.entry(session_id.to_owned()).or_default().insert(tab_id.to_owned());
     }
 
     /// The session that a tab shows.
-    pub fn session_of(&self, tab_id: &str) -> Option<&str> {
+    pub(crate) fn session_of(&self, tab_id: &str) -> Option<&str> {
         self.sessions.get(tab_id).map(String::as_str)
     }
 
     /// The tabs that show a session.
-    pub fn tabs_of(&self, session_id: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn tabs_of(&self, session_id: &str) -> impl Iterator<Item = &str> {
         self.tabs.get(session_id).into_iter().flatten().map(String::as_str)
     }
 
     /// A tab closed: both entries go. Gives the session that it showed.
-    pub fn unlink_tab(&mut self, tab_id: &str) -> Option<String> {
+    pub(crate) fn unlink_tab(&mut self, tab_id: &str) -> Option<String> {
         let session_id = self.sessions.remove(tab_id)?;
         if let Some(tabs) = self.tabs.get_mut(&session_id) {
             tabs.remove(tab_id);
@@ -42,7 +42,7 @@ impl TabMap {
     }
 
     /// A session ended: all entries of it go. Gives the tabs that showed it.
-    pub fn unlink_session(&mut self, session_id: &str) -> BTreeSet<String> {
+    pub(crate) fn unlink_session(&mut self, session_id: &str) -> BTreeSet<String> {
         let tabs = self.tabs.remove(session_id).unwrap_or_default();
         for tab_id in &tabs {
             self.sessions.remove(tab_id);

@@ -16,7 +16,7 @@ const PROMPTS: usize = 64;
 
 /// What a client of a tab is to be told; `message_id` is the prompt that it belongs to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub(crate) enum News {
     /// Words of the answer.
     Text {
         /// Prompt.
@@ -57,7 +57,7 @@ pub enum News {
 
 /// What a client of a tab has of the transcript.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SentBlocks {
+pub(crate) struct SentBlocks {
     /// Whether blocks name turns of ours; else what comes belongs to the last prompt.
     by_turn: bool,
     prompts: BTreeMap<u64, String>,
@@ -86,12 +86,12 @@ enum Text {
 
 impl SentBlocks {
     /// Of a session whose engine numbers turns as we do, or not.
-    pub fn new(by_turn: bool) -> Self {
+    pub(crate) fn new(by_turn: bool) -> Self {
         Self { by_turn, ..Self::default() }
     }
 
     /// A client has exactly these blocks, oldest first.
-    pub fn restart(&mut self, blocks: &[Block]) {
+    pub(crate) fn restart(&mut self, blocks: &[Block]) {
         self.blocks.clear();
         for block in blocks {
             let message_id = self.prompt_of(block);
@@ -100,7 +100,7 @@ impl SentBlocks {
     }
 
     /// A turn began for a prompt.
-    pub fn begin(&mut self, turn: u64, message_id: &str) {
+    pub(crate) fn begin(&mut self, turn: u64, message_id: &str) {
         self.prompts.insert(turn, message_id.to_owned());
         while self.prompts.len() > PROMPTS {
             self.prompts.pop_first();
@@ -108,12 +108,12 @@ impl SentBlocks {
     }
 
     /// The prompt that a turn began for.
-    pub fn prompt(&self, turn: u64) -> Option<&str> {
+    pub(crate) fn prompt(&self, turn: u64) -> Option<&str> {
         self.prompts.get(&turn).map(String::as_str)
     }
 
     /// What these changes are for a client. Blocks that an event from `first_seq` on made are new to it.
-    pub fn news(&mut self, changes: &[Change], first_seq: u64) -> Vec<News> {
+    pub(crate) fn news(&mut self, changes: &[Change], first_seq: u64) -> Vec<News> {
         let mut news = Vec::new();
         for change in changes.iter().filter(|change| change.lane == Lane::Chat) {
             match (change.op, &change.block, &change.text) {

@@ -8,7 +8,7 @@ mod messages;
 mod uuid;
 mod window;
 
-pub use maps::TabMap;
-pub use messages::{News, SentBlocks};
-pub use uuid::is_uuid_v4;
-pub use window::{Step, Window};
+pub(crate) use maps::TabMap;
+pub(crate) use messages::{News, SentBlocks};
+pub(crate) use uuid::is_uuid_v4;
+pub(crate) use window::{Step, Window};

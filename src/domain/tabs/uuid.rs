@@ -3,7 +3,7 @@
 //! Owns their form only. Never makes one.
 
 /// Whether a text is a UUID of version 4, in either case (R001-36, R001-42).
-pub fn is_uuid_v4(text: &str) -> bool {
+pub(crate) fn is_uuid_v4(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -14,7 +14,7 @@ const BYTES: usize = 1 << 20;
 
 /// Messages of one tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     /// Index of the last message that was made.
     index: u64,
     /// Index of the last message that was given out, to the view that is there.
@@ -38,7 +38,7 @@ pub struct Window {
 
 /// What is to be done next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// Nothing, until something changes.
     Rest,
     /// This message goes out; then `sent`.
@@ -49,22 +49,22 @@ pub enum Step<'a> {
 
 impl Window {
     /// Index of the last message that was made.
-    pub fn index(&self) -> u64 {
+    pub(crate) fn index(&self) -> u64 {
         self.index
     }
 
     /// The index of the message that is made next.
-    pub fn next_index(&self) -> u64 {
+    pub(crate) fn next_index(&self) -> u64 {
         self.index + 1
     }
 
     /// Whether a snapshot is due, so that messages need not be made.
-    pub fn is_stale(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
 
     /// Takes the message with `next_index`.
-    pub fn push(&mut self, message: Vec<u8>) {
+    pub(crate) fn push(&mut self, message: Vec<u8>) {
         if self.stale {
             return;
         }
@@ -81,13 +81,13 @@ impl Window {
     }
 
     /// The next message is a snapshot. Those that were never given out lose their numbers with it.
-    pub fn collapse(&mut self) {
+    pub(crate) fn collapse(&mut self) {
         self.forget();
         self.stale = true;
     }
 
     /// What is to be done next.
-    pub fn step(&mut self) -> Step<'_> {
+    pub(crate) fn step(&mut self) -> Step<'_> {
         let waits = self.sent < self.index;
         if !self.stale && waits && !self.has_credit() {
             self.collapse();
@@ -103,7 +103,7 @@ impl Window {
     }
 
     /// The message of the last `Step::Send` went out.
-    pub fn sent(&mut self) {
+    pub(crate) fn sent(&mut self) {
         let at = usize::try_from(self.sent - self.base).unwrap_or(usize::MAX);
         let size = self.kept.get(at).map_or(0, Vec::len);
         self.sent += 1;
@@ -112,7 +112,7 @@ impl Window {
     }
 
     /// A snapshot of so many bytes went out under `next_index`. What came before it is nothing any more.
-    pub fn snapshot_sent(&mut self, size: usize) {
+    pub(crate) fn snapshot_sent(&mut self, size: usize) {
         self.beyond = !self.has_credit();
         self.top = self.next_index();
         self.forget();
@@ -121,7 +121,7 @@ impl Window {
     }
 
     /// Every message up to `index` was taken in.
-    pub fn acknowledge(&mut self, index: u64) {
+    pub(crate) fn acknowledge(&mut self, index: u64) {
         let index = index.min(self.sent).max(self.acknowledged.unwrap_or(0));
         self.acknowledged = Some(index);
         while self.base < index && !self.kept.is_empty() {
@@ -134,7 +134,7 @@ impl Window {
     }
 
     /// The view is gone, and all that was kept for it.
-    pub fn detach(&mut self) {
+    pub(crate) fn detach(&mut self) {
         self.collapse();
         self.flying.clear();
         self.flying_bytes = 0;
@@ -143,7 +143,7 @@ impl Window {
 
     /// A view is there that saw everything up to `last_seen`; `None`: it has nothing, or nothing of this epoch. Whether what
     /// it missed is here; else a snapshot is due.
-    pub fn attach(&mut self, last_seen: Option<u64>) -> bool {
+    pub(crate) fn attach(&mut self, last_seen: Option<u64>) -> bool {
         // Nothing is on its way to the new view.
         self.flying.clear();
         self.flying_bytes = 0;

@@ -25,11 +25,10 @@ mod tools;
 mod transcript;
 mod turn;
 
-pub use block::{
-    Block, BlockBody, Change, ChangeOp, Lane, LaneView, PatchFileSummary, ToolBlockStatus, View, ViewLanes,
-};
+pub use block::{Block, BlockBody, Change, Lane, ToolBlockStatus, View, ViewLanes};
+pub(crate) use block::{ChangeOp, LaneView};
 pub use change::apply_changes;
 pub use coalesce::coalesce;
-pub use pages::{DirtyBlocks, Stored};
-pub use patch_block::patch_block_id;
+pub use pages::DirtyBlocks;
+pub(crate) use patch_block::patch_block_id;
 pub use reducer::ViewState;

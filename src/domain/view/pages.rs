@@ -14,7 +14,7 @@ use crate::domain::json_size::json_bytes;
 const NAMES: usize = 160;
 
 /// Gives a block of an earlier checkpoint with its place.
-pub type Stored<'a> = dyn FnMut(Lane, &str) -> Option<(u64, Block)> + 'a;
+pub(super) type Stored<'a> = dyn FnMut(Lane, &str) -> Option<(u64, Block)> + 'a;
 
 /// The changed blocks by lane and place. Serialised it is only the next place of each lane, since a checkpoint, the one time
 /// it is written, stores the blocks themselves.

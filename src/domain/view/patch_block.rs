@@ -14,7 +14,7 @@ const RATIONALE: usize = 4 * 1024;
 const PATH: usize = 4 * 1024;
 
 /// Id of the block of a patch, in the lane of the chat.
-pub fn patch_block_id(patch_id: &str) -> String {
+pub(crate) fn patch_block_id(patch_id: &str) -> String {
     format!("patch-{}", key(patch_id))
 }
 

@@ -2,6 +2,6 @@
 //!
 //! Owns framing and parsing. Never knows a word of an engine: those are in `dialect`.
 
-pub mod lenient_json;
-pub mod sse;
-pub mod strict_json;
+pub(crate) mod lenient_json;
+pub(crate) mod sse;
+pub(crate) mod strict_json;

@@ -17,7 +17,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// How one agent is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentLine {
+pub(crate) struct AgentLine {
     /// Its name.
     pub name: String,
     /// Program.
@@ -36,21 +36,21 @@ pub struct AgentLine {
 
 impl AgentLine {
     /// Whether it gets terminals: there are none where a process tree cannot be held together.
-    pub fn has_terminals(&self) -> bool {
+    pub(crate) fn has_terminals(&self) -> bool {
         self.terminals && cfg!(unix)
     }
 }
 
 /// The agents that can be named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agents {
+pub(crate) struct Agents {
     chosen: Option<String>,
     by_name: BTreeMap<String, AgentLine>,
 }
 
 impl Agents {
     /// Presets, then those of `agents`, then the one of the `engine` setting.
-    pub fn read(settings: &Settings) -> Self {
+    pub(crate) fn read(settings: &Settings) -> Self {
         let mut by_name: BTreeMap<String, AgentLine> = PRESETS
             .iter()
             .map(|preset| {
@@ -87,7 +87,7 @@ impl Agents {
     ///
     /// # Errors
     /// There is no such agent.
-    pub fn named(&self, name: Option<&str>) -> Result<&AgentLine, WireError> {
+    pub(crate) fn named(&self, name: Option<&str>) -> Result<&AgentLine, WireError> {
         let Some(name) = name.or(self.chosen.as_deref()) else {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
@@ -106,7 +106,7 @@ impl Agents {
     }
 
     /// The name of the agent of the `engine` setting.
-    pub fn chosen(&self) -> Option<&str> {
+    pub(crate) fn chosen(&self) -> Option<&str> {
         self.chosen.as_deref()
     }
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// Bytes of one line. A whole file as a diff, or an image, fits; more would have to be held several times over. What is
 /// longer is skipped to its end and told as `Oversized`.
-pub const LINE_BYTES: usize = 32 << 20;
+pub(crate) const LINE_BYTES: usize = 32 << 20;
 
 /// Bytes that are kept of a line that is too long, to tell what it was.
 const HEAD_BYTES: usize = 4 << 10;

@@ -5,22 +5,22 @@
 //! loop judged trust before it called, and asks go to the user; that an untrusted workspace starts none is looked at twice.
 
 mod agent;
-pub mod agents;
+pub(crate) mod agents;
 mod ask;
 mod asks;
 mod client_request;
-pub mod client_side;
+pub(crate) mod client_side;
 mod closing;
 mod command;
 mod commands;
-pub mod framing;
+pub(crate) mod framing;
 mod incoming;
 mod life;
 mod listing;
 mod models;
 mod own_request;
-pub mod presets;
-pub mod process;
+pub(crate) mod presets;
+pub(crate) mod process;
 mod process_state;
 mod routes;
 mod sentence;

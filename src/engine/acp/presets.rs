@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// One known agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
+pub(crate) struct Preset {
     /// Its name here.
     pub name: &'static str,
     /// Program, looked for on `PATH`.
@@ -20,7 +20,7 @@ const fn preset(name: &'static str, program: &'static str, args: &'static [&'sta
 }
 
 /// The agents that are known, by their own documentation.
-pub const PRESETS: [Preset; 8] = [
+pub(crate) const PRESETS: [Preset; 8] = [
     preset("opencode", "opencode", &["acp"]),
     preset("claude-agent-acp", "claude-agent-acp", &[]),
     preset("codex-acp", "codex-acp", &[]),
@@ -32,7 +32,7 @@ pub const PRESETS: [Preset; 8] = [
 ];
 
 /// The known agents whose program lies in one of the directories of this `PATH`.
-pub fn found_on(path: &str) -> Vec<&'static str> {
+pub(crate) fn found_on(path: &str) -> Vec<&'static str> {
     let there = |preset: &&Preset| {
         std::env::split_paths(path)
             .any(|directory| directory.is_absolute() && runs(&directory.join(preset.program)))

@@ -44,7 +44,7 @@ impl Default for EngineTimeouts {
 
 /// Most bytes of an answer that is not a stream or a download. A listing of ten thousand files has about 1 MiB; a larger
 /// answer is refused as no answer.
-pub const LARGEST_ANSWER: usize = 8 << 20;
+pub(crate) const LARGEST_ANSWER: usize = 8 << 20;
 
 /// Most bytes that are read of a refusal, which is a sentence.
 const LARGEST_REFUSAL: usize = 64 << 10;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Shared;
 use super::engine_error::EngineError;
-use crate::domain::dialect::breadboard::http::{FileContent, FileEntry as EngineFile};
+use crate::domain::dialect::breadboard::http::{self, FileContent, FileEntry as EngineFile};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
 use crate::domain::policy::path::WorkspacePath;
@@ -166,7 +166,7 @@ async fn look(shared: &Shared, session_id: &str, path: &WorkspacePath) -> Result
         .read(&["v1", "sessions", session_id, "files"], &[("path", asked)])
         .await
         .map_err(|trouble| refused(shared, asked, &trouble))?;
-    Ok(entries.into_iter().filter_map(|entry| serde_json::from_value(entry).ok()).collect())
+    Ok(http::fitting(entries))
 }
 
 fn entry(file: EngineFile) -> FileEntry {

@@ -4,12 +4,12 @@
 //! before the loop chose this engine, and each call is a task of its own, bounded in number and in time. Never sends a
 //! prompt twice and never decides anything: what a call means for the user is the loop's.
 
-pub mod client;
+pub(crate) mod client;
 mod commands;
 mod download;
-pub mod engine_error;
+pub(crate) mod engine_error;
 mod files;
-pub mod link;
+pub(crate) mod link;
 mod models;
 mod reach;
 mod rebuild;
@@ -46,7 +46,7 @@ const CALLS: usize = 32;
 const LONG_CALLS: usize = 8;
 
 /// The configuration that the engine's own terminal client starts with; the engine itself has no default.
-pub const DEFAULT_CONFIG: &str = "agent_configs/codex_0-107-0_e4_3-6-2026.yaml";
+pub(crate) const DEFAULT_CONFIG: &str = "agent_configs/codex_0-107-0_e4_3-6-2026.yaml";
 
 /// What is set for this engine.
 pub struct Setup {

@@ -25,7 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What an engine was found to have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Has {
+pub(super) struct Has {
     words: BTreeSet<&'static str>,
 }
 
@@ -64,12 +64,12 @@ impl Has {
     }
 
     /// For `bb/init`.
-    pub fn words(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         self.words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     /// Whether it has this; `word` is one of ours.
-    pub fn has(&self, word: &str) -> bool {
+    pub(super) fn has(&self, word: &str) -> bool {
         self.words.contains(word)
     }
 }
@@ -80,7 +80,7 @@ fn nameless(path: &str) -> String {
 }
 
 /// Looks until the engine is dropped.
-pub async fn watch(shared: Arc<Shared>, mut dropped: watch::Receiver<()>) {
+pub(super) async fn watch(shared: Arc<Shared>, mut dropped: watch::Receiver<()>) {
     tokio::select! {
         // It is never sent to: an end means that the engine is gone.
         _ = dropped.changed() => {}

@@ -14,7 +14,7 @@ use super::engine_error::EngineError;
 use super::{Shared, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
-use crate::domain::dialect::breadboard::http::{CreateSession, SessionCreated, SessionSummary};
+use crate::domain::dialect::breadboard::http::{self, CreateSession, SessionCreated, SessionSummary};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -115,14 +115,10 @@ pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply<ListSessionsResult>
 }
 
 async fn listed(shared: &Shared) -> Result<ListedSessions, WireError> {
-    let entries: Vec<Value> =
+    let listed: Vec<Value> =
         shared.client.read(&["v1", "sessions"], &[]).await.map_err(|trouble| shared.told(&trouble))?;
-    let all = entries.len();
-    let mut sessions: Vec<EngineSession> = entries
-        .into_iter()
-        .filter_map(|entry| serde_json::from_value::<SessionSummary>(entry).ok())
-        .map(session)
-        .collect();
+    let all = listed.len();
+    let mut sessions: Vec<EngineSession> = http::fitting(listed).into_iter().map(session).collect();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
     sessions.truncate(MOST_SESSIONS);
     let whole = sessions.len() == all;

@@ -43,13 +43,13 @@ const LIST_TIME: Duration = Duration::from_secs(20);
 const LIST_LENGTH: usize = 2_000;
 
 /// Makes ids.
-pub type FreshId = Arc<dyn Fn() -> String + Send + Sync>;
+pub(crate) type FreshId = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// Milliseconds since the Unix epoch.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+pub(crate) type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The engine in process.
-pub struct EmbeddedEngine {
+pub(crate) struct EmbeddedEngine {
     shared: Arc<Shared>,
 }
 
@@ -90,7 +90,7 @@ struct Running {
 
 impl EmbeddedEngine {
     /// An engine that reports into `reports` and runs its turns on `runtime`. `tokens` are those of the environment.
-    pub fn new(
+    pub(crate) fn new(
         reports: mpsc::Sender<EngineReport>,
         scopes: watch::Receiver<Arc<TurnScopes>>,
         runtime: Handle,
@@ -102,7 +102,7 @@ impl EmbeddedEngine {
     }
 
     /// The same with other timeouts for model endpoints.
-    pub fn with_limits(
+    pub(crate) fn with_limits(
         reports: mpsc::Sender<EngineReport>,
         scopes: watch::Receiver<Arc<TurnScopes>>,
         runtime: Handle,

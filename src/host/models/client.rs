@@ -22,7 +22,7 @@ use crate::http::{self, Answer, BLOCKING_BYTES, Budget, EndpointTimeouts, Events
 
 /// How long we wait for an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// For a connection.
     pub connect: Duration,
     /// For the next byte, which includes the first one.
@@ -40,7 +40,7 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
 /// Talks to models. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct ModelClient {
+pub(crate) struct ModelClient {
     /// For other machines.
     outside: reqwest::Client,
     /// For this machine.
@@ -51,7 +51,7 @@ pub struct ModelClient {
 
 impl ModelClient {
     /// Builds the clients. Fails only when TLS cannot be set up.
-    pub fn new(limits: Limits) -> Result<Self, ModelError> {
+    pub(crate) fn new(limits: Limits) -> Result<Self, ModelError> {
         let timeouts = EndpointTimeouts { connect: limits.connect, idle: limits.idle };
         let build = |route| {
             http::client(route, timeouts).ok_or_else(|| {
@@ -73,7 +73,7 @@ impl ModelClient {
     ///
     /// # Errors
     /// In one sentence: when the endpoint cannot be reached or refuses, or the conversation is too large to go on.
-    pub async fn stream(
+    pub(crate) async fn stream(
         &self,
         target: &Target,
         token: Option<&Token>,
@@ -111,7 +111,11 @@ impl ModelClient {
     ///
     /// # Errors
     /// In one sentence: when the endpoint cannot be reached, refuses, or answers with anything but a list.
-    pub async fn list(&self, target: &Target, token: Option<&Token>) -> Result<Vec<String>, ModelError> {
+    pub(crate) async fn list(
+        &self,
+        target: &Target,
+        token: Option<&Token>,
+    ) -> Result<Vec<String>, ModelError> {
         let dialect = Dialect::of(target);
         let request = self
             .request(Method::GET, dialect, dialect.list_url(target), target, token)?
@@ -199,7 +203,7 @@ async fn unblocked<T: Send + 'static>(
 }
 
 /// One reply on its way. Dropping it closes the connection.
-pub struct ReplyStream {
+pub(crate) struct ReplyStream {
     events: Events,
     state: State,
     deltas: VecDeque<Delta>,
@@ -224,7 +228,7 @@ enum Received {
 impl ReplyStream {
     /// The next piece; `None` after `Delta::Finished` or an error. A stream that ends without its own end is an error. A
     /// stream whose wait for a piece was dropped is over.
-    pub async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
         loop {
             if let Some(delta) = self.deltas.pop_front() {
                 return Some(Ok(delta));

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
+pub(crate) struct ToolSpec {
     /// Its name.
     pub name: &'static str,
     /// What it does and when to use it.
@@ -19,7 +19,7 @@ pub struct ToolSpec {
 
 /// One call of a tool by the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub(crate) struct Call {
     /// Pairs the result with the call.
     pub call_id: String,
     /// Name of the tool.
@@ -30,7 +30,7 @@ pub struct Call {
 
 impl Call {
     /// The arguments as JSON text, an empty object where there are none.
-    pub fn arguments_text(&self) -> String {
+    pub(crate) fn arguments_text(&self) -> String {
         match &self.arguments {
             Value::Null => "{}".to_owned(),
             other => other.to_string(),
@@ -38,7 +38,7 @@ impl Call {
     }
 
     /// The arguments as an object; an empty one where they are none, for providers that take nothing else.
-    pub fn arguments_object(&self) -> Value {
+    pub(crate) fn arguments_object(&self) -> Value {
         match &self.arguments {
             Value::Object(_) => self.arguments.clone(),
             _ => Value::Object(serde_json::Map::new()),
@@ -48,7 +48,7 @@ impl Call {
 
 /// A piece of a reply.
 #[derive(Debug)]
-pub enum Delta {
+pub(crate) enum Delta {
     /// Text of the answer.
     Text(String),
     /// Reasoning.
@@ -59,7 +59,7 @@ pub enum Delta {
 
 /// A complete reply.
 #[derive(Debug, Default)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Tools the model wants to be called.
     pub calls: Vec<Call>,
     /// Tokens in and out, as the provider counted them.
@@ -74,7 +74,7 @@ pub struct Finished {
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub(crate) enum Part {
     /// Text, with the signature that must go back with it.
     Text {
         /// The text.
@@ -97,7 +97,7 @@ pub enum Part {
 
 /// A call as the provider wants to see it again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SpokenCall {
+pub(crate) struct SpokenCall {
     /// The call.
     pub call: Call,
     /// The id that the provider gave it; `None` where its id is our own.
@@ -108,7 +108,7 @@ pub struct SpokenCall {
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolResult {
+pub(crate) struct ToolResult {
     /// Pairs it with the call.
     pub call_id: String,
     /// The id that the provider gave the call.
@@ -121,7 +121,7 @@ pub struct ToolResult {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub(crate) enum Message {
     /// Of the user.
     User(String),
     /// Of the model.
@@ -132,7 +132,7 @@ pub enum Message {
 
 /// The conversation of one turn.
 #[derive(Debug, Clone)]
-pub struct Conversation {
+pub(crate) struct Conversation {
     /// The rules.
     pub(super) system: String,
     /// The tools that are offered.
@@ -145,28 +145,28 @@ pub struct Conversation {
 
 impl Conversation {
     /// A conversation with these rules and tools.
-    pub fn new(system: &str, tools: &[ToolSpec]) -> Self {
+    pub(crate) fn new(system: &str, tools: &[ToolSpec]) -> Self {
         Self { system: system.to_owned(), tools: tools.to_vec(), messages: Vec::new(), replied_bytes: 0 }
     }
 
     /// The user speaks.
-    pub fn user(&mut self, text: &str) {
+    pub(crate) fn user(&mut self, text: &str) {
         self.messages.push(Message::User(text.to_owned()));
     }
 
     /// What the model said in an earlier turn.
-    pub fn assistant(&mut self, text: &str) {
+    pub(crate) fn assistant(&mut self, text: &str) {
         self.messages.push(Message::Model([Part::Text { text: text.to_owned(), signature: None }].into()));
     }
 
     /// What the model said in this turn, with its tool calls.
-    pub fn replied(&mut self, reply: &Finished) {
+    pub(crate) fn replied(&mut self, reply: &Finished) {
         self.replied_bytes = self.replied_bytes.saturating_add(reply.bytes);
         self.messages.push(Message::Model(Arc::clone(&reply.parts)));
     }
 
     /// Results of tools, in the order of the calls.
-    pub fn results(&mut self, results: Vec<(Call, String)>) {
+    pub(crate) fn results(&mut self, results: Vec<(Call, String)>) {
         let spoken: Vec<&SpokenCall> = match self.messages.last() {
             Some(Message::Model(parts)) => parts
                 .iter()

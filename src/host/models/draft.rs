@@ -12,7 +12,7 @@ use super::json;
 
 /// Why a provider ended a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The model was done, or wants its tools to be called.
     Done,
     /// The reply reached its length limit.
@@ -23,7 +23,7 @@ pub enum Stop {
 
 /// Tokens as the provider counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub(super) struct Usage {
     /// In.
     pub input: Option<u64>,
     /// Out.
@@ -40,7 +40,7 @@ impl Usage {
 
 /// The reply so far.
 #[derive(Debug, Default)]
-pub struct Draft {
+pub(super) struct Draft {
     parts: Vec<Open>,
     /// The provider's number of a call or block, and where it stands in `parts`.
     numbered: BTreeMap<u64, usize>,
@@ -71,7 +71,7 @@ struct OpenCall {
 
 /// What is known of a call when it begins.
 #[derive(Debug, Default)]
-pub struct NewCall {
+pub(super) struct NewCall {
     /// The provider's id.
     pub id: Option<String>,
     /// Name of the tool.
@@ -84,17 +84,17 @@ pub struct NewCall {
 
 impl Draft {
     /// Whether nothing was said yet.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// Bytes that it holds.
-    pub fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         self.bytes
     }
 
     /// A piece of text; it joins text just before it.
-    pub fn text(&mut self, piece: &str) -> Result<(), Fault> {
+    pub(super) fn text(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         match self.parts.last_mut() {
             Some(Open::Text { text, signature: None }) => text.push_str(piece),
@@ -107,7 +107,7 @@ impl Draft {
     }
 
     /// A piece of reasoning; it joins reasoning just before it that is not signed yet.
-    pub fn thinking(&mut self, piece: &str) -> Result<(), Fault> {
+    pub(super) fn thinking(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         match self.parts.last_mut() {
             Some(Open::Thinking { text, signature: None }) => text.push_str(piece),
@@ -120,18 +120,18 @@ impl Draft {
     }
 
     /// Text that carries a signature of its own, which may be empty text.
-    pub fn signed_text(&mut self, text: String, signature: String) -> Result<(), Fault> {
+    pub(super) fn signed_text(&mut self, text: String, signature: String) -> Result<(), Fault> {
         self.hold(text.len().saturating_add(signature.len()))?;
         self.begin(Open::Text { text, signature: Some(signature) }).map(drop)
     }
 
     /// Reasoning begins anew, also just behind other reasoning.
-    pub fn begin_thinking(&mut self) -> Result<(), Fault> {
+    pub(super) fn begin_thinking(&mut self) -> Result<(), Fault> {
         self.begin(Open::Thinking { text: String::new(), signature: None }).map(drop)
     }
 
     /// A piece of the signature of the reasoning that came last.
-    pub fn sign(&mut self, piece: &str) -> Result<(), Fault> {
+    pub(super) fn sign(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         let last = self.parts.iter_mut().rev().find_map(|part| match part {
             Open::Thinking { signature, .. } => Some(signature),
@@ -144,13 +144,13 @@ impl Draft {
     }
 
     /// Reasoning that only the provider can read.
-    pub fn redacted(&mut self, data: String) -> Result<(), Fault> {
+    pub(super) fn redacted(&mut self, data: String) -> Result<(), Fault> {
         self.hold(data.len())?;
         self.begin(Open::Redacted(data)).map(drop)
     }
 
     /// A call begins. `number` is the provider's, for pieces that follow.
-    pub fn call(&mut self, number: Option<u64>, call: NewCall) -> Result<(), Fault> {
+    pub(super) fn call(&mut self, number: Option<u64>, call: NewCall) -> Result<(), Fault> {
         if self.calls >= bounds::CALLS {
             return Err(Fault::Calls);
         }
@@ -173,13 +173,13 @@ impl Draft {
     }
 
     /// Whether a call with this number began.
-    pub fn has_call(&self, number: u64) -> bool {
+    pub(super) fn has_call(&self, number: u64) -> bool {
         self.numbered.contains_key(&number)
     }
 
     /// A piece of the arguments of the call with this number; of the last call where there is none. Without a call it means
     /// nothing.
-    pub fn extend_call(&mut self, number: Option<u64>, piece: &str) -> Result<(), Fault> {
+    pub(super) fn extend_call(&mut self, number: Option<u64>, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         let Some(call) = self.open_call(number) else { return Ok(()) };
         if call.arguments.len() + piece.len() > bounds::ARGUMENT_BYTES {
@@ -190,7 +190,7 @@ impl Draft {
     }
 
     /// The whole arguments of the call with this number, in place of what came of them.
-    pub fn complete_call(&mut self, number: Option<u64>, arguments: String) -> Result<(), Fault> {
+    pub(super) fn complete_call(&mut self, number: Option<u64>, arguments: String) -> Result<(), Fault> {
         if arguments.len() > bounds::ARGUMENT_BYTES {
             return Err(Fault::ArgumentBytes);
         }
@@ -203,7 +203,12 @@ impl Draft {
     }
 
     /// Name and id of a call that came behind its beginning.
-    pub fn name_call(&mut self, number: Option<u64>, id: Option<String>, name: &str) -> Result<(), Fault> {
+    pub(super) fn name_call(
+        &mut self,
+        number: Option<u64>,
+        id: Option<String>,
+        name: &str,
+    ) -> Result<(), Fault> {
         if name.len() > bounds::NAME_BYTES || id.as_ref().is_some_and(|id| id.len() > bounds::ID_BYTES) {
             return Err(Fault::Name);
         }
@@ -218,7 +223,7 @@ impl Draft {
     }
 
     /// The complete reply. Reads arguments, so its work grows with [`Self::held`].
-    pub fn finish(self) -> Result<Finished, Fault> {
+    pub(super) fn finish(self) -> Result<Finished, Fault> {
         let mut calls = Vec::new();
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in self.parts {

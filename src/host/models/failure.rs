@@ -12,7 +12,7 @@ use crate::http::{HttpError, in_words};
 
 /// A failure of a model or of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelError {
+pub(crate) struct ModelError {
     /// One sentence: what happened and what to do next.
     pub message: String,
     /// HTTP status, when the endpoint answered with one.
@@ -23,17 +23,17 @@ pub struct ModelError {
 
 impl ModelError {
     /// A setting that cannot work.
-    pub fn setting(message: String) -> Self {
+    pub(crate) fn setting(message: String) -> Self {
         Self { message, status: None, recoverable: false }
     }
 
     /// Something that may work next time.
-    pub fn passing(message: String) -> Self {
+    pub(crate) fn passing(message: String) -> Self {
         Self { message, status: None, recoverable: true }
     }
 
     /// A reply that is not read on.
-    pub fn from_fault(fault: &Fault, target: &Target, token: Option<&Token>) -> Self {
+    pub(crate) fn from_fault(fault: &Fault, target: &Target, token: Option<&Token>) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
         let stopped = |what: String| {
@@ -78,7 +78,7 @@ impl ModelError {
     }
 
     /// A failure between the request and the last byte of the answer.
-    pub fn from_http(error: &HttpError, target: &Target) -> Self {
+    pub(crate) fn from_http(error: &HttpError, target: &Target) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
         match error {
@@ -122,7 +122,7 @@ impl ModelError {
     }
 
     /// The stream ended before the answer was complete.
-    pub fn cut(target: &Target) -> Self {
+    pub(crate) fn cut(target: &Target) -> Self {
         Self::passing(format!(
             "The answer of the model at {} was cut off before its end; ask again.",
             target.origin().as_str()
@@ -130,7 +130,7 @@ impl ModelError {
     }
 
     /// A refusal by status, with the beginning of its body, and how long it asks to `wait`.
-    pub fn from_status(
+    pub(crate) fn from_status(
         status: u16,
         body: &[u8],
         wait: Option<Duration>,
@@ -215,7 +215,7 @@ fn said(body: &serde_json::Value, token: Option<&Token>) -> String {
 }
 
 /// A foreign text cut to what fits in a sentence, on one line.
-pub fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let mut short: String = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if short.len() < text.len() {
         short.push('…');

@@ -17,14 +17,14 @@ use crate::domain::wire::lenient_json;
 
 /// Any JSON value, as its text.
 #[derive(Debug, Clone, Copy)]
-pub struct Json<'a>(&'a RawValue);
+pub(super) struct Json<'a>(&'a RawValue);
 
 /// The text of an event as strict JSON: as it came, or repaired where it holds what Python writes (`NaN`, halves of
 /// surrogate pairs) or broken UTF-8.
 ///
 /// # Errors
 /// When it is no JSON, or nested deeper than anything a provider sends.
-pub fn strict(data: &[u8]) -> Result<Cow<'_, str>, Fault> {
+pub(super) fn strict(data: &[u8]) -> Result<Cow<'_, str>, Fault> {
     if let Ok(text) = std::str::from_utf8(data)
         && serde_json::from_str::<IgnoredAny>(text).is_ok()
         && lenient_json::is_strict(text)
@@ -39,49 +39,49 @@ pub fn strict(data: &[u8]) -> Result<Cow<'_, str>, Fault> {
 
 impl<'a> Json<'a> {
     /// The value of a text.
-    pub fn of(text: &'a str) -> Result<Self, Fault> {
+    pub(super) fn of(text: &'a str) -> Result<Self, Fault> {
         serde_json::from_str(text).map(Self).map_err(|_| Fault::Unreadable)
     }
 
     /// Its text.
-    pub fn raw(self) -> &'a str {
+    pub(super) fn raw(self) -> &'a str {
         self.0.get()
     }
 
     /// These fields of an object, in this order; of a double one the last. Absent, `null` and fields of no object are `None`.
-    pub fn fields<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
+    pub(super) fn fields<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
         let found = serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Pick(&names));
         found.unwrap_or([None; N]).map(|raw| raw.map(Self).filter(|value| value.raw() != "null"))
     }
 
     /// One field.
-    pub fn field(self, name: &str) -> Option<Self> {
+    pub(super) fn field(self, name: &str) -> Option<Self> {
         let [value] = self.fields([name]);
         value
     }
 
     /// A string.
-    pub fn text(self) -> Option<String> {
+    pub(super) fn text(self) -> Option<String> {
         serde_json::from_str(self.0.get()).ok()
     }
 
     /// A number that counts something. Negative, broken, huge and other values are none.
-    pub fn count(self) -> Option<u64> {
+    pub(super) fn count(self) -> Option<u64> {
         self.0.get().parse().ok()
     }
 
     /// Whether it is `true`.
-    pub fn is_true(self) -> bool {
+    pub(super) fn is_true(self) -> bool {
         self.0.get() == "true"
     }
 
     /// Whether it is an object.
-    pub fn is_object(self) -> bool {
+    pub(super) fn is_object(self) -> bool {
         self.0.get().starts_with('{')
     }
 
     /// The items of an array, none for any other value. `None` where there are more than `most`, of which none is kept.
-    pub fn items(self, most: usize) -> Option<Vec<Self>> {
+    pub(super) fn items(self, most: usize) -> Option<Vec<Self>> {
         if !self.0.get().starts_with('[') {
             return Some(Vec::new());
         }
@@ -94,7 +94,7 @@ impl<'a> Json<'a> {
 ///
 /// # Errors
 /// When they hold more values than [`bounds::ARGUMENT_VALUES`].
-pub fn arguments(text: &str) -> Result<Value, Fault> {
+pub(super) fn arguments(text: &str) -> Result<Value, Fault> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }

@@ -3,19 +3,19 @@
 //! Owns the way out to a provider: the protocols (`dialects`), what of a reply is read and kept (`bounds`), and who gets which
 //! token. Never reads the environment: values come in. All bytes come through `http`, which follows no redirect.
 
-pub mod bounds;
-pub mod client;
-pub mod conversation;
-pub mod dialects;
+pub(crate) mod bounds;
+pub(crate) mod client;
+pub(crate) mod conversation;
+pub(crate) mod dialects;
 mod draft;
-pub mod failure;
-pub mod fault;
+pub(crate) mod failure;
+pub(crate) mod fault;
 mod json;
-pub mod target;
-pub mod tokens;
+pub(crate) mod target;
+pub(crate) mod tokens;
 
-pub use client::{Limits, ModelClient};
-pub use conversation::{Call, Conversation, Delta, Finished, ToolSpec};
-pub use failure::ModelError;
-pub use target::{ModelChoice, Origin, Provider, Target};
-pub use tokens::{HostTokens, Token, TokenStore};
+pub(crate) use client::{Limits, ModelClient};
+pub(crate) use conversation::{Call, Conversation, Delta, Finished, ToolSpec};
+pub(crate) use failure::ModelError;
+pub(crate) use target::{ModelChoice, Target};
+pub(crate) use tokens::{HostTokens, Token, TokenStore};

@@ -9,7 +9,7 @@ use crate::domain::policy::provider::provider_of;
 
 /// A model as the user chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelChoice {
+pub(crate) struct ModelChoice {
     /// `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`; guessed when absent.
     pub provider: Option<String>,
     /// The provider's name of the model.
@@ -20,7 +20,7 @@ pub struct ModelChoice {
 
 /// The four ways to talk to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
+pub(crate) enum Provider {
     /// OpenAI and everything that speaks like it.
     OpenAi,
     /// Anthropic.
@@ -33,7 +33,7 @@ pub enum Provider {
 
 impl Provider {
     /// The word in settings.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
@@ -43,7 +43,7 @@ impl Provider {
     }
 
     /// The provider's own base URL.
-    pub fn base(self) -> &'static str {
+    pub(crate) fn base(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1/",
             Self::Anthropic => "https://api.anthropic.com/v1/",
@@ -78,28 +78,28 @@ impl Provider {
 
 /// Scheme, host and port: what a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin(String);
+pub(crate) struct Origin(String);
 
 impl Origin {
     /// The origin of a URL.
-    pub fn of(url: &Url) -> Self {
+    pub(crate) fn of(url: &Url) -> Self {
         Self(url.origin().ascii_serialization())
     }
 
     /// The origin of a provider's own endpoint.
-    pub fn of_provider(provider: Provider) -> Option<Self> {
+    pub(crate) fn of_provider(provider: Provider) -> Option<Self> {
         Url::parse(provider.base()).ok().map(|url| Self::of(&url))
     }
 
     /// `scheme://host[:port]`.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 /// A model with its endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// How to talk to it.
     pub provider: Provider,
     /// Name of the model.
@@ -112,7 +112,7 @@ pub struct Target {
 
 impl Target {
     /// Resolves a choice. Refused, in one sentence, when the provider is not known or the URL is none.
-    pub fn resolve(choice: &ModelChoice) -> Result<Self, ModelError> {
+    pub(crate) fn resolve(choice: &ModelChoice) -> Result<Self, ModelError> {
         let provider = match &choice.provider {
             Some(word) => Provider::named(word).ok_or_else(|| {
                 ModelError::setting(format!(
@@ -157,12 +157,12 @@ impl Target {
     }
 
     /// Its origin.
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         Origin::of(&self.base)
     }
 
     /// Whether it is on this machine.
-    pub fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         match self.base.host() {
             Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
             Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -172,7 +172,7 @@ impl Target {
     }
 
     /// Whether a token may travel to it: over TLS, or to this machine.
-    pub fn may_carry_token(&self) -> bool {
+    pub(crate) fn may_carry_token(&self) -> bool {
         self.base.scheme() == "https" || self.is_loopback()
     }
 }

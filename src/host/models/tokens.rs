@@ -8,7 +8,7 @@ use super::target::{Origin, Provider, Target};
 
 /// A model token in memory: never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(pub String);
+pub(crate) struct Token(pub String);
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -18,7 +18,7 @@ impl std::fmt::Debug for Token {
 
 /// Model tokens of the environment, as the wiring read them. Empty values count as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostTokens {
+pub(crate) struct HostTokens {
     /// `OPENAI_API_KEY`, for OpenAI's own origin.
     pub openai: Option<Token>,
     /// `ANTHROPIC_API_KEY`, for Anthropic's own origin.
@@ -31,7 +31,7 @@ pub struct HostTokens {
 
 /// All model tokens and the origins they belong to.
 #[derive(Debug, Default)]
-pub struct TokenStore {
+pub(crate) struct TokenStore {
     /// From `bb/setCredentials`.
     given: Option<(Origin, Token)>,
     /// `BREADBOARD_MODEL_TOKEN` until the first model is known.
@@ -42,7 +42,7 @@ pub struct TokenStore {
 
 impl TokenStore {
     /// The tokens of the environment.
-    pub fn new(environment: HostTokens) -> Self {
+    pub(crate) fn new(environment: HostTokens) -> Self {
         let present = |token: Option<Token>| token.filter(|token| !token.0.trim().is_empty());
         let bound = [
             (Provider::OpenAi, environment.openai),
@@ -57,7 +57,7 @@ impl TokenStore {
     }
 
     /// A model was configured. The first one binds `BREADBOARD_MODEL_TOKEN`; a later one gets it only at that origin.
-    pub fn model_configured(&mut self, target: &Target) {
+    pub(crate) fn model_configured(&mut self, target: &Target) {
         if let Some(token) = self.unbound.take() {
             // In front: it was given for this very endpoint, a provider's key only for its provider.
             self.bound.insert(0, (target.origin(), token));
@@ -66,7 +66,7 @@ impl TokenStore {
 
     /// `bb/setCredentials`: the token belongs to the model that is configured now. Without one it belongs nowhere and is
     /// not kept; gives whether it was.
-    pub fn give(&mut self, token: Option<Token>, target: Option<&Target>) -> bool {
+    pub(crate) fn give(&mut self, token: Option<Token>, target: Option<&Target>) -> bool {
         let token = token.filter(|token| !token.0.trim().is_empty());
         self.given = match (token, target) {
             (Some(token), Some(target)) => Some((target.origin(), token)),
@@ -76,7 +76,7 @@ impl TokenStore {
     }
 
     /// The token for a target, if there is one; refused when it would travel in the clear.
-    pub fn for_target(&self, target: &Target) -> Result<Option<Token>, ModelError> {
+    pub(crate) fn for_target(&self, target: &Target) -> Result<Option<Token>, ModelError> {
         let origin = target.origin();
         let found = self.given.iter().chain(&self.bound).find(|(bound, _)| *bound == origin);
         match found {

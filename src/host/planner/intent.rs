@@ -4,7 +4,7 @@
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Intent {
+pub(super) enum Intent {
     /// "replace X with Y in Z", "rename X to Y in Z".
     Replace(Replacement),
     /// "list files in X".
@@ -27,7 +27,7 @@ pub enum Intent {
 
 /// A wished replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
+pub(super) struct Replacement {
     /// What is there.
     pub from: String,
     /// What comes instead.
@@ -39,7 +39,7 @@ pub struct Replacement {
 }
 
 /// Reads a question.
-pub fn read(question: &str) -> Intent {
+pub(super) fn read(question: &str) -> Intent {
     let text = question.trim();
     let text = strip_word(text, "please").unwrap_or(text);
     if let Some(rest) = strip_word(text, "replace")

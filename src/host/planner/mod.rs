@@ -34,7 +34,7 @@ const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the onl
 const NAMES: usize = 200;
 
 /// Answers a question; gives whether it did what was asked.
-pub async fn answer(voice: &mut TurnOutput<'_>, question: &str) -> bool {
+pub(crate) async fn answer(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     voice.lines(WITHOUT_MODEL).await;
     let done = without_model(voice, question).await;
     voice.lines(HOW_TO_CONFIGURE).await;

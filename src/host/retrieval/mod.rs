@@ -24,12 +24,13 @@ mod workers;
 
 use std::fmt;
 
-pub use outline::outline;
-pub use paths::resolve;
-pub use rank::{Stage, find_places};
-pub use read::{ReadText, list_dir, read_lines};
-pub use symbol_search::search_symbols;
-pub use text_search::{TextQuery, search_text};
+pub(crate) use outline::outline;
+pub(crate) use paths::resolve;
+pub(crate) use rank::Stage;
+pub use rank::find_places;
+pub(crate) use read::{ReadText, list_dir, read_lines};
+pub(crate) use symbol_search::search_symbols;
+pub(crate) use text_search::{TextQuery, search_text};
 
 /// A piece of a file that answers a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +118,7 @@ impl SymbolKind {
 
 /// One line that matches a text search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextHit {
+pub(crate) struct TextHit {
     /// Name of the root; only when several roots are open.
     pub root: Option<String>,
     /// Relative to its root, with `/`.

@@ -12,7 +12,11 @@ use crate::host::ports::WorkspaceView;
 
 /// The definitions of a file in order: of its open buffer, else of the disk. Empty for a language without grammar, and
 /// for a file larger than a search reads (1 MiB).
-pub fn outline(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Vec<Symbol>, RetrievalError> {
+pub(crate) fn outline(
+    view: &WorkspaceView,
+    path: &str,
+    cancel: &AtomicBool,
+) -> Result<Vec<Symbol>, RetrievalError> {
     let (path, text) = whole_text(view, path, cancel)?;
     if text.len() as u64 > SEARCH_LIMIT {
         return Ok(Vec::new());

@@ -21,7 +21,7 @@ use crate::host::ports::{Root, WorkspaceView};
 /// Takes `root-name/rel` where several roots are open, a path relative to a root, and an absolute path inside a root.
 /// Where a path fits several roots, the first in which it exists wins, else the first. Refuses `..` and everything
 /// outside.
-pub fn resolve<'a>(view: &'a WorkspaceView, path: &str) -> Result<(&'a Root, String), RetrievalError> {
+pub(crate) fn resolve<'a>(view: &'a WorkspaceView, path: &str) -> Result<(&'a Root, String), RetrievalError> {
     let (at, rel) = resolve_index(view, path)?;
     Ok((&view.roots[at], rel))
 }

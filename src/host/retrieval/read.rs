@@ -17,7 +17,7 @@ const MOST_ENTRIES: usize = 20_000;
 
 /// Lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadText {
+pub(crate) struct ReadText {
     /// The path; with the root's name in front where several roots are open.
     pub path: String,
     /// The lines, with their line ends.
@@ -50,7 +50,7 @@ pub(super) fn whole_text(
 
 /// Lines `start..=end` of a file, `end` to the last when not given, at most `max_bytes` of text. Lines past the end
 /// give an empty text, not an error, and so `total_lines` tells where the end is.
-pub fn read_lines(
+pub(crate) fn read_lines(
     view: &WorkspaceView,
     path: &str,
     start: u64,
@@ -89,7 +89,7 @@ pub fn read_lines(
 
 /// Names in a directory, directories first, then by name, at most `limit`. Empty path or `.`: the root, or the roots
 /// where several are open. `.git` and links are left out.
-pub fn list_dir(
+pub(crate) fn list_dir(
     view: &WorkspaceView,
     path: &str,
     limit: usize,

@@ -27,7 +27,7 @@ enum Fit {
 /// (`red door`, `redDoor` find `RedDoor` and `red_door_of`), within. `Type::name` and `Type.name` ask for a
 /// container too. Gives root name (where several are open), path and definition; ties are in order of path and line,
 /// tests last.
-pub fn search_symbols(
+pub(crate) fn search_symbols(
     view: &WorkspaceView,
     name: &str,
     limit: usize,

@@ -18,7 +18,7 @@ use crate::host::ports::WorkspaceView;
 
 /// What to search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TextQuery {
+pub(crate) struct TextQuery {
     /// A text, or an expression when `regex` is set; within one line.
     pub pattern: String,
     /// Whether the pattern is a regular expression.
@@ -30,7 +30,7 @@ pub struct TextQuery {
 }
 
 /// The first `limit` matching lines in order of root, path and line.
-pub fn search_text(
+pub(crate) fn search_text(
     view: &WorkspaceView,
     query: &TextQuery,
     limit: usize,

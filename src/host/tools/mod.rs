@@ -22,11 +22,11 @@ use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
-pub const RESULT_LIMIT: usize = 16 * 1024;
+pub(crate) const RESULT_LIMIT: usize = 16 * 1024;
 
 /// What a tool found or did, as text for the model and, cut alike, for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolAnswer {
+pub(crate) struct ToolAnswer {
     /// One line: how much, where.
     pub summary: String,
     /// The result.
@@ -34,7 +34,7 @@ pub struct ToolAnswer {
 }
 
 /// Tools for this turn: those that write or run only where the workspace is trusted.
-pub fn offered(trusted: bool) -> Vec<ToolSpec> {
+pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
     let mut tools = vec![
         list_files::spec(),
         read_file::spec(),
@@ -50,7 +50,7 @@ pub fn offered(trusted: bool) -> Vec<ToolSpec> {
 }
 
 /// Runs one call and says so; gives what the model is told.
-pub async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
+pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
     let args = match &call.arguments {
         Value::Object(args) => args.clone(),
         Value::Null => Map::new(),
@@ -92,14 +92,14 @@ fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, Refusal
 }
 
 /// Runs blocking retrieval work that ends soon after this future is dropped.
-pub async fn search<T: Send + 'static>(
+pub(crate) async fn search<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> Result<T, RetrievalError> + Send + 'static,
 ) -> Result<T, Refusal> {
     blocking(move |cancel| work(cancel).map_err(Refusal::from)).await
 }
 
 /// A path as it is shown, with the root's name where several roots are open.
-pub fn shown(root: Option<&str>, path: &str) -> String {
+pub(crate) fn shown(root: Option<&str>, path: &str) -> String {
     match root {
         Some(root) => format!("{root}/{path}"),
         None => path.to_owned(),
@@ -107,7 +107,7 @@ pub fn shown(root: Option<&str>, path: &str) -> String {
 }
 
 /// At most `limit` bytes of a text, with a last line that says how much is missing.
-pub fn cut(text: &str, limit: usize) -> String {
+pub(crate) fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

@@ -13,7 +13,8 @@ use crate::domain::dialect::desktop::message::{
 use crate::domain::edits::text::content_hash;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};
-use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Provider, Target, Token};
+use crate::host::models::target::Provider;
+use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Target, Token};
 use crate::host::request::{Attached, ModelInUse, TurnRequest};
 use crate::host::turn;
 

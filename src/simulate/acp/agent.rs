@@ -30,7 +30,7 @@ struct Agent {
 ///
 /// # Errors
 /// One sentence when the process cannot be what the script wants.
-pub fn play(
+pub(super) fn play(
     desk: &Arc<Desk>,
     script: Script,
     sessions: Sessions,

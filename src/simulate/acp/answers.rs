@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::desk::Reply;
 
 /// The word: the option id of a permission, the action of an elicitation, `result`, `error` or `cancelled`.
-pub fn word(reply: &Reply) -> String {
+pub(super) fn word(reply: &Reply) -> String {
     match reply {
         Reply::Cancelled => "cancelled".to_owned(),
         Reply::Error(_) => "error".to_owned(),

@@ -3,7 +3,7 @@
 //! Owns the text. It changes nothing on disk, and says so.
 
 /// The script that is played when none is given.
-pub const SCRIPT: &str = r##"{
+pub(super) const SCRIPT: &str = r##"{
   "agent": {
     "commands": [{"name": "tour", "description": "Shows what a turn may contain."}]
   },

@@ -17,24 +17,24 @@ use super::process;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Where lines go.
-pub struct Output(Box<dyn Write + Send>);
+pub(super) struct Output(Box<dyn Write + Send>);
 
 impl Output {
     /// The process's own.
-    pub fn stdout() -> Self {
+    pub(super) fn stdout() -> Self {
         Self(Box::new(std::io::stdout()))
     }
 
     /// Anything else; tests read it.
     #[cfg(test)]
-    pub fn to(sink: impl Write + Send + 'static) -> Self {
+    pub(crate) fn to(sink: impl Write + Send + 'static) -> Self {
         Self(Box::new(sink))
     }
 }
 
 /// What came back on a request of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub(super) enum Reply {
     /// A result.
     Result(Value),
     /// An error.
@@ -51,7 +51,7 @@ struct Waited {
 }
 
 /// The shared desk.
-pub struct Desk {
+pub(super) struct Desk {
     output: Mutex<Output>,
     log: Option<Log>,
     waited: Mutex<Waited>,
@@ -61,7 +61,7 @@ pub struct Desk {
 
 impl Desk {
     /// A desk; `rate` chunks a second, 0 as fast as possible.
-    pub fn new(output: Output, log: Option<Log>, rate: u32) -> Self {
+    pub(super) fn new(output: Output, log: Option<Log>, rate: u32) -> Self {
         let pause = if rate == 0 { Duration::ZERO } else { Duration::from_secs(1) / rate };
         Self { output: Mutex::new(output), log, waited: Mutex::default(), changed: Condvar::new(), pause }
     }
@@ -71,24 +71,24 @@ impl Desk {
     }
 
     /// A line came in.
-    pub fn heard(&self, line: &[u8]) {
+    pub(super) fn heard(&self, line: &[u8]) {
         if let Some(log) = &self.log {
             log.line("c2a", line);
         }
     }
 
     /// Writes one message.
-    pub fn send(&self, message: &Value) {
+    pub(super) fn send(&self, message: &Value) {
         self.bytes(format!("{message}\n").as_bytes());
     }
 
     /// Writes a notification.
-    pub fn notify(&self, method: &str, params: &Value) {
+    pub(super) fn notify(&self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Writes an answer.
-    pub fn answer(&self, id: &Value, answer: &Result<Value, Value>) {
+    pub(super) fn answer(&self, id: &Value, answer: &Result<Value, Value>) {
         self.send(&match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
@@ -96,7 +96,7 @@ impl Desk {
     }
 
     /// Writes bytes as they are. A client that is gone ends the process.
-    pub fn bytes(&self, bytes: &[u8]) {
+    pub(super) fn bytes(&self, bytes: &[u8]) {
         if let Some(log) = &self.log {
             log.line("a2c", bytes.strip_suffix(b"\n").unwrap_or(bytes));
         }
@@ -107,20 +107,20 @@ impl Desk {
     }
 
     /// The id of the next request of the agent: it counts from 0, as real agents do, and so collides with the client's.
-    pub fn next_id(&self) -> Value {
+    pub(super) fn next_id(&self) -> Value {
         let mut waited = self.waited();
         waited.next_id += 1;
         json!(waited.next_id - 1)
     }
 
     /// An answer to a request of the agent came.
-    pub fn answered(&self, id: &Value, reply: Reply) {
+    pub(super) fn answered(&self, id: &Value, reply: Reply) {
         self.waited().answers.insert(id.to_string(), reply);
         self.changed.notify_all();
     }
 
     /// Waits for the answer to a request. A cancelled turn stops waiting, unless it is `deaf`.
-    pub fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> Reply {
+    pub(super) fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> Reply {
         let key = id.to_string();
         let mut waited = self.waited();
         loop {
@@ -135,18 +135,18 @@ impl Desk {
     }
 
     /// A turn was cancelled.
-    pub fn cancel(&self, turn: u64) {
+    pub(super) fn cancel(&self, turn: u64) {
         self.waited().cancelled.insert(turn);
         self.changed.notify_all();
     }
 
     /// Whether a turn was cancelled.
-    pub fn is_cancelled(&self, turn: u64) -> bool {
+    pub(super) fn is_cancelled(&self, turn: u64) -> bool {
         self.waited().cancelled.contains(&turn)
     }
 
     /// Waits until a turn is cancelled.
-    pub fn wait_for_cancel(&self, turn: u64) {
+    pub(super) fn wait_for_cancel(&self, turn: u64) {
         let mut waited = self.waited();
         while !waited.cancelled.contains(&turn) {
             waited = self.changed.wait(waited).unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     /// Waits so long, or until the turn is cancelled and not `deaf`.
-    pub fn sleep(&self, time: Duration, turn: u64, deaf: bool) {
+    pub(super) fn sleep(&self, time: Duration, turn: u64, deaf: bool) {
         let end = Instant::now() + time;
         let mut waited = self.waited();
         loop {
@@ -167,14 +167,14 @@ impl Desk {
     }
 
     /// Waits until a file is there, or until the turn is cancelled and not `deaf`.
-    pub fn wait_for_file(&self, path: &Path, turn: u64, deaf: bool) {
+    pub(super) fn wait_for_file(&self, path: &Path, turn: u64, deaf: bool) {
         while !path.exists() && (deaf || !self.is_cancelled(turn)) {
             self.sleep(LOOK, turn, deaf);
         }
     }
 
     /// The pause between two chunks.
-    pub fn pace(&self, turn: u64, deaf: bool) {
+    pub(super) fn pace(&self, turn: u64, deaf: bool) {
         if !self.pause.is_zero() {
             self.sleep(self.pause, turn, deaf);
         }

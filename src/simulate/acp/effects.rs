@@ -11,7 +11,7 @@ use super::sessions::Sessions;
 
 /// What is to be written for a request.
 #[derive(Debug, Default, PartialEq)]
-pub struct Effect {
+pub(super) struct Effect {
     /// Notifications before the answer: params of `session/update`.
     pub before: Vec<Value>,
     /// The answer.
@@ -23,7 +23,7 @@ pub struct Effect {
 }
 
 /// What an agent remembers beside the turns.
-pub struct State {
+pub(super) struct State {
     /// Who it is.
     pub profile: Profile,
     /// Its sessions.
@@ -36,18 +36,18 @@ pub struct State {
 }
 
 /// An error of the protocol.
-pub fn fault(code: i64, message: &str) -> Value {
+pub(super) fn fault(code: i64, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 
 /// "Method not found".
-pub fn unknown(method: &str) -> Value {
+pub(super) fn unknown(method: &str) -> Value {
     json!({"code": -32601, "message": "Method not found", "data": {"method": method}})
 }
 
 impl State {
     /// An agent that has done nothing yet.
-    pub fn new(profile: Profile, sessions: Sessions) -> Self {
+    pub(super) fn new(profile: Profile, sessions: Sessions) -> Self {
         Self {
             profile,
             sessions,
@@ -59,7 +59,7 @@ impl State {
     }
 
     /// What a request does.
-    pub fn effect(&mut self, method: &str, params: &Value) -> Effect {
+    pub(super) fn effect(&mut self, method: &str, params: &Value) -> Effect {
         if !self.offers(method) {
             return Effect::failed(unknown(method));
         }
@@ -217,12 +217,12 @@ impl Effect {
 }
 
 /// "There is no such session".
-pub fn no_session(id: &str) -> Value {
+pub(super) fn no_session(id: &str) -> Value {
     json!({"code": -32002, "message": "Resource not found", "data": {"sessionId": id}})
 }
 
 /// Params of a `session/update`.
-pub fn update(session: &str, update: &Value) -> Value {
+pub(super) fn update(session: &str, update: &Value) -> Value {
     json!({"sessionId": session, "update": update})
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 /// An open record.
-pub struct Log {
+pub(super) struct Log {
     file: Mutex<File>,
     begun: Instant,
 }
@@ -21,7 +21,7 @@ impl Log {
     ///
     /// # Errors
     /// One sentence when it cannot be opened.
-    pub fn append(path: PathBuf) -> Result<Self, String> {
+    pub(super) fn append(path: PathBuf) -> Result<Self, String> {
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| {
             format!("{} cannot be written: {error}; choose another --log.", path.display())
         })?;
@@ -31,7 +31,7 @@ impl Log {
     }
 
     /// A line that was read (`c2a`) or written (`a2c`).
-    pub fn line(&self, direction: &str, line: &[u8]) {
+    pub(super) fn line(&self, direction: &str, line: &[u8]) {
         match serde_json::from_slice::<Value>(line) {
             Ok(message) => self.write(direction, &message),
             Err(_) => self.put(&json!({
@@ -41,7 +41,7 @@ impl Log {
     }
 
     /// Something beside the lines.
-    pub fn write(&self, direction: &str, message: &Value) {
+    pub(super) fn write(&self, direction: &str, message: &Value) {
         self.put(&json!({"t": self.seconds(), "dir": direction, "msg": message}));
     }
 

@@ -21,8 +21,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use replay::Recording;
-pub use script::Script;
+pub(crate) use replay::Recording;
+pub(crate) use script::Script;
 
 use desk::{Desk, Output};
 use log::Log;
@@ -33,7 +33,7 @@ const LONGEST_LINE: u64 = 256 * 1024 * 1024;
 
 /// What the agent plays.
 #[derive(Debug, Clone)]
-pub enum Play {
+pub(crate) enum Play {
     /// What a script says.
     Script(Box<Script>),
     /// The agent's side of a recording.
@@ -42,7 +42,7 @@ pub enum Play {
 
 /// How the agent is started.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// What it plays.
     pub play: Play,
     /// Chunks a second; 0: as fast as possible.
@@ -57,7 +57,7 @@ pub struct Options {
 ///
 /// # Errors
 /// One sentence when a file cannot be used.
-pub fn run(options: Options) -> Result<i32, String> {
+pub(crate) fn run(options: Options) -> Result<i32, String> {
     let log = options.log.map(Log::append).transpose()?;
     let desk = Arc::new(Desk::new(Output::stdout(), log, options.rate));
     // A thread, so that the agent can outlive its stdin.

@@ -5,10 +5,10 @@
 use serde_json::{Map, Value};
 
 /// The values that names stand for.
-pub type Names = Map<String, Value>;
+pub(super) type Names = Map<String, Value>;
 
 /// A value with its names filled in, however deep they stand.
-pub fn filled(value: &Value, names: &Names) -> Value {
+pub(super) fn filled(value: &Value, names: &Names) -> Value {
     match value {
         Value::String(text) => whole(text, names).unwrap_or_else(|| Value::String(within(text, names))),
         Value::Array(items) => items.iter().map(|item| filled(item, names)).collect(),
@@ -22,7 +22,7 @@ pub fn filled(value: &Value, names: &Names) -> Value {
 }
 
 /// A text with its names filled in.
-pub fn filled_text(text: &str, names: &Names) -> String {
+pub(super) fn filled_text(text: &str, names: &Names) -> String {
     match whole(text, names) {
         Some(value) => plain(&value),
         None => within(text, names),

@@ -20,7 +20,7 @@ use super::steps::{Request, Step, Wait};
 const MIB: usize = 1024 * 1024;
 
 /// One run through steps.
-pub struct Player {
+pub(super) struct Player {
     desk: Arc<Desk>,
     /// The request that is played, if it is one.
     id: Option<Value>,
@@ -35,14 +35,14 @@ pub struct Player {
 }
 
 /// What is to be done with what was told, right before the answer.
-pub type Ended = Box<dyn FnOnce(Vec<Value>) + Send>;
+pub(super) type Ended = Box<dyn FnOnce(Vec<Value>) + Send>;
 
 /// Why a run stopped early.
 struct Stopped;
 
 impl Player {
     /// A run. `turn` is what a cancel names; `id` what is answered.
-    pub fn new(desk: &Arc<Desk>, id: Option<Value>, effect: Effect, turn: u64, deaf: bool) -> Self {
+    pub(super) fn new(desk: &Arc<Desk>, id: Option<Value>, effect: Effect, turn: u64, deaf: bool) -> Self {
         let mut names = Map::new();
         names.insert("pid".to_owned(), json!(std::process::id()));
         names.insert("turn".to_owned(), json!(turn));
@@ -53,17 +53,17 @@ impl Player {
     }
 
     /// A name that the steps may use.
-    pub fn name(&mut self, name: &str, value: Value) {
+    pub(super) fn name(&mut self, name: &str, value: Value) {
         self.names.insert(name.to_owned(), value);
     }
 
     /// Calls this once, right before the first answer: whoever reads the answer may ask again at once.
-    pub fn before_the_answer(&mut self, ended: Ended) {
+    pub(super) fn before_the_answer(&mut self, ended: Ended) {
         self.ended = Some(ended);
     }
 
     /// Plays, then answers if no step did.
-    pub fn play(mut self, steps: &[Step], on_cancel: &[Step], cancelled: Option<Value>) {
+    pub(super) fn play(mut self, steps: &[Step], on_cancel: &[Step], cancelled: Option<Value>) {
         let stopped = self.steps(steps).is_err();
         if stopped {
             self.deaf = true;

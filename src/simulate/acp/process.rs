@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A child to be started. It sleeps.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ChildPlan {
+pub(crate) struct ChildPlan {
     /// SIGTERM and SIGHUP do nothing to it.
     pub ignores_term: bool,
     /// It leads a process group of its own, so that a signal to the agent's group does not reach it.
@@ -22,12 +22,12 @@ pub struct ChildPlan {
 static CHILDREN: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Ends the process.
-pub fn exit(code: i32) -> ! {
+pub(super) fn exit(code: i32) -> ! {
     std::process::exit(code)
 }
 
 /// Does nothing until a signal ends the process.
-pub fn live_on() -> ! {
+pub(super) fn live_on() -> ! {
     loop {
         std::thread::park();
     }
@@ -38,7 +38,7 @@ pub fn live_on() -> ! {
 /// # Errors
 /// One sentence when it cannot be started.
 #[cfg(unix)]
-pub fn start_child(plan: &ChildPlan) -> Result<u32, String> {
+pub(super) fn start_child(plan: &ChildPlan) -> Result<u32, String> {
     use std::os::unix::process::CommandExt;
 
     let trap = if plan.ignores_term { "trap '' TERM HUP; " } else { "" };
@@ -61,7 +61,7 @@ pub fn start_child(plan: &ChildPlan) -> Result<u32, String> {
 /// # Errors
 /// One sentence when there is no such signal, or when it did not end the process.
 #[cfg(unix)]
-pub fn die_by(signal: i32) -> Result<(), String> {
+pub(super) fn die_by(signal: i32) -> Result<(), String> {
     use rustix::process::{Signal, getpid, kill_process};
 
     let named = Signal::from_named_raw(signal).ok_or_else(|| format!("there is no signal {signal}"))?;
@@ -76,7 +76,7 @@ pub fn die_by(signal: i32) -> Result<(), String> {
 /// # Errors
 /// One sentence when the signal cannot be taken.
 #[cfg(unix)]
-pub fn ignore_term() -> Result<(), String> {
+pub(super) fn ignore_term() -> Result<(), String> {
     let failed = |error: std::io::Error| format!("SIGTERM cannot be ignored: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let inside = runtime.enter();
@@ -91,7 +91,7 @@ pub fn ignore_term() -> Result<(), String> {
 /// # Errors
 /// One sentence when it cannot be closed.
 #[cfg(unix)]
-pub fn close_stdout() -> Result<(), String> {
+pub(super) fn close_stdout() -> Result<(), String> {
     let nothing = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/null")

@@ -16,7 +16,7 @@ use super::process;
 
 /// A recording, as far as the agent's side needs it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recording(Vec<Entry>);
+pub(crate) struct Recording(Vec<Entry>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Entry {
@@ -43,7 +43,7 @@ impl Recording {
     ///
     /// # Errors
     /// One sentence that names the line.
-    pub fn parse(text: &str, process: usize) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, process: usize) -> Result<Self, String> {
         let mut entries = Vec::new();
         let mut started = 0;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -155,7 +155,11 @@ impl Ears<'_> {
 ///
 /// # Errors
 /// One sentence when the process cannot be what the recording was.
-pub fn play(desk: &Arc<Desk>, recording: &Recording, heard: &Receiver<Vec<u8>>) -> Result<i32, String> {
+pub(super) fn play(
+    desk: &Arc<Desk>,
+    recording: &Recording,
+    heard: &Receiver<Vec<u8>>,
+) -> Result<i32, String> {
     let mut left: HashMap<String, usize> = HashMap::new();
     for entry in &recording.0 {
         if let Entry::Heard(method, Some(_)) = entry {

@@ -12,7 +12,7 @@ use super::steps::{Step, short, steps};
 
 /// The whole script.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Script {
+pub(crate) struct Script {
     /// Who the agent is.
     pub agent: Profile,
     /// What it does on a method, beside its answer. `start` and `eof` stand for the ends of the process.
@@ -23,7 +23,7 @@ pub struct Script {
 
 /// What happens on one prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prompt {
+pub(crate) struct Prompt {
     /// The prompt must contain this; nothing: the next prompt in order.
     pub when: Option<String>,
     /// The steps go on after `session/cancel`.
@@ -36,7 +36,7 @@ pub struct Prompt {
 
 /// Who the agent is and what it can do.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+pub(crate) struct Profile {
     /// The protocol version it answers; nothing: 1, whatever it was asked.
     pub protocol_version: Option<Value>,
     /// `agentCapabilities`, as they are. What they do not have is answered "method not found".
@@ -96,7 +96,7 @@ impl Script {
     ///
     /// # Errors
     /// None; a test reads it.
-    pub fn demo() -> Result<Self, String> {
+    pub(crate) fn demo() -> Result<Self, String> {
         Self::parse(demo::SCRIPT)
     }
 
@@ -104,7 +104,7 @@ impl Script {
     ///
     /// # Errors
     /// One sentence: what is wrong, and where.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("The script is no JSON: {error}."))?;
         let members = match &value {
@@ -142,7 +142,7 @@ impl Script {
     }
 
     /// Which of its prompts answers this text; `used` knows which of those in order were.
-    pub fn answering(&self, text: &str, used: &mut usize) -> Option<&Prompt> {
+    pub(crate) fn answering(&self, text: &str, used: &mut usize) -> Option<&Prompt> {
         let named = self.prompts.iter().find(|p| p.when.as_ref().is_some_and(|when| text.contains(when)));
         named.or_else(|| {
             let next = self.prompts.iter().filter(|p| p.when.is_none()).nth(*used)?;

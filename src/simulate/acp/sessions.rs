@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Session {
+pub(super) struct Session {
     /// Its id.
     pub id: String,
     /// Its folder.
@@ -22,7 +22,7 @@ pub struct Session {
 
 /// All sessions that are known.
 #[derive(Debug, Default)]
-pub struct Sessions {
+pub(super) struct Sessions {
     file: Option<PathBuf>,
     all: Vec<Session>,
 }
@@ -32,7 +32,7 @@ impl Sessions {
     ///
     /// # Errors
     /// One sentence when the file cannot be used.
-    pub fn open(file: Option<PathBuf>) -> Result<Self, String> {
+    pub(super) fn open(file: Option<PathBuf>) -> Result<Self, String> {
         let mut sessions = Self { file, all: Vec::new() };
         sessions.read()?;
         Ok(sessions)
@@ -54,19 +54,19 @@ impl Sessions {
     }
 
     /// The sessions, oldest first; another process may have changed the file.
-    pub fn all(&mut self) -> &[Session] {
+    pub(super) fn all(&mut self) -> &[Session] {
         // What cannot be read now was readable at the start: the last known state stands.
         let _ = self.read();
         &self.all
     }
 
     /// The session with this id.
-    pub fn get(&mut self, id: &str) -> Option<Session> {
+    pub(super) fn get(&mut self, id: &str) -> Option<Session> {
         self.all().iter().find(|session| session.id == id).cloned()
     }
 
     /// A new session; its id is the prefix and the first free number.
-    pub fn add(&mut self, prefix: &str, cwd: &str, history: Vec<Value>) -> Session {
+    pub(super) fn add(&mut self, prefix: &str, cwd: &str, history: Vec<Value>) -> Session {
         let _ = self.read();
         let taken = |id: &String| self.all.iter().any(|session| session.id == *id);
         let id = (1_u64..).map(|n| format!("{prefix}{n}")).find(|id| !taken(id)).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Sessions {
     }
 
     /// Adds to the history of a session; the first prompt gives it its title.
-    pub fn remember(&mut self, id: &str, title: Option<&str>, updates: Vec<Value>) {
+    pub(super) fn remember(&mut self, id: &str, title: Option<&str>, updates: Vec<Value>) {
         let _ = self.read();
         if let Some(session) = self.all.iter_mut().find(|session| session.id == id) {
             if session.title.is_none() {
@@ -89,7 +89,7 @@ impl Sessions {
     }
 
     /// Forgets a session.
-    pub fn remove(&mut self, id: &str) -> bool {
+    pub(super) fn remove(&mut self, id: &str) -> bool {
         let _ = self.read();
         let before = self.all.len();
         self.all.retain(|session| session.id != id);
@@ -126,7 +126,7 @@ fn session(value: &Value) -> Option<Session> {
 }
 
 /// The updates of a turn as a load tells them: pieces of one message are one piece.
-pub fn whole(updates: Vec<Value>) -> Vec<Value> {
+pub(super) fn whole(updates: Vec<Value>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     for update in updates {
         let joined = out.last_mut().is_some_and(|last| joins(last, &update));

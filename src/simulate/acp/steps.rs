@@ -17,7 +17,7 @@ const CHILD_SECONDS: u64 = 600;
 
 /// One thing that the agent does.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Streams a text in words.
     Say {
         /// The text.
@@ -94,7 +94,7 @@ pub enum Step {
 
 /// A request to the client.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub(crate) struct Request {
     /// Its method.
     pub method: String,
     /// Its params; `sessionId` is filled in where none is named.
@@ -111,7 +111,7 @@ pub struct Request {
 
 /// What is waited for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wait {
+pub(crate) enum Wait {
     /// So many milliseconds.
     Time(u64),
     /// `session/cancel`.
@@ -127,7 +127,7 @@ const WORDS: &str = "say, chunk, think, thought, update, tool_call, tool_call_up
     bytes, mib, stderr, wait, sleep_ms, answer, error, exit, signal, close_stdout, spawn, write, repeat";
 
 /// The options of a permission request that names none.
-pub fn usual_options() -> Value {
+pub(super) fn usual_options() -> Value {
     json!([
         {"optionId": "allow_once", "name": "Allow", "kind": "allow_once"},
         {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
@@ -139,7 +139,7 @@ pub fn usual_options() -> Value {
 ///
 /// # Errors
 /// One sentence that names the step.
-pub fn steps(value: &Value) -> Result<Vec<Step>, String> {
+pub(super) fn steps(value: &Value) -> Result<Vec<Step>, String> {
     steps_at(value, 0)
 }
 
@@ -307,7 +307,7 @@ fn child(what: &Value) -> ChildPlan {
 }
 
 /// A value cut to what fits in a sentence.
-pub fn short(value: &Value) -> String {
+pub(super) fn short(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(80) {
         Some((at, _)) => format!("{}…", &text[..at]),

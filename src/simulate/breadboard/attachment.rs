@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{self, Answered};
-use super::chance::Chance;
+use super::chance::chance;
 use super::server::Asked;
 use super::session::Session;
 
@@ -43,8 +43,8 @@ pub(super) fn store(session: &Session, asked: &Asked) -> Answered {
             .filter(|name| !name.is_empty() && *name != "..")
             .unwrap_or("file");
         let mut state = session.state();
-        let mut chance = Chance::new(&[session.ordinal, state.attachments.len() as u64]);
-        let id = format!("att-{:010x}", chance.draw() & 0xff_ffff_ffff);
+        let number = chance(&[session.ordinal, state.attachments.len() as u64]).u64(..1 << 40);
+        let id = format!("att-{number:010x}");
         let path = format!(".breadboard/attachments/{id}/{filename}");
         let target = session.workspace.join(&path);
         let written = target.parent().map_or(Ok(()), std::fs::create_dir_all);

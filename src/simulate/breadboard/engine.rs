@@ -59,7 +59,7 @@ pub(super) struct Wish {
 }
 
 impl Engine {
-    pub fn new(options: SimulatorOptions, root: PathBuf, handle: Handle) -> Self {
+    pub(super) fn new(options: SimulatorOptions, root: PathBuf, handle: Handle) -> Self {
         Self {
             options,
             root,
@@ -85,12 +85,12 @@ impl Engine {
     }
 
     /// Runs a task on the simulator's runtime.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         self.handle.spawn(task).abort_handle()
     }
 
     /// A session by its id.
-    pub fn session(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn session(&self, id: &str) -> Option<Arc<Session>> {
         self.world()
             .sessions
             .iter()
@@ -99,18 +99,18 @@ impl Engine {
     }
 
     /// A session by its id, also one that a restart forgot, where everything is remembered.
-    pub fn remembered(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn remembered(&self, id: &str) -> Option<Arc<Session>> {
         let forgotten = || self.world().forgotten.iter().find(|session| session.id == id).cloned();
         self.session(id).or_else(forgotten)
     }
 
     /// All sessions, oldest first.
-    pub fn sessions(&self) -> Vec<Arc<Session>> {
+    pub(super) fn sessions(&self) -> Vec<Arc<Session>> {
         self.world().sessions.iter().map(|(session, _)| Arc::clone(session)).collect()
     }
 
     /// Makes a session and lets it run at once: events may come before anyone can listen.
-    pub fn create(self: &Arc<Self>, wish: Wish) -> Arc<Session> {
+    pub(super) fn create(self: &Arc<Self>, wish: Wish) -> Arc<Session> {
         let ordinal = {
             let mut world = self.world();
             world.born += 1;
@@ -152,7 +152,7 @@ impl Engine {
     }
 
     /// Takes a session out of the list and ends its streams. No last event tells them.
-    pub fn remove(&self, session: &Session) {
+    pub(super) fn remove(&self, session: &Session) {
         session.end("stopped");
         let mut world = self.world();
         let sessions = std::mem::take(&mut world.sessions);
@@ -168,7 +168,7 @@ impl Engine {
     }
 
     /// All sessions are forgotten and every connection breaks, as when the process was killed and started again.
-    pub fn restart(&self) {
+    pub(super) fn restart(&self) {
         let mut world = self.world();
         for (session, run) in std::mem::take(&mut world.sessions) {
             run.abort();
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// A restart by a fault; refused when there were enough.
-    pub fn restart_by_fault(&self) -> bool {
+    pub(super) fn restart_by_fault(&self) -> bool {
         let allowed = {
             let mut world = self.world();
             let left = world.restarts_left;
@@ -197,24 +197,24 @@ impl Engine {
     }
 
     /// A stream met a fault.
-    pub fn met(&self, fault: &'static str) {
+    pub(super) fn met(&self, fault: &'static str) {
         *self.world().met.entry(fault).or_default() += 1;
     }
 
     /// How often each fault was met.
-    pub fn faults_met(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn faults_met(&self) -> BTreeMap<&'static str, u64> {
         self.world().met.clone()
     }
 
     /// A connection was accepted.
-    pub fn connected(&self, connection: AbortHandle) {
+    pub(super) fn connected(&self, connection: AbortHandle) {
         let mut world = self.world();
         world.connections.retain(|connection| !connection.is_finished());
         world.connections.push(connection);
     }
 
     /// A request came.
-    pub fn saw(&self, request: SeenRequest) {
+    pub(super) fn saw(&self, request: SeenRequest) {
         let mut world = self.world();
         world.seen.push_back(request);
         while world.seen.len() > REQUESTS_REMEMBERED {
@@ -223,17 +223,17 @@ impl Engine {
     }
 
     /// What was asked, oldest first.
-    pub fn seen(&self) -> Vec<SeenRequest> {
+    pub(super) fn seen(&self) -> Vec<SeenRequest> {
         self.world().seen.iter().cloned().collect()
     }
 
     /// The next request whose line contains the words gets this answer and has no effect.
-    pub fn plan(&self, planned: Planned) {
+    pub(super) fn plan(&self, planned: Planned) {
         self.world().planned.push(planned);
     }
 
     /// The planned answer for a request line, once.
-    pub fn planned(&self, line: &str) -> Option<Planned> {
+    pub(super) fn planned(&self, line: &str) -> Option<Planned> {
         let mut world = self.world();
         let at = world.planned.iter().position(|planned| line.contains(&planned.needle))?;
         Some(world.planned.remove(at))

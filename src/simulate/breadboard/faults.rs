@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fastrand::Rng;
 
-use super::chance::Chance;
+use super::chance::chance;
 use super::engine::Engine;
 use super::log::Logged;
 use super::session::Session;
@@ -19,7 +20,7 @@ use super::stream::{Out, framed};
 /// How long an event that was held back waits for another to swap places with.
 const SWAP_PATIENCE: Duration = Duration::from_millis(50);
 /// Pieces that a split frame falls into at most: enough to meet every boundary, few enough for a large frame.
-const MOST_PIECES: u64 = 24;
+const MOST_PIECES: usize = 24;
 /// What stands between two events as garbage. None of it is an event, and each line is fit for the stream: a client
 /// ignores the comments and unknown fields, and reports or ignores the data it cannot read.
 const GARBAGE: [&str; 8] = [
@@ -165,10 +166,10 @@ impl Faults {
     }
 
     /// The fault that meets an event. Every kind is drawn each time, so that one probability does not move the others.
-    fn draw(&self, chance: &mut Chance) -> Option<Fault> {
+    fn draw(&self, chance: &mut Rng) -> Option<Fault> {
         let mut drawn = None;
         for (fault, probability) in self.likely() {
-            if chance.happens(probability) && drawn.is_none() {
+            if chance.f64() < probability && drawn.is_none() {
                 drawn = Some(fault);
             }
         }
@@ -209,30 +210,29 @@ pub(super) struct Mischief {
 
 impl Mischief {
     /// The faults of a session's `connection`-th stream.
-    pub fn new(engine: &Arc<Engine>, connection: u64) -> Self {
+    pub(super) fn new(engine: &Arc<Engine>, connection: u64) -> Self {
         let active = engine.options.faults.any();
         Self { engine: Arc::clone(engine), connection, active, held: Vec::new() }
     }
 
     /// How long to wait for an event that the one held back could swap places with.
-    pub fn patience(&self) -> Option<Duration> {
+    pub(super) fn patience(&self) -> Option<Duration> {
         (!self.held.is_empty()).then_some(SWAP_PATIENCE)
     }
 
     /// Says what was held back.
-    pub fn give_up(&mut self, out: &mut VecDeque<Out>) {
+    pub(super) fn give_up(&mut self, out: &mut VecDeque<Out>) {
         out.extend(self.held.drain(..));
     }
 
     /// Says an event, or something else.
-    pub fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
+    pub(super) fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
         if !self.active {
             out.extend(framed(event).map(Out::Bytes));
             return;
         }
         let faults = &self.engine.options.faults;
-        let mut chance =
-            Chance::new(&[self.engine.options.seed, session.ordinal, self.connection, event.seq]);
+        let mut chance = chance(&[self.engine.options.seed, session.ordinal, self.connection, event.seq]);
         // One event is held back at a time.
         let fitting = |fault: &Fault| *fault != Fault::Reorder || self.held.is_empty();
         let fault = faults.draw(&mut chance).filter(fitting).filter(|_| spend(session));
@@ -263,7 +263,7 @@ fn broken(
     session: &Session,
     event: &Logged,
     faults: &Faults,
-    chance: &mut Chance,
+    chance: &mut Rng,
 ) -> Vec<Out> {
     let plain = framed(event).map(Out::Bytes);
     let before = |first: Out| {
@@ -278,8 +278,8 @@ fn broken(
         Some(Fault::Stall) => before(Out::Pause(Duration::from_millis(faults.stall_ms))),
         Some(Fault::Restart) => before(Out::Restart),
         Some(Fault::Garbage) => {
-            let at = usize::try_from(chance.below(GARBAGE.len() as u64)).unwrap_or(0);
-            before(Out::Bytes(Bytes::from_static(GARBAGE.get(at).unwrap_or(&": \n\n").as_bytes())))
+            let garbage = chance.choice(GARBAGE).unwrap_or_default();
+            before(Out::Bytes(Bytes::from_static(garbage.as_bytes())))
         }
         Some(Fault::Oversize) => {
             let head = "data: {\"type\":\"oversize\",\"payload\":{\"pad\":\"";
@@ -288,11 +288,10 @@ fn broken(
         }
         Some(Fault::Split) => {
             let whole = framed(event).concat();
-            let most = MOST_PIECES.min(whole.len() as u64);
+            let most = MOST_PIECES.min(whole.len());
             let mut ends: Vec<usize> = (0..most)
                 // Half of the boundaries lie in the first bytes, where the fields begin.
-                .map(|at| chance.below(if at % 2 == 0 { 32 } else { whole.len() as u64 }))
-                .filter_map(|end| usize::try_from(end).ok())
+                .map(|at| chance.usize(..if at % 2 == 0 { 32 } else { whole.len() }))
                 .chain([0, whole.len()])
                 .filter(|end| *end <= whole.len())
                 .collect();
@@ -305,12 +304,12 @@ fn broken(
         }
         Some(Fault::Cut) => {
             let whole = framed(event).concat();
-            let end = usize::try_from(chance.below(whole.len() as u64)).unwrap_or(0);
+            let end = chance.usize(..whole.len().max(1));
             vec![Out::Bytes(Bytes::copy_from_slice(whole.get(..end).unwrap_or_default())), Out::Cut]
         }
         Some(Fault::Gone409) => {
             // Either the client's own number is gone although nothing is lost, or this event is lost for good.
-            let up_to = if chance.happens(0.5) { event.seq } else { event.seq.saturating_sub(1) };
+            let up_to = if chance.bool() { event.seq } else { event.seq.saturating_sub(1) };
             session.state().log.evict(up_to);
             vec![Out::Cut]
         }
@@ -342,7 +341,7 @@ mod tests {
     #[test]
     fn the_same_event_meets_the_same_fault_and_a_probability_moves_no_other() {
         let drawn = |faults: &Faults, seed: u64| {
-            (1..200).map(|seq| faults.draw(&mut Chance::new(&[seed, 1, 1, seq]))).collect::<Vec<_>>()
+            (1..200).map(|seq| faults.draw(&mut chance(&[seed, 1, 1, seq]))).collect::<Vec<_>>()
         };
         let faults = Faults::parse("drop=0.1,dup=0.1,garbage=0.1").unwrap();
         assert_eq!(drawn(&faults, 4), drawn(&faults, 4));

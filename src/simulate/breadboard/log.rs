@@ -50,32 +50,32 @@ pub(super) struct EventLog {
 
 impl EventLog {
     /// An empty log that keeps `max` events; the oldest goes first, without a trace.
-    pub fn new(max: usize) -> Self {
+    pub(super) fn new(max: usize) -> Self {
         Self { kept: VecDeque::new(), head: 0, max: max.max(1) }
     }
 
     /// The number of the newest event, 0 before the first.
-    pub fn head(&self) -> u64 {
+    pub(super) fn head(&self) -> u64 {
         self.head
     }
 
     /// The number of the oldest event that is left.
-    pub fn first(&self) -> Option<u64> {
+    pub(super) fn first(&self) -> Option<u64> {
         self.kept.front().map(|event| event.seq)
     }
 
     /// How many events it keeps at most.
-    pub fn max(&self) -> usize {
+    pub(super) fn max(&self) -> usize {
         self.max
     }
 
     /// All that is left, oldest first.
-    pub fn kept(&self) -> impl Iterator<Item = &Arc<Logged>> {
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Arc<Logged>> {
         self.kept.iter()
     }
 
     /// Puts the next event at the head; its number must be `head() + 1`.
-    pub fn push(&mut self, event: Arc<Logged>) {
+    pub(super) fn push(&mut self, event: Arc<Logged>) {
         self.head = event.seq;
         self.kept.push_back(event);
         while self.kept.len() > self.max {
@@ -84,7 +84,7 @@ impl EventLog {
     }
 
     /// Forgets everything up to and with `seq`.
-    pub fn evict(&mut self, seq: u64) {
+    pub(super) fn evict(&mut self, seq: u64) {
         while self.first().is_some_and(|first| first <= seq) {
             self.kept.pop_front();
         }
@@ -92,7 +92,7 @@ impl EventLog {
 
     /// The history that a connection gets. Section 3 of the facts: the event named must still be in the log itself, so
     /// even the one right before the first is refused, and so is `0`.
-    pub fn resume(&self, wish: &Resume) -> Result<Vec<Arc<Logged>>, OutOfWindow> {
+    pub(super) fn resume(&self, wish: &Resume) -> Result<Vec<Arc<Logged>>, OutOfWindow> {
         let (skip, limit) = match wish {
             Resume::Live => return Ok(Vec::new()),
             Resume::Replay { limit } => (0, limit),

@@ -40,7 +40,7 @@ use std::time::Duration;
 
 pub use self::control::{HoldPoint, SeenRequest, SentEvent, Simulator};
 pub use self::faults::Faults;
-pub use self::script::{EventStep, Prompt, Script, Step};
+pub use self::script::Script;
 
 /// How the simulator is started.
 #[derive(Clone)]

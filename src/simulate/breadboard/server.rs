@@ -37,12 +37,12 @@ pub(super) struct Asked {
 
 impl Asked {
     /// A header as text.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
     /// The first value of a parameter of the query.
-    pub fn parameter(&self, name: &str) -> Option<String> {
+    pub(super) fn parameter(&self, name: &str) -> Option<String> {
         url::form_urlencoded::parse(self.query.as_bytes())
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.into_owned())

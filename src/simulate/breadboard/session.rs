@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use super::chance::Chance;
+use super::chance::chance;
 use super::log::{EventLog, Logged, OutOfWindow, Resume};
 use super::permission::{Answer, Rule};
 use super::{clock, python_json};
@@ -143,7 +143,7 @@ pub(super) struct Subscription {
 }
 
 impl Session {
-    pub fn new(birth: Birth) -> Self {
+    pub(super) fn new(birth: Birth) -> Self {
         let now = clock::now();
         let text = |key: &str| birth.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
         let state = State {
@@ -192,12 +192,18 @@ impl Session {
     }
 
     /// The state, locked. Never hold it across a wait.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Logs an event and sends it to every open stream. The payload is JSON text, whatever is in it.
-    pub fn emit(&self, kind: &str, payload: &str, turn: Option<i64>, more: &Map<String, Value>) -> u64 {
+    pub(super) fn emit(
+        &self,
+        kind: &str,
+        payload: &str,
+        turn: Option<i64>,
+        more: &Map<String, Value>,
+    ) -> u64 {
         let mut state = self.state();
         let seq = state.log.head() + 1;
         let id = self.event_id(seq);
@@ -229,7 +235,7 @@ impl Session {
     }
 
     /// A frame with this text as its data. Logged ones take the next number.
-    pub fn emit_raw(&self, text: &str, logged: bool) {
+    pub(super) fn emit_raw(&self, text: &str, logged: bool) {
         let mut state = self.state();
         if !logged {
             state.tell(&Item::Loose(Bytes::from(text.replace("$sid", &self.id))));
@@ -243,12 +249,12 @@ impl Session {
 
     /// Event ids follow from session and number.
     fn event_id(&self, seq: u64) -> String {
-        let mut chance = Chance::new(&[fold(&self.id), seq]);
-        uuid::Builder::from_random_bytes(chance.bytes()).into_uuid().to_string()
+        let bytes = chance(&[fold(&self.id), seq]).u128(..).to_be_bytes();
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     /// Members that PR #40 adds to an envelope.
-    pub fn add_turn_ids(&self, envelope: &mut Value, state: &State, seq: Option<u64>) {
+    pub(super) fn add_turn_ids(&self, envelope: &mut Value, state: &State, seq: Option<u64>) {
         if let Some(members) = envelope.as_object_mut() {
             let active = state.active.as_ref();
             members.insert("stable_cursor".into(), json!(seq.map(|seq| seq.to_string())));
@@ -258,7 +264,7 @@ impl Session {
     }
 
     /// Opens a stream: the history asked for and everything after it, without a hole between.
-    pub fn subscribe(&self, wish: &Resume) -> Result<Subscription, OutOfWindow> {
+    pub(super) fn subscribe(&self, wish: &Resume) -> Result<Subscription, OutOfWindow> {
         let mut state = self.state();
         let history = state.log.resume(wish)?;
         // Unbounded, as the engine's queues are: a slow client is never dropped. The script bounds what goes in.
@@ -269,7 +275,7 @@ impl Session {
     }
 
     /// Ends every open stream; new ones will hang.
-    pub fn end(&self, status: &'static str) {
+    pub(super) fn end(&self, status: &'static str) {
         let mut state = self.state();
         state.status = status;
         state.ended = true;
@@ -278,14 +284,14 @@ impl Session {
     }
 
     /// Breaks every open stream.
-    pub fn cut_streams(&self) {
+    pub(super) fn cut_streams(&self) {
         let mut state = self.state();
         state.tell(&Item::Cut);
         state.listeners.clear();
     }
 
     /// Ends every open stream without ending the session.
-    pub fn close_streams(&self, last_words: Option<Bytes>) {
+    pub(super) fn close_streams(&self, last_words: Option<Bytes>) {
         let mut state = self.state();
         if let Some(words) = last_words {
             state.tell(&Item::Loose(words));
@@ -295,7 +301,7 @@ impl Session {
     }
 
     /// SessionSummary, section 2 of the facts. It says `running` while idle, too.
-    pub fn summary(&self) -> Value {
+    pub(super) fn summary(&self) -> Value {
         let state = self.state();
         let mut metadata = state.metadata.clone();
         metadata.insert("config_path".into(), json!(self.config_path));
@@ -323,7 +329,7 @@ impl Session {
     }
 
     /// When it was created, ISO 8601.
-    pub fn created_at(&self) -> String {
+    pub(super) fn created_at(&self) -> String {
         clock::iso(self.created)
     }
 }
@@ -344,24 +350,24 @@ impl State {
     }
 
     /// The turn of the run.
-    pub fn turn(&self) -> Option<i64> {
+    pub(super) fn turn(&self) -> Option<i64> {
         self.turn
     }
 
     /// A turn began, or the run ended.
-    pub fn set_turn(&mut self, turn: Option<i64>) {
+    pub(super) fn set_turn(&mut self, turn: Option<i64>) {
         self.turn = turn;
     }
 
     /// The next number of the counter inside payloads.
-    pub fn next_inner(&mut self) -> u64 {
+    pub(super) fn next_inner(&mut self) -> u64 {
         self.inner_seq += 1;
         self.inner_seq
     }
 
     /// What of a prompt reaches the agent: a prefix that equals one of the last twenty prompts is cut, section 6. A prompt
     /// that would be empty then stays whole.
-    pub fn admit_prompt(&mut self, text: &str) -> String {
+    pub(super) fn admit_prompt(&mut self, text: &str) -> String {
         let cut = self.prompts.iter().rev().filter(|old| !old.is_empty()).find_map(|old| {
             let rest = text.strip_prefix(old.as_str())?.trim_start();
             (!rest.is_empty()).then(|| (old.chars().count(), rest.to_owned()))

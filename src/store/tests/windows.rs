@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{Platform, default_state_dir, open, open_window};
+use super::super::state_dir::{Platform, default_state_dir};
+use super::super::window::open_window;
 use super::{events, journal};
 use crate::app::ports::{Commit, Journal};
 
@@ -195,7 +196,7 @@ fn where_nothing_can_be_kept_the_journal_works_in_memory_and_says_so_once() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a file");
     std::fs::write(&file, "in the way").unwrap();
-    let mut journal = open(file.join("state").to_str());
+    let mut journal = journal(&file.join("state"));
     let warnings = journal.take_warnings();
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].starts_with("The sessions of this window will not be kept"), "{warnings:?}");

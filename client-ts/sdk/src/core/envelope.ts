@@ -1,7 +1,7 @@
 /**
  * The v1 envelope between a host and its webview: shapes, reading, names.
  *
- * Owns what an envelope is. Never handles one: that is `envelope_host` and `envelope_connection`.
+ * Owns what an envelope is. Never handles one: that is `envelope_connection`, and the host.
  */
 
 import type { AnyErrorCode } from "./errors.js";

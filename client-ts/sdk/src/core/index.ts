@@ -5,7 +5,6 @@ export type { CancellationToken, Connection, Disposable } from "./connection.js"
 export { BreadboardError, type AnyErrorCode, type LocalErrorCode } from "./errors.js";
 export * as envelope from "./envelope.js";
 export { envelopeConnection, type EnvelopeConnectionOptions } from "./envelope_connection.js";
-export { EnvelopeHost, type EnvelopeHostOptions } from "./envelope_host.js";
 export * from "./generated/methods.js";
 export type * from "./generated/types.js";
 export { VALUES } from "./generated/values.js";

@@ -4,7 +4,7 @@
  * Owns which messages pass. What breaks the protocol reaches no handler and stands in the log as a violation. `bb.*`
  * goes to the server with `bb/rpc`; `editor.*` goes to the editor. Knows no VS Code.
  */
-import { envelope, paramsFault, REQUESTS, resultFault, shapeFault } from "@breadboard-ls/sdk";
+import { envelope, paramsFault, REQUESTS, resultFault, shapeFault, WIRE_VERSION } from "@breadboard-ls/sdk";
 import { type EditorMethod, isEditorMethod, type PageMethod, pageParamsFault } from "../shared/page_methods";
 import { eventsOf, joined, type Told, type Topic } from "./batch";
 
@@ -66,7 +66,6 @@ const ON_REQUEST: ReadonlyMap<Topic, string> = new Map([
   ["bb/tab" as Topic, "tabs"],
 ]);
 const TOPICS: ReadonlySet<string> = new Set(envelope.TOPICS);
-const KNOWN: ReadonlySet<string> = new Set(REQUESTS);
 /**
  * Methods that the page has no business with: one holds a token, one is the envelope itself, and those of a spec take
  * files from anywhere, which a user has to have picked.
@@ -152,7 +151,7 @@ export class Gate {
     const id = `host-${(this.nextId += 1)}`;
     return new Promise((resolve) => {
       this.unanswered.set(id, resolve);
-      this.post("RpcReq", { v: 1, kind: "req", id, method, params });
+      this.post("RpcReq", envelope.request(id, method, params));
     });
   }
 
@@ -168,8 +167,8 @@ export class Gate {
       return;
     }
     if (isEditorMethod(method)) return this.editorRequest(id, method, params);
-    const wire = method.startsWith("bb.") ? method.replaceAll(".", "/") : "";
-    if (!KNOWN.has(wire) || NOT_FOR_A_PAGE.has(wire)) {
+    const wire = envelope.wireMethod(method);
+    if (wire === undefined || NOT_FOR_A_PAGE.has(wire)) {
       this.ports.violation(`The page asks for \`${method}\`, which does not exist.`);
       this.refuse(id, { code: "unknown_method", message: `There is no method \`${method}\`; update the extension.` });
       return;
@@ -231,7 +230,7 @@ export class Gate {
     }
     try {
       const result = await this.ports.editor(method, (params ?? {}) as Record<string, unknown>);
-      this.post("RpcRes", { v: 1, kind: "res", id, ok: true, result: result ?? {} });
+      this.post("RpcRes", envelope.succeeded(id, result ?? {}));
     } catch (error) {
       this.refuse(id, readError(error, "internal", "That did not work; the log has more."));
     }
@@ -288,7 +287,7 @@ export class Gate {
       this.flush();
     });
     // Its params were checked when it was told, and the rest of the envelope is ours.
-    for (const { topic, payload } of joined(told)) this.ports.post({ v: 1, kind: "evt", topic, payload });
+    for (const { topic, payload } of joined(told)) this.ports.post({ v: WIRE_VERSION, kind: "evt", topic, payload });
   }
 
   private drop(): void {
@@ -299,7 +298,7 @@ export class Gate {
 
   private refuse(id: string, error: EnvelopeError): void {
     this.flush();
-    this.post("RpcRes", { v: 1, kind: "res", id, ok: false, error });
+    this.post("RpcRes", envelope.failed(id, error));
   }
 
   private post(shape: "RpcReq" | "RpcRes", message: object): void {

@@ -52,17 +52,11 @@ export class HostLink implements Disposable {
           const fault = isPageMethod(method) ? pageParamsFault(method, params) : "there is no such method";
           if (fault === undefined) onRequest(method as PageMethod, (params ?? {}) as Record<string, unknown>);
           else violation({ method, message: `The editor asked for \`${method}\`: ${fault}.`, value: message });
-          const known = isPageMethod(method);
+          const code = isPageMethod(method) ? "invalid_params" : "unknown_method";
           api.postMessage(
             fault === undefined
-              ? { v: 1, kind: "res", id, ok: true, result: {} }
-              : {
-                  v: 1,
-                  kind: "res",
-                  id,
-                  ok: false,
-                  error: { code: known ? "invalid_params" : "unknown_method", message: `\`${method}\`: ${fault}.` },
-                },
+              ? envelope.succeeded(id, {})
+              : envelope.failed(id, { code, message: `\`${method}\`: ${fault}.` }),
           );
         };
         source.addEventListener("message", listener);

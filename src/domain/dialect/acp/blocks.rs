@@ -37,7 +37,7 @@ pub fn prompt_blocks(
 }
 
 /// Whether the content of an attachment of this type is of use: without, it is linked and need not be read.
-pub fn wants_content(mime: &str, capabilities: &PromptCapabilities) -> bool {
+pub(crate) fn wants_content(mime: &str, capabilities: &PromptCapabilities) -> bool {
     capabilities.embedded_context
         || (capabilities.image && mime.starts_with("image/"))
         || (capabilities.audio && mime.starts_with("audio/"))
@@ -77,7 +77,7 @@ fn with_mime(map: &mut Map<String, Value>, mime: &str) {
 }
 
 /// Standard base64 with padding (RFC 4648).
-pub fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

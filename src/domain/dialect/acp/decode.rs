@@ -13,15 +13,15 @@ use crate::domain::payload::Payload;
 use crate::domain::wire::lenient_json::{is_strict, repair};
 
 /// The method of the one answer that is an event: a turn is over.
-pub const PROMPT: &str = "session/prompt";
+pub(crate) const PROMPT: &str = "session/prompt";
 /// The agent withdraws a request of its own.
-pub const CANCEL: &str = "$/cancel_request";
+pub(crate) const CANCEL: &str = "$/cancel_request";
 /// The notification that carries updates of a session.
 pub const UPDATE: &str = "session/update";
 /// The type of the event that says where an agent's own log is. It is ours: an agent's message of this name is `unknown`.
-pub const LOG: &str = "agent/log";
+pub(crate) const LOG: &str = "agent/log";
 /// The type of an event that is no message of the protocol: a line that is no JSON, or one that bears a word of ours.
-pub const UNKNOWN: &str = "unknown";
+pub(crate) const UNKNOWN: &str = "unknown";
 
 /// The id of a request: `null`, a number or a string. The two directions count on their own, so an id means something
 /// only together with who asked.
@@ -247,7 +247,7 @@ fn object_or(raw: &RawValue, name: &str) -> Payload {
 }
 
 /// The agent's id of the session that parameters are about. It is no identity outside of that agent.
-pub fn session_of(params: &Payload) -> Option<String> {
+pub(crate) fn session_of(params: &Payload) -> Option<String> {
     #[derive(Deserialize)]
     struct Of {
         #[serde(rename = "sessionId")]
@@ -322,7 +322,7 @@ pub fn prompt_event(outcome: &Result<Payload, AcpError>) -> EngineEvent {
 }
 
 /// The event that says where the log of an agent is.
-pub fn log_event(uri: &str, label: &str) -> EngineEvent {
+pub(crate) fn log_event(uri: &str, label: &str) -> EngineEvent {
     event(
         LOG.to_owned(),
         Map::from_iter([("uri".to_owned(), json!(uri)), ("label".to_owned(), json!(label))]).into(),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::decode::RpcId;
 
 /// The version that we speak. An agent that answers with another one is refused.
-pub const PROTOCOL_VERSION: u64 = 1;
+pub(crate) const PROTOCOL_VERSION: u64 = 1;
 
 /// What an agent may ask of us. Everything off is what an agent gets that was not said to need more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -169,11 +169,6 @@ pub fn set_config_option(at_agent: &str, config_id: &str, value: &ConfigValue) -
             json!({"sessionId": at_agent, "configId": config_id, "type": "boolean", "value": value})
         }
     }
-}
-
-/// Parameters of `$/cancel_request`.
-pub fn cancel_request(id: &RpcId) -> Value {
-    json!({"requestId": id})
 }
 
 /// Result of `session/request_permission`.

@@ -3,15 +3,15 @@
 //! Owns its messages in both directions, its updates and its results. Never decides what is shown or what follows.
 
 mod ask;
-pub mod blocks;
+pub(crate) mod blocks;
 mod call;
 mod class;
 mod content;
-pub mod decode;
-pub mod encode;
+pub(crate) mod decode;
+pub(crate) mod encode;
 pub(super) mod fact;
-pub mod results;
-pub mod state;
+pub(crate) mod results;
+pub(crate) mod state;
 mod subject;
 mod tools;
 

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::domain::dialect::loose::{each, fitting, lenient, maybe_each};
 use crate::domain::payload::Payload;
 
 /// Reads a result; every type of this file reads from any object.
@@ -267,41 +268,6 @@ pub struct ListedSession {
     pub updated_at: Option<String>,
 }
 
-/// Result of `session/prompt`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PromptResult {
-    /// Why the turn ended; `None` when the agent does not say.
-    #[serde(deserialize_with = "lenient")]
-    pub stop_reason: Option<String>,
-}
-
-/// The value, or the default when it has another shape.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    // A struct would be read from a list, by position.
-    if value.is_array() {
-        return Ok(T::default());
-    }
-    Ok(serde_json::from_value(value).unwrap_or_default())
-}
-
-/// The items that fit; none when it is no list.
-fn each<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    Ok(maybe_each(deserializer)?.unwrap_or_default())
-}
-
-fn maybe_each<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<Option<Vec<T>>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(if let Value::Array(items) = value { Some(fitting(items)) } else { None })
-}
-
-fn fitting<T: DeserializeOwned>(items: Vec<Value>) -> Vec<T> {
-    items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect()
-}
-
 /// `true` or an object; absent, `null` and `false` are no.
 fn supported<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(matches!(Value::deserialize(deserializer)?, Value::Bool(true) | Value::Object(_)))
@@ -414,15 +380,10 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_stop_reasons_are_read_as_they_are() {
+    fn lists_are_read_as_they_are() {
         let list: ListResult = read(&payload(json!({
             "sessions": [{"sessionId": "a", "cwd": "/w", "title": null}, {"cwd": "/x"}], "nextCursor": "c"})));
         assert_eq!(list.sessions.len(), 1);
         assert_eq!(list.next_cursor.as_deref(), Some("c"));
-        assert_eq!(
-            read::<PromptResult>(&payload(json!({"stopReason": "x"}))).stop_reason.as_deref(),
-            Some("x")
-        );
-        assert_eq!(read::<PromptResult>(&Payload::default()).stop_reason, None);
     }
 }

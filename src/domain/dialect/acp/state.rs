@@ -116,11 +116,6 @@ impl AgentState {
         self.modes.get_or_insert_default().current_mode_id = short(mode_id);
     }
 
-    /// The agent took an older `session/set_model`; its answer names no model.
-    pub fn model_set(&mut self, model_id: &str) {
-        self.models.get_or_insert_default().current_model_id = short(model_id);
-    }
-
     /// An update of the session, by its word. `true`: something changed.
     pub fn hear(&mut self, word: &str, update: &Payload) -> bool {
         let before = self.clone();
@@ -154,7 +149,7 @@ impl AgentState {
 }
 
 /// Whether an update tells how the session stands, and not of what was said and done.
-pub fn is_standing(word: &str) -> bool {
+pub(crate) fn is_standing(word: &str) -> bool {
     matches!(
         word,
         "available_commands_update"
@@ -166,7 +161,7 @@ pub fn is_standing(word: &str) -> bool {
 }
 
 /// What a `usage_update` counts; `None` when it counts nothing.
-pub fn usage(update: &Payload) -> Option<AgentUsage> {
+pub(crate) fn usage(update: &Payload) -> Option<AgentUsage> {
     let count = |name: &str| update.get(name).and_then(Value::as_u64);
     let (used, size) = (count("used"), count("size"));
     let cost = update.get("cost").and_then(|cost| {
@@ -303,11 +298,10 @@ mod tests {
         for (word, update, changed) in heard {
             assert_eq!(state.hear(word, &payload(update.clone())), changed, "{word} {update}");
         }
-        state.model_set("n");
         let expected: AgentState = serde_json::from_value(json!({
             "modes": {"currentModeId": "code", "availableModes": [{"id": "ask", "name": "Ask"}]},
             "configOptions": [{"id": "model", "name": "", "type": "select", "currentValue": "b"}],
-            "models": {"currentModelId": "n", "availableModels": [{"modelId": "m", "name": "M"}]},
+            "models": {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]},
             "commands": [{"name": "greet", "description": "d", "hint": "who"}],
             "usage": {"used": 5, "size": 10, "cost": {"amount": 0.5, "currency": "USD"}},
             "title": "T",

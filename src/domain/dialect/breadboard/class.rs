@@ -78,7 +78,7 @@ pub(in crate::domain::dialect) fn classify(
 }
 
 /// The class and the panes of a type, in any of its spellings.
-pub fn row(kind: &str) -> (EventClass, &'static [Pane]) {
+pub(crate) fn row(kind: &str) -> (EventClass, &'static [Pane]) {
     let unknown = (EventClass::UnknownEvent, DEBUG);
     let Some(word) = Word::of(kind) else { return unknown };
     let word = word.as_str();

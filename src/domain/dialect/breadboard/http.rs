@@ -1,6 +1,6 @@
 //! The BreadBoard dialect: the bodies of its HTTP routes, as far as an editor needs them.
 //!
-//! Owns their shapes and how a refusal is read. Lenient: a field that is missing, or has another shape than expected, is
+//! Owns their shapes. Lenient: a field that is missing, or has another shape than expected, is
 //! empty; what is unknown is ignored; an entry of a list that cannot be read is left out. `skills` and other bodies
 //! without a type here are read as `Value`. Never a route, a status or a retry: that is the engine edge's.
 
@@ -8,67 +8,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use crate::domain::dialect::loose::fitting;
+use crate::domain::dialect::loose::{each, lenient};
 use crate::domain::wire::lenient_json::repair;
 
-/// Most characters of a refusal that are shown.
-const MAX_MESSAGE_CHARS: usize = 300;
-
-/// How many wrong fields a refusal names.
-const MAX_FIELDS_NAMED: usize = 5;
-
 /// Reads a body; repaired first where it is not strictly JSON. `None` when it is no JSON, or of another kind altogether.
-pub fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let value =
         serde_json::from_slice::<Value>(body).ok().or_else(|| serde_json::from_str(&repair(body)?).ok())?;
     T::deserialize(value).ok()
 }
 
-/// Reads a body that is a list, without the entries that cannot be read.
-pub fn read_list<T: DeserializeOwned>(body: &[u8]) -> Option<Vec<T>> {
-    read::<Vec<Value>>(body).map(entries)
-}
-
-fn entries<T: DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
-    values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect()
-}
-
-/// A field of any shape; the default where it does not fit.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(T::deserialize(Value::deserialize(deserializer)?).unwrap_or_default())
-}
-
-/// A list of any shape, without the entries that do not fit.
-fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Array(values) => entries(values),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
-    })
-}
-
-/// `GET /health`, `/ready`, `/status`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Health {
-    /// `ok`.
-    #[serde(deserialize_with = "lenient")]
-    pub status: String,
-    /// Cannot be trusted to tell engines apart.
-    #[serde(deserialize_with = "lenient")]
-    pub protocol_version: Option<String>,
-    /// Of the engine.
-    #[serde(deserialize_with = "lenient")]
-    pub engine_version: Option<String>,
-    /// Its process.
-    #[serde(deserialize_with = "lenient")]
-    pub pid: Option<u64>,
-    /// When it started; another value is another engine, which has lost all sessions.
-    #[serde(deserialize_with = "lenient")]
-    pub started_at: Option<String>,
-}
-
 /// One session, as listed or asked for.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct SessionSummary {
+pub(crate) struct SessionSummary {
     /// The engine's id. A session without one cannot be read.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
@@ -118,7 +71,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
 
 /// Body of `POST /v1/sessions`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct CreateSession {
+pub(crate) struct CreateSession {
     /// Never blank: the engine answers 500 to that.
     pub config_path: String,
     /// First prompt; `""` for an idle session.
@@ -145,7 +98,7 @@ pub struct CreateSession {
 
 /// Answer to `POST /v1/sessions`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct SessionCreated {
+pub(crate) struct SessionCreated {
     /// The engine's id.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
@@ -159,7 +112,7 @@ pub struct SessionCreated {
 
 /// Body of `POST /v1/sessions/{sid}/input`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Input {
+pub(crate) struct Input {
     /// Never blank: the engine answers 500 to that.
     pub content: String,
     /// Ids of attachments; the engine ignores those it does not know.
@@ -172,7 +125,7 @@ pub struct Input {
 /// Answer to `POST /v1/sessions/{sid}/input`. All but `status` come from newer engines only.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct InputReply {
+pub(crate) struct InputReply {
     /// `accepted`.
     #[serde(deserialize_with = "lenient")]
     pub status: String,
@@ -195,7 +148,7 @@ pub struct InputReply {
 
 /// Body of `POST /v1/sessions/{sid}/command`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Command {
+pub(crate) struct Command {
     /// Never blank: the engine answers 500 to that.
     pub command: String,
     /// Its arguments.
@@ -206,7 +159,7 @@ pub struct Command {
 /// Answer to `POST /v1/sessions/{sid}/command`: it is queued, no more.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct CommandReply {
+pub(crate) struct CommandReply {
     /// `accepted`.
     #[serde(deserialize_with = "lenient")]
     pub status: String,
@@ -217,7 +170,7 @@ pub struct CommandReply {
 
 /// Body of `POST /v1/sessions/{sid}/turns/{turn_id}/cancel`, newer engines only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CancelTurn {
+pub(crate) struct CancelTurn {
     /// Makes a second send harmless.
     pub cancellation_request_key: String,
     /// `user_requested`, `timeout` or `superseded`.
@@ -227,15 +180,15 @@ pub struct CancelTurn {
 /// Answer to `POST /v1/sessions/{sid}/attachments`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Attachments {
+pub(crate) struct Attachments {
     /// One a file, in order.
-    #[serde(deserialize_with = "lenient_list")]
+    #[serde(deserialize_with = "each")]
     pub attachments: Vec<StoredAttachment>,
 }
 
 /// A file that the engine stored.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct StoredAttachment {
+pub(crate) struct StoredAttachment {
     /// Its id, for [`Input`].
     #[serde(deserialize_with = "text")]
     pub id: String,
@@ -252,7 +205,7 @@ pub struct StoredAttachment {
 
 /// One entry of `GET /v1/sessions/{sid}/files`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Relative to the session's workspace, with `/`.
     #[serde(deserialize_with = "text")]
     pub path: String,
@@ -266,7 +219,7 @@ pub struct FileEntry {
 
 /// `GET /v1/sessions/{sid}/files/content`. Not faithful: line ends and bytes that are not UTF-8 are changed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct FileContent {
+pub(crate) struct FileContent {
     /// As asked for.
     #[serde(default, deserialize_with = "lenient")]
     pub path: String,
@@ -283,9 +236,9 @@ pub struct FileContent {
 /// `GET /v1/models`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Models {
+pub(crate) struct Models {
     /// Those of the config.
-    #[serde(deserialize_with = "lenient_list")]
+    #[serde(deserialize_with = "each")]
     pub models: Vec<Model>,
     /// Id of the one it takes by itself.
     #[serde(deserialize_with = "lenient")]
@@ -294,7 +247,7 @@ pub struct Models {
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Model {
+pub(crate) struct Model {
     /// What `set_model` takes.
     #[serde(deserialize_with = "text")]
     pub id: String,
@@ -307,78 +260,6 @@ pub struct Model {
     /// Tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub context_length: Option<u64>,
-}
-
-/// A refusal of the engine, or of something before it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
-    /// HTTP status.
-    pub status: u16,
-    /// `not_found`, `conflict`, …; `""` where the body has none.
-    pub code: String,
-    /// What it says, on one line, never empty, at most 300 characters. Holds nothing of what was sent.
-    pub message: String,
-    /// `detail` whole. May hold what was sent: not for logs.
-    pub detail: Value,
-    /// The path that it names.
-    pub path: Option<String>,
-}
-
-/// Reads the body of an answer that is no success: the engine's envelope, its web framework's own shape, or plain text.
-pub fn read_refusal(status: u16, body: &[u8]) -> Refusal {
-    let mut object = read::<Map<String, Value>>(body).unwrap_or_default();
-    let mut take = |name: &str| object.shift_remove(name).unwrap_or_default();
-    let (code, detail, path) = (take("error"), take("detail"), take("path"));
-    let said = match &detail {
-        Value::String(text) => Some(text.clone()),
-        Value::Object(detail) => match (detail.get("message"), detail.get("errors")) {
-            (Some(Value::String(text)), _) => Some(text.clone()),
-            (_, errors) => errors.and_then(wrong_fields),
-        },
-        list @ Value::Array(_) => wrong_fields(list),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    };
-    let code = code.as_str().unwrap_or_default().to_owned();
-    let message = said
-        .or_else(|| plain_text(body))
-        .map(|text| one_line(&text))
-        .filter(|text| !text.is_empty())
-        .or_else(|| Some(one_line(&code)).filter(|code| !code.is_empty()))
-        .unwrap_or_else(|| format!("HTTP {status}"));
-    Refusal { status, code, message, detail, path: path.as_str().map(str::to_owned) }
-}
-
-/// `body.content: Field required; …` of a list of `{ loc, msg, input }`.
-fn wrong_fields(errors: &Value) -> Option<String> {
-    let named: Vec<String> = errors
-        .as_array()?
-        .iter()
-        .filter_map(|error| {
-            let what = error.get("msg")?.as_str()?;
-            let place: Vec<String> = error
-                .get("loc")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned))
-                .collect();
-            Some(if place.is_empty() { what.to_owned() } else { format!("{}: {what}", place.join(".")) })
-        })
-        .take(MAX_FIELDS_NAMED)
-        .collect();
-    (!named.is_empty()).then(|| named.join("; "))
-}
-
-/// Text that is neither JSON nor a page of a proxy.
-fn plain_text(body: &[u8]) -> Option<String> {
-    let start = body.get(..body.len().min(4 * MAX_MESSAGE_CHARS)).unwrap_or_default();
-    let text = String::from_utf8_lossy(start).trim().to_owned();
-    (!text.starts_with(['{', '[', '<', '"'])).then_some(text)
-}
-
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ").chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,10 @@ use serde_json::json;
 
 use super::*;
 
+fn read_list<T: DeserializeOwned>(body: &[u8]) -> Option<Vec<T>> {
+    read(body).map(fitting)
+}
+
 fn bytes(value: &Value) -> Vec<u8> {
     serde_json::to_vec(value).unwrap()
 }
@@ -78,25 +82,6 @@ fn bodies_that_are_not_strict_are_read_and_others_are_not() {
     for body in [&b""[..], b"Internal Server Error", b"[]", b"null", b"{"] {
         assert_eq!(read::<SessionSummary>(body), None);
     }
-}
-
-#[test]
-fn health_is_read() {
-    let health = json!({
-        "status": "ok", "protocol_version": "1.0", "version": "0.1.0", "engine_version": "0.1.0", "pid": 22,
-        "started_at": "2026-01-01T00:00:00Z", "started_at_unix": 1.5, "served_revision": {"commit": null}
-    });
-    assert_eq!(
-        read(&bytes(&health)),
-        Some(Health {
-            status: "ok".to_owned(),
-            protocol_version: Some("1.0".to_owned()),
-            engine_version: Some("0.1.0".to_owned()),
-            pid: Some(22),
-            started_at: Some("2026-01-01T00:00:00Z".to_owned()),
-        })
-    );
-    assert_eq!(read(b"{}"), Some(Health::default()));
 }
 
 #[test]
@@ -212,63 +197,4 @@ fn files_and_models_are_read() {
         read(&bytes(&models)),
         Some(Models { models: vec![model], default_model: Some("m".to_owned()) })
     );
-}
-
-fn refusal(status: u16, code: &str, message: &str, detail: Value) -> Refusal {
-    Refusal { status, code: code.to_owned(), message: message.to_owned(), detail, path: None }
-}
-
-#[test]
-fn a_refusal_is_read_in_every_shape_it_has() {
-    let retention = json!({"message": "too old", "headSequence": 9, "errors": [{"msg": "no"}]});
-    let fields = json!({"errors": [
-        {"type": "missing", "loc": ["body", "content"], "msg": "Field required", "input": {"token": "hush"}},
-        {"type": "x", "loc": ["body", "items", 0], "msg": "Not\ngood"}, {"loc": []}, {"msg": "last"},
-    ]});
-    let said = "body.content: Field required; body.items.0: Not good; last";
-    for (status, body, expected) in [
-        (
-            401,
-            json!({"error": "unauthorized", "detail": "unauthorized", "path": null}),
-            refusal(401, "unauthorized", "unauthorized", json!("unauthorized")),
-        ),
-        (
-            404,
-            json!({"error": "not_found", "detail": null, "path": "/v1/x"}),
-            Refusal { path: Some("/v1/x".to_owned()), ..refusal(404, "not_found", "not_found", Value::Null) },
-        ),
-        (404, json!({"detail": "Not Found"}), refusal(404, "", "Not Found", json!("Not Found"))),
-        (
-            409,
-            json!({"error": "resume_window_exceeded", "detail": retention}),
-            refusal(409, "resume_window_exceeded", "too old", retention.clone()),
-        ),
-        (
-            422,
-            json!({"error": "invalid_request", "detail": fields}),
-            refusal(422, "invalid_request", said, fields.clone()),
-        ),
-        (422, json!({"detail": fields["errors"]}), refusal(422, "", said, fields["errors"].clone())),
-        (400, json!({"error": "", "detail": {"a": 1}}), refusal(400, "", "HTTP 400", json!({"a": 1}))),
-        (500, json!([]), refusal(500, "", "HTTP 500", Value::Null)),
-    ] {
-        assert_eq!(read_refusal(status, &bytes(&body)), expected);
-    }
-}
-
-#[test]
-fn a_refusal_in_plain_text_is_one_bounded_line() {
-    assert_eq!(
-        read_refusal(500, b" Internal\r\n Server\x1b Error\0 \xFF"),
-        refusal(500, "", "Internal Server Error \u{fffd}", Value::Null)
-    );
-    for body in [&b""[..], b" \n", b"<html><body>Bad gateway</body></html>", b"{\"half\":", b"\"text\""] {
-        assert_eq!(read_refusal(502, body), refusal(502, "", "HTTP 502", Value::Null));
-    }
-    let long = read_refusal(500, "é".repeat(100_000).as_bytes()).message;
-    assert_eq!(long, "é".repeat(MAX_MESSAGE_CHARS));
-    let detail = format!("{{\"detail\":\"{}\"}}", "x".repeat(1000));
-    assert_eq!(read_refusal(500, detail.as_bytes()).message, "x".repeat(MAX_MESSAGE_CHARS));
-    let many = json!({"detail": vec![json!({"msg": "no"}); 9]});
-    assert_eq!(read_refusal(422, &bytes(&many)).message, ["no"; MAX_FIELDS_NAMED].join("; "));
 }

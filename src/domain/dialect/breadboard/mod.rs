@@ -5,17 +5,17 @@
 
 mod ask;
 mod class;
-pub mod decode;
+pub(crate) mod decode;
 pub(super) mod fact;
-pub mod http;
-pub mod permissions;
+pub(crate) mod http;
+pub(crate) mod permissions;
 mod run;
-pub mod schema;
+pub(crate) mod schema;
 mod subject;
 mod text;
 mod tools;
-pub mod words;
+pub(crate) mod words;
 
 pub(super) use ask::completed;
 pub(super) use class::classify;
-pub use class::row;
+pub(crate) use class::row;

@@ -22,18 +22,18 @@ struct Nested {
 }
 
 /// The kind of a `task_event`, read without building the payload's map.
-pub fn task_kind(payload: &Payload) -> Option<String> {
+pub(crate) fn task_kind(payload: &Payload) -> Option<String> {
     payload.read::<Nested>()?.kind
 }
 
 /// The payload of an ask: of a `permission_request`, or of one that a `task_event` carries for a sub-agent.
-pub fn asked<'a>(kind: &str, payload: &'a Payload) -> Option<&'a Map<String, Value>> {
+pub(crate) fn asked<'a>(kind: &str, payload: &'a Payload) -> Option<&'a Map<String, Value>> {
     carried(kind, payload, "permission_request")
 }
 
 /// The answer that a `permission_response` confirms, or one that a `task_event` carries for a sub-agent. `None` for every
 /// other event, and when the event does not name its ask.
-pub fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirmed> {
+pub(crate) fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirmed> {
     let answer = carried(kind, payload, "permission_response")?;
     let engine_request_id = request_id(answer).or_else(|| request_id(payload))?;
     let mut said: Vec<&str> = Vec::new();
@@ -61,7 +61,7 @@ pub fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirmed> {
 
 /// The asks that still wait, from a session's metadata, as the engine would send them. They have no id and no turn: the
 /// stream does not hold them.
-pub fn pending_asks(metadata: &Map<String, Value>) -> Vec<EngineEvent> {
+pub(crate) fn pending_asks(metadata: &Map<String, Value>) -> Vec<EngineEvent> {
     let waiting = metadata.get("pending_permissions").and_then(Value::as_array);
     waiting.into_iter().flatten().take(ASKS).filter_map(Value::as_object).filter_map(pending_ask).collect()
 }
@@ -75,7 +75,7 @@ fn pending_ask(waiting: &Map<String, Value>) -> Option<EngineEvent> {
 }
 
 /// The list of things to do, from a session's metadata, in the shape in which the stream has it.
-pub fn todo_snapshot(metadata: &Map<String, Value>) -> Option<EngineEvent> {
+pub(crate) fn todo_snapshot(metadata: &Map<String, Value>) -> Option<EngineEvent> {
     let last = metadata.get("todo_last_update").and_then(Value::as_object)?;
     let payload = if last.get("todo").is_some_and(Value::is_object) {
         last.clone()
@@ -104,7 +104,7 @@ fn carried<'a>(kind: &str, payload: &'a Payload, word: &str) -> Option<&'a Map<S
 }
 
 /// The engine's id of an ask, under either of its names.
-pub fn request_id(payload: &Map<String, Value>) -> Option<String> {
+pub(crate) fn request_id(payload: &Map<String, Value>) -> Option<String> {
     ["request_id", "id"].into_iter().find_map(|field| match payload.get(field) {
         Some(Value::String(id)) if !id.is_empty() => Some(id.clone()),
         Some(Value::Number(id)) => Some(id.to_string()),

@@ -88,7 +88,7 @@ const fn from(from: SentBy, shape: Shape) -> Shape {
 use Holds::{Anything, Command, Count, Fields, Flag, FlagOrText, List, Map, Number, Text, Words};
 
 /// Around every payload.
-pub const ENVELOPE: &[Field] = &[
+pub(crate) const ENVELOPE: &[Field] = &[
     field("id", Text, "The engine's id of the event, the same at every replay."),
     field(
         "seq",

@@ -7,14 +7,14 @@ const LONGEST: usize = 32;
 
 /// A type name with `_` for every `.`, so that the dotted and the underscore spelling of a name are one (R003-07).
 /// `None`: too long to be a name of this dialect.
-pub struct Word {
+pub(crate) struct Word {
     bytes: [u8; LONGEST],
     len: usize,
 }
 
 impl Word {
     /// The name, folded. Costs no allocation.
-    pub fn of(kind: &str) -> Option<Self> {
+    pub(crate) fn of(kind: &str) -> Option<Self> {
         let mut bytes = [0; LONGEST];
         let folded = bytes.get_mut(..kind.len())?;
         for (to, from) in folded.iter_mut().zip(kind.bytes()) {
@@ -24,19 +24,19 @@ impl Word {
     }
 
     /// As text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         // One ASCII byte for another keeps UTF-8 what it is.
         self.bytes.get(..self.len).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
 
 /// The greeting of a stream.
-pub const STREAM_OPEN: &str = "stream.open";
+pub(crate) const STREAM_OPEN: &str = "stream.open";
 /// The engine cannot give all that was asked for.
-pub const STREAM_GAP: &str = "stream.gap";
+pub(crate) const STREAM_GAP: &str = "stream.gap";
 
 /// Whether two type names are spellings of one: they differ at most in `.` and `_`.
-pub fn is(kind: &str, word: &str) -> bool {
+pub(crate) fn is(kind: &str, word: &str) -> bool {
     kind.len() == word.len()
         && kind
             .bytes()
@@ -45,13 +45,13 @@ pub fn is(kind: &str, word: &str) -> bool {
 }
 
 /// Whether the input that runs is at its end with this event.
-pub fn ends_run(kind: &str) -> bool {
+pub(crate) fn ends_run(kind: &str) -> bool {
     ["run_finished", "turn_completed", "turn_failed", "turn_cancelled"].into_iter().any(|word| is(kind, word))
 }
 
 /// Whether an input begins with this event, or has begun before it. An input makes one `user_message` and, as turn
 /// numbers start again with it, its first `turn_start`.
-pub fn begins_run(kind: &str) -> bool {
+pub(crate) fn begins_run(kind: &str) -> bool {
     is(kind, "user_message") || is(kind, "turn_start")
 }
 

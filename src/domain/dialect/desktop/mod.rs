@@ -5,6 +5,6 @@
 mod ask;
 mod class;
 pub(super) mod fact;
-pub mod message;
+pub(crate) mod message;
 
 pub(super) use class::classify;

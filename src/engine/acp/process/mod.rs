@@ -33,7 +33,7 @@ pub use secrets::Secrets;
 pub use stdin::AgentStdin;
 
 /// Why a process was not started: one sentence and a stable code (`not_found`, `conflict`, `engine_unreachable`, `unsupported`).
-pub type SpawnError = WireError;
+pub(crate) type SpawnError = WireError;
 
 /// What to start.
 #[derive(Debug, Clone)]

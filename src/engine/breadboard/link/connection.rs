@@ -59,7 +59,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub fn new<T>(opened: &Opened<T>, over: bool, wall: i64) -> Self {
+    pub(super) fn new<T>(opened: &Opened<T>, over: bool, wall: i64) -> Self {
         let now = Instant::now();
         Self {
             decoder: SseDecoder::new(LARGEST_EVENT),

@@ -26,7 +26,7 @@ pub(super) struct Heard {
 
 impl Heard {
     /// Takes an event that was passed on.
-    pub fn hear(&mut self, event: &EngineEvent) {
+    pub(super) fn hear(&mut self, event: &EngineEvent) {
         let kind = event.kind.as_str();
         if begins_run(kind) {
             self.busy = true;
@@ -43,7 +43,7 @@ impl Heard {
     }
 
     /// What the metadata of a session says still stands and no event said: asks that wait, and the list of things to do.
-    pub fn unheard(&self, metadata: &Map<String, Value>) -> Vec<EngineEvent> {
+    pub(super) fn unheard(&self, metadata: &Map<String, Value>) -> Vec<EngineEvent> {
         let asks = pending_asks(metadata)
             .into_iter()
             .filter(|ask| request_id(&ask.payload).is_some_and(|id| !self.asks.contains(&id)));

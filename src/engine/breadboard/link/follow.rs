@@ -20,7 +20,7 @@ const COUNTS_ANEW: &str =
 
 impl Connection {
     /// Reads until the connection ends.
-    pub async fn follow<S: Source>(
+    pub(super) async fn follow<S: Source>(
         mut self,
         link: &mut Link<S>,
         mut stream: S::Stream,

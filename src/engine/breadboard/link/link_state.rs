@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use fastrand::Rng;
 use tokio::time::timeout;
 
 use super::super::engine_error::EngineError;
@@ -17,7 +18,7 @@ use super::WallClock;
 use super::facts::{Heard, waiting};
 use super::report_sender::{Closed, ReportSender};
 use super::source::{Source, Summary};
-use super::timing::{Jitter, LinkTiming};
+use super::timing::LinkTiming;
 use crate::app::ports::{EngineCursor, LinkNews};
 use crate::domain::delivery::{Continuity, Resumption};
 
@@ -53,7 +54,7 @@ pub(super) struct Link<S> {
     pub session_id: String,
     pub pace: LinkTiming,
     pub now_ms: WallClock,
-    pub chance: Jitter,
+    pub chance: Rng,
     /// The last event with a number that was passed on, or could not be.
     pub cursor: Option<EngineCursor>,
     pub continuity: Continuity,
@@ -78,13 +79,13 @@ pub(super) struct Link<S> {
 }
 
 impl<S: Source> Link<S> {
-    pub fn new(
+    pub(super) fn new(
         source: Arc<S>,
         desk: ReportSender,
         session_id: String,
         cursor: Option<EngineCursor>,
         pace: LinkTiming,
-        chance: Jitter,
+        chance: Rng,
         now_ms: WallClock,
     ) -> Self {
         let continuity = Continuity::after(cursor.as_ref().map(|cursor| cursor.seq));
@@ -111,21 +112,21 @@ impl<S: Source> Link<S> {
     }
 
     /// How the session stands at the engine.
-    pub async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
+    pub(super) async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
         let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
         let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
         Ok(answer.map(Summary::read))
     }
 
     /// Numbers are missing for good.
-    pub async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
+    pub(super) async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
         self.books.lost(from, to, reason);
         self.owes_facts = true;
         self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
     }
 
     /// The backlog has come: gives the verdict where one is due.
-    pub async fn settle(&mut self) -> Result<(), Closed> {
+    pub(super) async fn settle(&mut self) -> Result<(), Closed> {
         if self.owes_facts {
             self.tell_facts().await?;
         }
@@ -139,7 +140,7 @@ impl<S: Source> Link<S> {
     }
 
     /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
-    pub async fn tell_facts(&mut self) -> Result<(), Closed> {
+    pub(super) async fn tell_facts(&mut self) -> Result<(), Closed> {
         let Ok(summary) = self.probe().await? else { return Ok(()) };
         self.owes_facts = false;
         self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;

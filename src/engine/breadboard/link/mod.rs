@@ -17,6 +17,7 @@ mod timing;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fastrand::Rng;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::AbortHandle;
@@ -26,18 +27,18 @@ use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
 use link_state::Link;
 use report_sender::{Order, ReportSender};
 pub(super) use source::LARGEST_EVENT;
-pub use source::{Chunks, Source};
-pub use timing::{Jitter, LinkTiming};
+pub(crate) use source::Source;
+pub use timing::LinkTiming;
 
 /// Links at the same time. Each holds a socket and a subscriber's queue at the engine; a person looks at a few sessions.
 /// One more is refused in a sentence.
-pub const MOST_LINKS: usize = 64;
+pub(crate) const MOST_LINKS: usize = 64;
 
 /// Orders to a link that were not followed yet. They only repeat each other, so one that finds no room is not missed.
 const ORDERS: usize = 16;
 
 /// Milliseconds since the Unix epoch.
-pub type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
+pub(crate) type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The links of one engine. Dropping them ends all.
 pub struct Links<S> {
@@ -50,7 +51,7 @@ pub struct Links<S> {
 }
 
 struct Running {
-    chance: Jitter,
+    chance: Rng,
     links: HashMap<String, One>,
 }
 
@@ -69,7 +70,7 @@ impl<S: Source> Links<S> {
         pace: LinkTiming,
         seed: u64,
     ) -> Self {
-        let running = Mutex::new(Running { chance: Jitter::new(seed), links: HashMap::new() });
+        let running = Mutex::new(Running { chance: Rng::with_seed(seed), links: HashMap::new() });
         Self { source, reports, runtime, now_ms, pace, running }
     }
 
@@ -93,7 +94,7 @@ impl<S: Source> Links<S> {
             return;
         }
         let (orders, inbox) = mpsc::channel(ORDERS);
-        let chance = Jitter::new(running.chance.draw());
+        let chance = running.chance.fork();
         let (source, reports, pace) = (Arc::clone(&self.source), self.reports.clone(), self.pace);
         let (now_ms, session_id) = (Arc::clone(&self.now_ms), session_id.to_owned());
         let id = session_id.clone();
@@ -126,6 +127,7 @@ impl<S: Source> Links<S> {
     }
 
     /// How many links run.
+    #[cfg(test)]
     pub fn count(&self) -> usize {
         let mut running = self.running();
         running.links.retain(|_, one| !one.task.is_finished());

@@ -44,7 +44,7 @@ pub(super) struct ReportSender {
 }
 
 impl ReportSender {
-    pub fn new(
+    pub(super) fn new(
         session_id: String,
         reports: mpsc::Sender<EngineReport>,
         orders: mpsc::Receiver<Order>,
@@ -65,17 +65,17 @@ impl ReportSender {
 
     /// Takes an event that goes to the loop together with those around it: the loop is woken once for many. Whoever calls this
     /// calls `pass_on` before it waits for anything else, and as soon as it `is_full`.
-    pub fn said(&mut self, event: EngineEvent, cursor: Option<EngineCursor>) {
+    pub(super) fn said(&mut self, event: EngineEvent, cursor: Option<EngineCursor>) {
         self.gathered.push((event, cursor));
     }
 
     /// Whether `said` gathered as many as one report may hold.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.gathered.len() >= EVENTS_A_REPORT
     }
 
     /// Passes on what `said` gathered. Waits while the loop has no room, and so the socket does.
-    pub async fn pass_on(&mut self) -> Result<(), Closed> {
+    pub(super) async fn pass_on(&mut self) -> Result<(), Closed> {
         let session_id = self.session_id.clone();
         let report = match self.gathered.len() {
             0 => return Ok(()),
@@ -95,7 +95,7 @@ impl ReportSender {
     }
 
     /// Tells how the stream stands.
-    pub async fn news(&mut self, news: LinkNews) -> Result<(), Closed> {
+    pub(super) async fn news(&mut self, news: LinkNews) -> Result<(), Closed> {
         match &news {
             LinkNews::Connecting { .. } => self.told = Some(news.clone()),
             // Whoever asks again has missed nothing since.
@@ -114,7 +114,7 @@ impl ReportSender {
     }
 
     /// Tells the last news of this link; whoever asked again meanwhile hears it once more.
-    pub async fn end(&mut self, news: LinkNews) -> Result<(), Closed> {
+    pub(super) async fn end(&mut self, news: LinkNews) -> Result<(), Closed> {
         self.orders.close();
         self.news(news.clone()).await?;
         while let Ok(order) = self.orders.try_recv() {
@@ -126,7 +126,7 @@ impl ReportSender {
     }
 
     /// Waits for `work`, and meanwhile follows orders and keeps the promise of a first news.
-    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Closed> {
+    pub(super) async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Closed> {
         tokio::pin!(work);
         loop {
             let promise = due(self.first_news);
@@ -139,7 +139,7 @@ impl ReportSender {
     }
 
     /// Waits until `until`, or until told not to.
-    pub async fn pause(&mut self, until: Instant) -> Result<(), Closed> {
+    pub(super) async fn pause(&mut self, until: Instant) -> Result<(), Closed> {
         self.nudged = false;
         while !self.nudged && Instant::now() < until {
             let promise = due(self.first_news);
@@ -158,7 +158,7 @@ impl ReportSender {
     }
 
     /// Whether a turn was announced since this was last asked.
-    pub fn take_turn_began(&mut self) -> bool {
+    pub(super) fn take_turn_began(&mut self) -> bool {
         std::mem::take(&mut self.turn_began)
     }
 

@@ -120,7 +120,7 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Reads one. What is not there is unknown.
-    pub fn read(mut summary: Value) -> Self {
+    pub(super) fn read(mut summary: Value) -> Self {
         let metadata = match summary.get_mut("metadata").map(Value::take) {
             Some(Value::Object(metadata)) => metadata,
             _ => Map::new(),
@@ -135,7 +135,7 @@ impl Summary {
     }
 
     /// Whether the session has ended. An ended session's stream hangs open for ever; an idle one is still `running`.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         matches!(self.status.as_str(), "completed" | "failed" | "stopped")
     }
 }

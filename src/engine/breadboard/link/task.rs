@@ -22,7 +22,7 @@ const OPENINGS: usize = 4;
 
 impl<S: Source> Link<S> {
     /// Lives until the session is over or nobody listens.
-    pub async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         // Closed: the loop is gone, and so is the reason to live.
         while let Ok(None) = self.round().await {}
     }

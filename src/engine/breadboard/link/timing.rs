@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
+
 use crate::app::ports::FIRST_NEWS;
 
 /// Time constants of a link. `Default` is for people; tests shorten nothing but pause the clock.
@@ -83,41 +85,15 @@ impl Default for LinkTiming {
 impl LinkTiming {
     /// Delay before the next try after `tries` without fruit: anything up to the doubled base (full jitter), so that many
     /// links do not come back at the same moment.
-    pub(super) fn retry(&self, tries: u32, chance: &mut Jitter) -> Duration {
+    pub(super) fn retry(&self, tries: u32, chance: &mut Rng) -> Duration {
         let most = self.retry_base.saturating_mul(1 << tries.min(16)).min(self.retry_cap);
         let most_ms = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
-        Duration::from_millis(chance.up_to(most_ms)).max(self.retry_least)
+        Duration::from_millis(chance.u64(..=most_ms)).max(self.retry_least)
     }
 
     /// Silence after which an idle stream is opened again, the `times`th time in a row from 0.
     pub(super) fn idle(&self, times: u32) -> Duration {
         self.renew_idle.saturating_mul(1 << times.min(16)).min(self.renew_idle_most)
-    }
-}
-
-/// A small seeded source of chance (SplitMix64). Not for secrets.
-#[derive(Debug, Clone)]
-pub struct Jitter(u64);
-
-impl Jitter {
-    /// The same seed gives the same numbers.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number from 0 to `most`.
-    fn up_to(&mut self, most: u64) -> u64 {
-        let drawn = self.draw();
-        most.checked_add(1).map_or(drawn, |bound| drawn % bound)
     }
 }
 
@@ -128,7 +104,7 @@ mod tests {
     #[test]
     fn delays_grow_to_the_cap_and_are_never_none() {
         let pace = LinkTiming::default();
-        let mut chance = Jitter::new(7);
+        let mut chance = Rng::with_seed(7);
         for tries in 0..40 {
             let most = (250_u64 << tries.min(16)).min(8_000);
             let mut seen = Duration::ZERO;
@@ -149,12 +125,5 @@ mod tests {
         let pace = LinkTiming::default();
         let seconds: Vec<u64> = (0..5).map(|times| pace.idle(times).as_secs()).collect();
         assert_eq!(seconds, [60, 120, 240, 300, 300]);
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_numbers() {
-        let (mut one, mut other) = (Jitter::new(3), Jitter::new(3));
-        assert_eq!((one.draw(), one.draw()), (other.draw(), other.draw()));
-        assert_ne!(Jitter::new(4).draw(), Jitter::new(3).draw());
     }
 }

@@ -15,17 +15,16 @@ use std::collections::VecDeque;
 use serde_json::Value;
 use url::Url;
 
-use super::bounds;
 use super::conversation::{Conversation, Delta, Finished};
 use super::draft::Draft;
 use super::fault::Fault;
 use super::json::{self, Json};
 use super::target::{Provider, Target};
-use crate::http::{Framing, FramingDecoder, HttpError};
+use crate::http::Framing;
 
 /// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// OpenAI's chat completions, which many servers speak.
     OpenAiChat,
     /// OpenAI's responses.
@@ -40,7 +39,7 @@ pub enum Dialect {
 
 /// How a request is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
+pub(crate) enum Credentials {
     /// `authorization: Bearer …`.
     Bearer,
     /// The token alone, in this header.
@@ -48,12 +47,8 @@ pub enum Credentials {
 }
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
-
     /// What a target speaks.
-    pub fn of(target: &Target) -> Self {
+    pub(crate) fn of(target: &Target) -> Self {
         match target.provider {
             // Newer models of OpenAI itself speak the responses protocol; compatible servers rarely do.
             Provider::OpenAi if target.is_default && openai_responses::is_spoken_by(&target.name) => {
@@ -67,7 +62,7 @@ impl Dialect {
     }
 
     /// How its stream is divided.
-    pub fn framing(self) -> Framing {
+    pub(crate) fn framing(self) -> Framing {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => Framing::Sse,
             Self::Ollama => Framing::Lines,
@@ -75,7 +70,7 @@ impl Dialect {
     }
 
     /// How a token is put on a request.
-    pub fn credentials(self) -> Credentials {
+    pub(crate) fn credentials(self) -> Credentials {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => Credentials::Bearer,
             Self::Anthropic => Credentials::Header("x-api-key"),
@@ -84,7 +79,7 @@ impl Dialect {
     }
 
     /// Headers that every request has.
-    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", anthropic::VERSION)],
             Self::OpenAiChat | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
@@ -92,7 +87,7 @@ impl Dialect {
     }
 
     /// Where a reply is asked for. Always at the target's own origin, whatever the model's name holds.
-    pub fn reply_url(self, target: &Target) -> Url {
+    pub(crate) fn reply_url(self, target: &Target) -> Url {
         match self {
             Self::OpenAiChat => below(&target.base, "chat/completions"),
             Self::OpenAiResponses => below(&target.base, "responses"),
@@ -108,7 +103,7 @@ impl Dialect {
     }
 
     /// Where the models are listed.
-    pub fn list_url(self, target: &Target) -> Url {
+    pub(crate) fn list_url(self, target: &Target) -> Url {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Gemini => {
                 below(&target.base, "models")
@@ -118,7 +113,7 @@ impl Dialect {
     }
 
     /// The names in a list of models.
-    pub fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
+    pub(crate) fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
         let (list, name, prefix) = match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => ("data", "id", ""),
             Self::Gemini => ("models", "name", "models/"),
@@ -133,7 +128,7 @@ impl Dialect {
     }
 
     /// The body of a request for a reply, of a model with this name, which is sent as the user wrote it.
-    pub fn body(self, model: &str, conversation: &Conversation) -> Value {
+    pub(crate) fn body(self, model: &str, conversation: &Conversation) -> Value {
         match self {
             Self::OpenAiChat => openai_chat::body(model, conversation),
             Self::OpenAiResponses => openai_responses::body(model, conversation),
@@ -153,7 +148,7 @@ fn below(base: &Url, path: &str) -> Url {
 
 /// Whether a stream goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// It does.
     More,
     /// The reply is complete.
@@ -162,7 +157,7 @@ pub enum Progress {
 
 /// Reads one reply.
 #[derive(Debug)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     dialect: Dialect,
     reply: Reply,
 }
@@ -200,7 +195,7 @@ impl Reply {
 
 impl Decoder {
     /// A decoder at the beginning of a reply.
-    pub fn new(dialect: Dialect) -> Self {
+    pub(crate) fn new(dialect: Dialect) -> Self {
         Self { dialect, reply: Reply::default() }
     }
 
@@ -208,7 +203,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the event is not of this protocol, says that the provider failed, or passes a limit. The reply is then over.
-    pub fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+    pub(crate) fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
         let reply = &mut self.reply;
         let progress = if self.dialect == Dialect::OpenAiChat && data.trim_ascii() == openai_chat::END {
             Ok(Progress::Complete)
@@ -228,12 +223,12 @@ impl Decoder {
     }
 
     /// Whether a stream that ends now is complete: the model said why it stopped, though the protocol's own mark is missing.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.reply.draft.stop.is_some()
     }
 
     /// Bytes that it holds, with which the work of [`Self::finish`] grows.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.reply.draft.held()
     }
 
@@ -241,7 +236,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the arguments of a call hold too many values.
-    pub fn finish(self) -> Result<Finished, Fault> {
+    pub(crate) fn finish(self) -> Result<Finished, Fault> {
         self.reply.draft.finish()
     }
 }
@@ -255,46 +250,6 @@ fn arguments_text(arguments: Option<Json<'_>>) -> String {
 fn reported(error: Json<'_>) -> Fault {
     let message = error.text().or_else(|| error.field("message")?.text());
     Fault::Reported(message.unwrap_or_default())
-}
-
-/// How far [`decode_all`] came.
-#[derive(Debug)]
-pub enum Decoded {
-    /// To the reply's own end.
-    Complete(Finished),
-    /// To the end of the bytes, which cut the reply off.
-    Cut,
-    /// To an event that is not read on.
-    Faulty(Fault),
-    /// To a limit of the stream.
-    TooLarge(HttpError),
-}
-
-/// Reads the bytes of a whole body as a reply: for whoever attacks the decoders without a socket. Total: no bytes panic.
-pub fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Decoded) {
-    let mut framing = FramingDecoder::new(dialect.framing(), bounds::STREAM.event_bytes);
-    let mut decoder = Decoder::new(dialect);
-    let (mut events, mut deltas) = (VecDeque::new(), VecDeque::new());
-    let fed = framing.feed(body, &mut events);
-    framing.end(&mut events);
-    let mut end = None;
-    for event in events {
-        match decoder.event(&event, &mut deltas) {
-            Ok(Progress::More) => continue,
-            Ok(Progress::Complete) => end = Some(Ok(())),
-            Err(fault) => end = Some(Err(fault)),
-        }
-        break;
-    }
-    let finish = |decoder: Decoder| decoder.finish().map_or_else(Decoded::Faulty, Decoded::Complete);
-    let end = match (end, fed) {
-        (Some(Ok(())), _) => finish(decoder),
-        (Some(Err(fault)), _) => Decoded::Faulty(fault),
-        (None, Err(error)) => Decoded::TooLarge(error),
-        (None, Ok(())) if decoder.is_complete() => finish(decoder),
-        (None, Ok(())) => Decoded::Cut,
-    };
-    (deltas.into(), end)
 }
 
 #[cfg(test)]

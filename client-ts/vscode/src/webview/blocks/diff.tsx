@@ -1,5 +1,6 @@
 /** A unified diff, coloured by line. Owns its drawing; the text is the server's. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { TheRest } from "./the_rest";
 
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
@@ -25,14 +26,7 @@ export function Diff({ text, label }: { text: string; label: string }) {
           </span>
         ))}
       </pre>
-      {hidden > 0 && (
-        <p class="hint">
-          {hidden === 1 ? "1 more line." : `${hidden} more lines.`}{" "}
-          <button type="button" class="link" onClick={() => setAll(true)}>
-            Show all {lines.length} lines
-          </button>
-        </p>
-      )}
+      <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={() => setAll(true)} />
     </div>
   );
 }

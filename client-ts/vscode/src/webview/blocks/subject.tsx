@@ -9,6 +9,7 @@ import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
+import { TheRest } from "./the_rest";
 import { readable } from "./tool_card";
 
 /** Files that are drawn at first. */
@@ -105,14 +106,7 @@ function Files({ files, title }: { files: readonly FileChange[]; title: string }
           <File key={at} file={file} />
         ))}
       </ul>
-      {hidden > 0 && (
-        <p class="hint">
-          {hidden === 1 ? "1 more file." : `${hidden} more files.`}{" "}
-          <button type="button" class="link" onClick={() => setAll(true)}>
-            Show all {files.length} files
-          </button>
-        </p>
-      )}
+      <TheRest of={files.length} hidden={hidden} noun={["file", "files"]} onAll={() => setAll(true)} />
     </>
   );
 }

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 
 use super::super::client::From;
 use super::super::engine_error::{EngineError, Window};
+use super::source::Chunks;
 use super::*;
 use crate::app::ports::{ResumedLink, StreamReport};
 use crate::domain::event::EngineEvent;
