@@ -143,7 +143,6 @@ impl App {
             if session.live.is_none() && matches!(made.status.as_str(), "starting" | "running") {
                 held.over = None;
             }
-            held.status = Some(made.status);
             held.workspace = held.workspace.take().or(workspace).or(made.workspace);
             if let Some((agent, id)) = made.at_agent {
                 held.agent = Some(agent);
@@ -221,10 +220,10 @@ impl App {
             .map(|(id, _)| id.clone())
             .collect();
         for session_id in gone {
+            let end = self.gone_now(&session_id);
             let held = self.sessions.get_mut(&session_id).and_then(|session| session.record.held.as_mut());
             if let Some(held) = held {
-                held.status = Some("gone".to_owned());
-                held.over = Some("its engine does not list it any more".to_owned());
+                held.over = Some(end);
                 self.state_changed = true;
             }
         }
@@ -238,7 +237,7 @@ impl App {
     /// Lets the stream of the session go that was used longest ago and is idle, where too many are open. It is followed again,
     /// from what the journal has, when it is used again.
     fn rest_a_stream(&mut self, wanted: &str) {
-        let streams = |live: &Live| !matches!(live.link, LinkState::Detached | LinkState::Over(_));
+        let streams = |live: &Live| !matches!(live.link, LinkState::Detached | LinkState::Over);
         let open = self.loaded.iter().filter(|id| *id != wanted).filter_map(|id| {
             let session = self.sessions.get(id)?;
             let live = session.live.as_deref().filter(|live| streams(live))?;

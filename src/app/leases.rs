@@ -237,7 +237,7 @@ impl App {
                 && live.tabs.is_empty()
                 && !live.record_changed
                 && live.held.is_empty()
-                && matches!(live.link, LinkState::Detached | LinkState::Over(_))
+                && matches!(live.link, LinkState::Detached | LinkState::Over)
         };
         !session.record.turn.is_open()
             && session.live.as_deref().is_none_or(rests)

@@ -9,7 +9,8 @@ use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LastWords, LinkState};
 use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
-use super::record::Settler;
+use super::record::{SessionEnd, Settler};
+use super::resume_verdict::{Hearing, resume_verdict, resumed_link};
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::dialect::normalize;
@@ -47,9 +48,12 @@ impl App {
             LinkNews::Ended { status } => {
                 let failure =
                     (status != "completed").then(|| format!("The engine ended the session: {status}."));
-                self.link_over(session_id, &status, failure);
+                self.link_over(session_id, SessionEnd::Ended { status }, failure);
             }
-            LinkNews::Gone { reason } => self.link_over(session_id, "gone", Some(reason)),
+            LinkNews::Gone { reason } => {
+                let end = self.gone_now(session_id);
+                self.link_over(session_id, end, Some(reason));
+            }
         }
     }
 
@@ -72,7 +76,7 @@ impl App {
     }
 
     fn link_resumed(&mut self, session_id: &str, resumed: ResumedLink) {
-        let resume = verdict(&resumed);
+        let resume = resumed_link(&resumed);
         let lost = matches!(resumed, ResumedLink::Lost { .. });
         self.settle_unsent(session_id);
         self.settle_unknown_end(session_id);
@@ -130,7 +134,7 @@ impl App {
             retry_count: None,
             last_error: None,
             gap_detected: Some(true),
-            resume: Some(verdict(&lost)),
+            resume: Some(resumed_link(&lost)),
         });
     }
 
@@ -164,23 +168,50 @@ impl App {
         self.flush(session_id);
     }
 
+    /// The engine does not have this session any more: what is known of it ends with what was heard last.
+    pub(super) fn gone_now(&self, session_id: &str) -> SessionEnd {
+        let heard = self.known(session_id).map_or(0, |session| session.record.updated_at);
+        SessionEnd::Gone { heard, told: false }
+    }
+
+    /// The transcript of a session that is gone says what nobody heard, once.
+    pub(super) fn tell_what_is_unheard(&mut self, session_id: &str) {
+        let Ok(session) = self.known(session_id) else { return };
+        let over = session.record.held.as_ref().and_then(|held| held.over.as_ref());
+        let Some(SessionEnd::Gone { heard, told: false }) = over else { return };
+        let end = SessionEnd::Gone { heard: *heard, told: true };
+        if self.hold(session_id).is_err() || self.load(session_id).is_err() {
+            return;
+        }
+        let cursor = self.live_mut(session_id).and_then(|live| live.cursor.as_ref()).map(|cursor| cursor.seq);
+        let payload = Map::from_iter([
+            ("from".to_owned(), Value::from(cursor.map_or(1, |seq| seq.saturating_add(1)))),
+            ("reason".to_owned(), Value::from(end.unheard())),
+        ]);
+        if let Ok(record) = self.record_mut(session_id)
+            && let Some(held) = record.held.as_mut()
+        {
+            held.over = Some(end);
+        }
+        let now = self.ambient.now_ms();
+        let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
+        self.record_event(session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
+        self.flush(session_id);
+    }
+
     /// Nothing more comes: the turn that was open ends, what waits is settled, the history stays.
-    fn link_over(&mut self, session_id: &str, status: &str, failure: Option<String>) {
+    fn link_over(&mut self, session_id: &str, end: SessionEnd, failure: Option<String>) {
         if let Ok(record) = self.record_mut(session_id) {
-            let held = record.held.get_or_insert_default();
-            held.over = Some(match status {
-                "gone" => "the engine no longer has it".to_owned(),
-                status => format!("it has {status}"),
-            });
-            held.status = Some(status.to_owned());
+            record.held.get_or_insert_default().over = Some(end);
             record.queue.pause();
         }
+        self.tell_what_is_unheard(session_id);
         if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
             self.turn_ended(session_id, turn, failure.clone());
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Engine);
         if let Some(live) = self.live_mut(session_id) {
-            live.link = LinkState::Over(status.to_owned());
+            live.link = LinkState::Over;
         }
         self.flush(session_id);
         self.state_changed = true;
@@ -205,10 +236,11 @@ impl App {
         reply: Reply<SelectSessionResult>,
     ) {
         let known = match self.live_mut(session_id) {
-            Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over(_)),
+            Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over),
             None => return reply.refuse(WireError::unknown_session(session_id)),
         };
         let not_ours = self.hold(session_id).is_err();
+        self.tell_what_is_unheard(session_id);
         if known || not_ours || !self.known(session_id).is_ok_and(|session| self.is_followed(&session.record))
         {
             let answer = self.selected(client, session_id);
@@ -234,35 +266,21 @@ impl App {
     }
 
     /// What the history of a session is worth now.
-    pub(super) fn worth(&mut self, session_id: &str, head: u64) -> Resume {
-        let complete = Resume {
-            verdict: ResumeVerdict::Complete,
-            events: None,
-            from: None,
-            to: Some(head),
-            reason: None,
+    pub(super) fn worth(&self, session_id: &str, head: u64) -> Result<Resume, WireError> {
+        let session = self.known(session_id)?;
+        let record = &session.record;
+        let live = session.live.as_ref();
+        let hearing = if record.held.is_none() || !self.traits_for(record.engine).resume.is_followed() {
+            Hearing::Direct
+        } else if self.leases.elsewhere.contains(session_id) {
+            Hearing::OtherWindow
+        } else if !self.is_ours(record) {
+            Hearing::Nobody
+        } else {
+            Hearing::Stream(live.map_or(&LinkState::Detached, |live| &live.link))
         };
-        let Some(live) = self.live_mut(session_id) else { return complete };
-        let unknown = |why: &str| Resume {
-            verdict: ResumeVerdict::Lost,
-            events: None,
-            from: None,
-            to: None,
-            reason: Some(why.to_owned()),
-        };
-        match &live.link {
-            LinkState::Up(resumed) => verdict(resumed),
-            LinkState::Detached | LinkState::Over(_) => match self.damaged.get(session_id) {
-                Some(reason) => unknown(&format!("some events are missing: {reason}")),
-                None => complete,
-            },
-            LinkState::Opening => {
-                unknown("the stream is being opened; whether anything is missing will be said when it is")
-            }
-            LinkState::Broken(error) => {
-                unknown(error.as_deref().unwrap_or("the stream is being opened again"))
-            }
-        }
+        let cursor = live.and_then(|live| live.cursor.as_ref()).map(|cursor| cursor.seq);
+        Ok(resume_verdict(record, hearing, cursor, head))
     }
 
     /// `bb/rebuild`: what the engine still has of the stretches that are missing.
@@ -404,21 +422,6 @@ fn without((from, to): (u64, Option<u64>), found: &[u64]) -> Vec<(u64, Option<u6
         to => left.push((next, to)),
     }
     left
-}
-
-/// A resume in the words of the wire. Its numbers are the engine's.
-fn verdict(resumed: &ResumedLink) -> Resume {
-    let (verdict, events, from, to, reason) = match resumed {
-        ResumedLink::Complete => (ResumeVerdict::Complete, Some(0), None, None, None),
-        ResumedLink::Replayed { events, from, to } => {
-            (ResumeVerdict::Replayed, Some(*events), Some(*from), Some(*to), None)
-        }
-        ResumedLink::Resynced { from, to } => (ResumeVerdict::Resynced, None, Some(*from), Some(*to), None),
-        ResumedLink::Lost { from, to, reason } => {
-            (ResumeVerdict::Lost, None, Some(*from), *to, Some(reason.clone()))
-        }
-    };
-    Resume { verdict, events, from, to, reason }
 }
 
 #[cfg(test)]

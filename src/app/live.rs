@@ -125,6 +125,6 @@ pub(super) enum LinkState {
     Broken(Option<String>),
     /// It stands; what the last resume brought.
     Up(ResumedLink),
-    /// Nothing more comes; why.
-    Over(String),
+    /// Nothing more comes; the record says why.
+    Over,
 }

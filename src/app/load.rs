@@ -170,6 +170,9 @@ impl App {
             let now = self.ambient.now_ms();
             let turn = self.known(&session_id).ok().and_then(|session| session.record.turn.open());
             self.record_event(&session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
+            if let Ok(record) = self.record_mut(&session_id) {
+                record.damage = Some(reason);
+            }
             self.flush(&session_id);
             if let Some(journal) = self.journal.as_mut()
                 && let Err(error) = journal.loss_recorded(&session_id)
@@ -177,7 +180,6 @@ impl App {
                 // Said again at the next start.
                 tracing::debug!(?error, "the journal still has a loss to be said");
             }
-            self.damaged.insert(session_id, reason);
         }
     }
 

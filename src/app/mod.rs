@@ -29,6 +29,7 @@ pub(crate) mod ports;
 mod progress;
 mod prompter;
 mod record;
+mod resume_verdict;
 mod retention;
 mod run;
 mod state;

@@ -46,6 +46,9 @@ pub(super) struct Record {
     /// What is known of it at the engine, where the engine holds sessions.
     #[serde(default)]
     pub held: Option<RemoteSession>,
+    /// Why events of it may be missing since the journal was damaged on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
 }
 
 fn embedded() -> EngineKind {
@@ -69,11 +72,9 @@ pub(super) struct RemoteSession {
     /// Address of the engine: another one may have a session of the same name.
     #[serde(default)]
     pub origin: Option<String>,
-    /// The engine's word for how it stands, when it was last heard.
-    #[serde(default)]
-    pub status: Option<String>,
     /// Why nothing more comes; `None` while it lives.
-    pub over: Option<String>,
+    #[serde(default)]
+    pub over: Option<SessionEnd>,
     /// Name of the agent that it belongs to, where the engine is an agent process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -86,6 +87,53 @@ pub(super) struct RemoteSession {
     /// Stretches that are missing, by the engine's numbers, newest last; what `bb/rebuild` asks for.
     #[serde(default)]
     pub missing: Vec<(u64, Option<u64>)>,
+}
+
+/// Why nothing more comes of a session at its engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "camelCase")]
+pub enum SessionEnd {
+    /// The engine ended it, and everything that it said was heard or is known to be missing.
+    Ended {
+        /// The engine's word for how.
+        status: String,
+    },
+    /// The engine does not have it any more: deleted by somebody else, or lost with the engine's process.
+    Gone {
+        /// When the last of it was heard, in milliseconds since the Unix epoch.
+        heard: i64,
+        /// The transcript says so.
+        told: bool,
+    },
+}
+
+impl SessionEnd {
+    /// How it stands, in one word.
+    pub fn status(&self) -> &str {
+        match self {
+            Self::Ended { status } => status,
+            Self::Gone { .. } => "gone",
+        }
+    }
+
+    /// Why it takes no prompt, as the middle of a sentence.
+    pub fn because(&self) -> String {
+        match self {
+            Self::Ended { status } => format!("it has {status}"),
+            Self::Gone { .. } => "the engine no longer has it".to_owned(),
+        }
+    }
+
+    /// What nobody heard, as the end of a sentence. `None`: everything was heard.
+    pub fn unheard(&self) -> Option<String> {
+        let Self::Gone { heard, .. } = self else { return None };
+        let since = u64::try_from(*heard).ok().map(std::time::Duration::from_millis).unwrap_or_default();
+        let at = humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + since).to_string();
+        let at = at.trim_end_matches('Z').replace('T', " ");
+        Some(format!(
+            "the engine no longer has this session, so what happened there after {at} UTC cannot be known"
+        ))
+    }
 }
 
 impl Record {
@@ -104,6 +152,7 @@ impl Record {
             attachments: Vec::new(),
             engine,
             held: None,
+            damage: None,
         }
     }
 

@@ -134,8 +134,6 @@ pub struct App {
     pub(super) redactor: Redactor,
     /// What the disk did not take.
     pub(super) backlog: Backlog,
-    /// Why events of a session may be missing since its journal was damaged; found at the start, so not more than sessions.
-    pub(super) damaged: BTreeMap<String, String>,
     pub(super) retention: Retention,
     pub(super) started: Instant,
     pub(super) closing: bool,
@@ -174,7 +172,6 @@ impl App {
             state_changed: false,
             redactor: ports.redactor,
             backlog: Backlog::default(),
-            damaged: BTreeMap::new(),
             retention: Retention::default(),
             started: Instant::now(),
             closing: false,

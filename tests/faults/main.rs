@@ -47,7 +47,10 @@ fn r000_54_r003_56_r003_60_nothing_is_lost_unsaid_doubled_or_reordered_whatever_
     assert!(count == 0 || logged > 0, "the engines said nothing");
     assert_eq!((lost_unsaid, doubled, reordered), (0, 0, 0));
     if count >= ENOUGH {
-        for kind in plan::FAULTS.iter().chain(&["kill", "stop", "gap", "gone", "ended", "ask", "queued"]) {
+        for kind in plan::FAULTS
+            .iter()
+            .chain(&["kill", "stop", "gap", "gone", "ended", "ask", "queued", "delete", "foreign"])
+        {
             assert!(tally.met.get(*kind).is_some_and(|times| *times > 0), "no run met `{kind}`");
         }
     }

@@ -49,6 +49,10 @@ pub enum Beside {
     Overflow,
     /// The engine forgets its history.
     Evict,
+    /// Another client deletes the session at the engine.
+    Delete,
+    /// Another client sends a prompt of its own.
+    Foreign,
     /// The next prompt meets a proxy's word, and nobody knows whether the engine took it.
     LosePrompt,
 }
@@ -93,6 +97,8 @@ impl Plan {
             (Beside::Overflow, 15),
             (Beside::Evict, 10),
             (Beside::LosePrompt, 8),
+            (Beside::Foreign, 15),
+            (Beside::Delete, 6),
         ] {
             if dice.percent(share) {
                 beside.push((dice.below(60), what));

@@ -30,6 +30,8 @@ pub struct Evidence<'a> {
     pub gone: bool,
     /// The session ended at the engine.
     pub ended: bool,
+    /// The engine has no event of it any more to compare a place with.
+    pub forgotten: bool,
     /// As last told.
     pub status: String,
     pub pending: u64,
@@ -40,6 +42,10 @@ pub struct Evidence<'a> {
     pub resumes: Vec<Value>,
     /// `bb/selectSession` at the end.
     pub selected: Value,
+    /// The verdict that another process gave behind it.
+    pub reopened: Value,
+    /// Prompts of another client.
+    pub foreign: &'a [String],
     pub prompts: &'a [Line],
     pub sent: &'a [Sent],
     /// Bodies of the inputs that reached the engine.
@@ -96,6 +102,7 @@ pub fn faults(evidence: &Evidence) -> (Vec<String>, Fates) {
     let mut fates = Fates { logged: evidence.rested, ..Fates::default() };
     journal_is_the_log(evidence, &mut wrong, &mut fates);
     losses_are_said(evidence, &mut wrong, &mut fates);
+    verdicts_are_true(evidence, &mut wrong);
     client_heard_the_journal(evidence, &mut wrong, &mut fates);
     view_is_the_journal(evidence, &mut wrong);
     prompts_came_once(evidence, &mut wrong);
@@ -132,6 +139,23 @@ fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut 
         };
         if (kind, &event["payload"]) != (expected.0, &expected.1) {
             wrong.push(format!("number {seq} was {expected:?} and became {event}"));
+        }
+    }
+}
+
+/// Whatever is missing for good, the answer to `bb/selectSession` says `lost`, in this process and in the next one; and it names
+/// numbers only where some are missing. While a stream is broken it says `lost` without numbers: nobody knows.
+fn verdicts_are_true(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let came: BTreeSet<u64> = evidence.journal.iter().filter_map(engine_number).collect();
+    let missing = (1..=evidence.rested).any(|seq| !came.contains(&seq));
+    let gaps = evidence.journal.iter().any(|event| event["type"] == "local.gap");
+    for (when, resume) in [("at the end", &evidence.selected["resume"]), ("reopened", &evidence.reopened)] {
+        let lost = resume["verdict"] == "lost";
+        if (missing || evidence.gone) && !lost {
+            wrong.push(format!("{when}: events are missing or the session is gone, and it says {resume}"));
+        }
+        if lost && !resume["from"].is_null() && !missing && !evidence.gone && !gaps && !evidence.forgotten {
+            wrong.push(format!("{when}: nothing is missing, and it says {resume}"));
         }
     }
 }
@@ -181,8 +205,8 @@ fn losses_are_said(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut Fat
     let last = came.last().copied().unwrap_or(0);
     for seq in (1..=evidence.rested).filter(|seq| !came.contains(seq)) {
         let kind = &evidence.engine[seq as usize - 1].kind;
-        // The engine forgot the session before it came: that the session is gone was said.
-        if evidence.gone && seq > last {
+        // The engine forgot the session before it came: that the session is gone stands on the connection.
+        if evidence.gone && seq > last && said(&in_transcript, seq) {
             fates.lost_said += 1;
             continue;
         }
@@ -281,9 +305,13 @@ fn prompts_came_once(evidence: &Evidence, wrong: &mut Vec<String>) {
     let began = evidence.engine.iter().filter(|event| event.kind == "user_message");
     let began: Vec<String> =
         began.map(|event| repaired(&event.payload)["text"].as_str().unwrap().trim().to_owned()).collect();
-    for text in began.iter().filter(|text| !evidence.prompts.iter().any(|line| line.text == **text)) {
+    let wrote = |text: &&String| {
+        evidence.prompts.iter().map(|line| &line.text).chain(evidence.foreign).any(|line| line == *text)
+    };
+    for text in began.iter().filter(|text| !wrote(text)) {
         wrong.push(format!("the engine began on {text:?}, which nobody wrote"));
     }
+    each_prompt_is_shown_once(evidence, wrong);
     for (at, (line, sent)) in evidence.prompts.iter().zip(evidence.sent).enumerate() {
         let posts: Vec<&Value> = evidence
             .inputs
@@ -326,6 +354,39 @@ fn prompts_came_once(evidence: &Evidence, wrong: &mut Vec<String>) {
         };
         if !excused {
             wrong.push(format!("{:?} was taken and never begun, and nothing says so", line.text));
+        }
+    }
+}
+
+/// Whoever wrote it: one block each, with its own words.
+fn each_prompt_is_shown_once(evidence: &Evidence, wrong: &mut Vec<String>) {
+    let (mut state, mut view) = (ViewState::default().speaking(Dialect::Breadboard), empty());
+    for event in &evidence.journal {
+        let event: SessionEvent = serde_json::from_value(event.clone()).unwrap();
+        apply_changes(&mut view, &state.apply(&event));
+    }
+    let chat = json!(view.lanes.lane(Lane::Chat).blocks);
+    let shown: Vec<&str> = chat
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|block| block["kind"] == "user")
+        .filter_map(|block| block["text"].as_str())
+        .map(str::trim)
+        .collect();
+    let in_journal = |text: &str| {
+        evidence.journal.iter().any(|event| match event["type"].as_str() {
+            Some("local.prompt" | "user_message") => {
+                event["payload"]["text"].as_str().map(str::trim) == Some(text)
+            }
+            Some(_) | None => false,
+        })
+    };
+    let written = evidence.prompts.iter().map(|line| &line.text).chain(evidence.foreign);
+    for text in written.filter(|text| in_journal(text.trim())) {
+        let times = shown.iter().filter(|shown| **shown == text.trim()).count();
+        if times != 1 {
+            wrong.push(format!("{text:?} is shown {times} times"));
         }
     }
 }

@@ -106,10 +106,10 @@ async fn run(seed: u64) -> Story {
         }
     };
     let (mut wrong, mut fates) = (Vec::new(), Fates::default());
-    let mut found = (Vec::new(), json!(null));
+    let mut found = (Vec::new(), json!(null), json!(null));
     match user.live().await {
         Err(why) => wrong.push(why),
-        Ok(()) => match ending(&user).await {
+        Ok(()) => match ending(&mut user).await {
             Ok(ending) => found = ending,
             Err(why) => wrong.push(why),
         },
@@ -121,18 +121,27 @@ async fn run(seed: u64) -> Story {
     }
     let (status, pending, sent) = (user.status().to_owned(), user.pending, user.sent.clone());
     let (rested, resumes) = (user.rested, std::mem::take(&mut user.resumes_told));
+    let foreign = std::mem::take(&mut user.foreign);
     let clients = user.leave().await;
     let evidence = Evidence {
         engine: engine.history(&session_id),
         rested,
         gone: engine.head(&session_id).is_none(),
         ended: engine.has_ended(&session_id),
+        forgotten: engine.has_forgotten_all(&session_id),
         status,
         pending,
         journal: found.0,
-        heard: clients.iter().map(|client| of_session(client, &session_id)).collect(),
+        // The last one only opened it again.
+        heard: clients
+            .iter()
+            .take(clients.len().saturating_sub(usize::from(!found.2.is_null())))
+            .map(|client| of_session(client, &session_id))
+            .collect(),
         resumes,
         selected: found.1,
+        reopened: found.2,
+        foreign: &foreign,
         prompts: &plan.prompts,
         sent: &sent,
         inputs: engine.requests().iter().filter_map(input).collect(),
@@ -149,10 +158,11 @@ async fn run(seed: u64) -> Story {
     Story { met, wrong, fates, told }
 }
 
-/// The journal and the view at the end.
-async fn ending(user: &User<'_>) -> Result<(Vec<Value>, Value), String> {
+/// The journal and the view at the end, and the verdict of another process behind it.
+async fn ending(user: &mut User<'_>) -> Result<(Vec<Value>, Value, Value), String> {
     let selected = user.must("bb/selectSession", json!({"sessionId": user.session_id})).await?;
-    Ok((user.journal().await?, selected))
+    let journal = user.journal().await?;
+    Ok((journal, selected, user.reopen().await?))
 }
 
 fn of_session(client: &Arc<Client>, session_id: &str) -> BTreeMap<String, Vec<Value>> {

@@ -9,6 +9,7 @@ use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use breadboard_ls::testing::simulate::breadboard::Simulator;
 use fastrand::Rng;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::plan::{Beside, Dice, Plan};
 use crate::process::{Client, Process, Start};
@@ -66,6 +67,10 @@ pub struct User<'a> {
     pub rested: u64,
     /// Verdicts that `bb/selectSession` gave.
     pub resumes_told: Vec<Value>,
+    /// Prompts of another client.
+    pub foreign: Vec<String>,
+    /// What another client does.
+    elsewhere: Vec<JoinHandle<()>>,
 }
 
 enum Asked {
@@ -104,6 +109,8 @@ impl<'a> User<'a> {
             answers: Dice(Rng::with_seed(plan.answers)),
             rested: 0,
             resumes_told: Vec::new(),
+            foreign: Vec::new(),
+            elsewhere: Vec::new(),
         };
         let params = json!({"configPath": "agents/x.yaml", "permissionMode": "prompt"});
         let made = user.must("bb/createSession", params).await?;
@@ -266,10 +273,13 @@ impl<'a> User<'a> {
 
     /// Whether nothing more comes by itself.
     fn is_at_rest(&self) -> bool {
+        if !self.elsewhere.iter().all(JoinHandle::is_finished) {
+            return false;
+        }
         match self.engine.head(&self.session_id) {
             None => self.is_over(),
-            Some(_) if self.engine.busy(&self.session_id) => false,
             Some(_) if self.engine.has_ended(&self.session_id) => self.is_over(),
+            Some(_) if self.engine.busy(&self.session_id) => false,
             Some(head) => {
                 // An older engine says nothing of a log that is empty again before it was ever read; its next event shows it.
                 let unknowable =
@@ -373,14 +383,47 @@ impl<'a> User<'a> {
                 self.engine.evict(&self.session_id, head.saturating_sub(self.answers.below(3)));
                 self.engine.cut_streams();
             }
+            Beside::Foreign => {
+                self.met("foreign");
+                let text = format!("Somebody else's words {at} #0#");
+                let url = format!("{}/v1/sessions/{}/input", self.engine.base_url(), self.session_id);
+                let post = reqwest::Client::new().post(url).json(&json!({"content": text}));
+                self.foreign.push(text);
+                // A session that is gone takes it no more.
+                self.elsewhere.push(tokio::spawn(async { drop(post.send().await) }));
+            }
+            Beside::Delete => {
+                self.met("delete");
+                let url = format!("{}/v1/sessions/{}", self.engine.base_url(), self.session_id);
+                // Answered once nothing runs, which may wait for an answer of our user.
+                let delete = reqwest::Client::new().delete(url);
+                self.elsewhere.push(tokio::spawn(async { drop(delete.send().await) }));
+            }
             Beside::LosePrompt => self.engine.answer_next("/input", 502, "Bad Gateway"),
         }
         Ok(true)
     }
 
+    /// The verdict of another process, once everything is at rest.
+    pub async fn reopen(&mut self) -> Result<Value, String> {
+        let status = self.status.clone();
+        let verdict = self.next_process().await;
+        self.status = status;
+        verdict
+    }
+
     /// Our process dies, and another one takes up its files; the editor selects the session again.
     async fn kill(&mut self) -> Result<(), String> {
         self.met("kill");
+        let resume = self.next_process().await?;
+        self.resumes_told.push(resume);
+        for event in self.journal().await? {
+            self.learn(&event);
+        }
+        Ok(())
+    }
+
+    async fn next_process(&mut self) -> Result<Value, String> {
         let to = self.place.join(format!("state-{}", self.before.len() + 1));
         if let Some(process) = self.process.take() {
             self.before.push(process.kill(&to).await);
@@ -389,10 +432,6 @@ impl<'a> User<'a> {
         self.listened = 0;
         self.status.clear();
         let selected = self.must("bb/selectSession", json!({"sessionId": self.session_id})).await?;
-        self.resumes_told.push(selected["resume"].clone());
-        for event in self.journal().await? {
-            self.learn(&event);
-        }
-        Ok(())
+        Ok(selected["resume"].clone())
     }
 }

@@ -565,7 +565,11 @@ async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_ta
         desk.asked(2, "permission_1").await;
         desk.link(news).await;
         let events = desk.events("s1").await;
-        assert_eq!(types(&events)[3..], ["local.permission_settled", "local.turn_end"]);
+        let tail: &[&str] = match status {
+            "gone" => &["local.gap", "local.permission_settled", "local.turn_end"],
+            _ => &["local.permission_settled", "local.turn_end"],
+        };
+        assert_eq!(types(&events)[3..], *tail);
         let refused = desk.ask("bb/sendMessage", json!({"sessionId": "s1", "text": "on"})).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::EngineRejected);
         let why = if status == "gone" { "the engine no longer has it" } else { "it has failed" };
@@ -576,7 +580,21 @@ async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_ta
         assert_eq!(desk.heard("bb/state").last().unwrap()["sessions"][0]["status"], status);
         // Selecting it asks nobody.
         let selected = desk.ask("bb/selectSession", json!({"sessionId": "s1"})).await.unwrap();
-        assert_eq!(selected["seq"], 5);
+        assert_eq!(selected["seq"], 3 + tail.len());
+        let verdict = match status {
+            "gone" => {
+                json!({"verdict": "lost", "from": 3, "reason": "the engine no longer has this session, so what happened \
+                             there after 1970-01-01 00:00:05 UTC cannot be known"})
+            }
+            _ => json!({"verdict": "complete", "to": 5}),
+        };
+        assert_eq!(selected["resume"], verdict);
+        desk.close().await;
+
+        // Nor does another process call it complete, and it says it once.
+        let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
+        let selected = desk.ask("bb/selectSession", json!({"sessionId": "s1"})).await.unwrap();
+        assert_eq!((&selected["resume"], &selected["seq"]), (&verdict, &json!(3 + tail.len())));
     }
 }
 

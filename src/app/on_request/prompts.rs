@@ -122,11 +122,14 @@ impl App {
     pub(super) fn goes_on(&self, session_id: &str) -> Result<(), WireError> {
         let record = &self.known(session_id)?.record;
         self.engine_for(record.engine)?;
-        let over = record.held.as_ref().and_then(|held| held.over.as_deref());
+        let over = record.held.as_ref().and_then(|held| held.over.as_ref());
         match over {
             Some(over) => Err(WireError::new(
                 ErrorCode::EngineRejected,
-                format!("This session takes no more prompts ({over}); create a new one to go on."),
+                format!(
+                    "This session takes no more prompts ({}); create a new one to go on.",
+                    over.because()
+                ),
             )),
             None if record.held.is_some() && !self.lives_at_engine(record) => Err(WireError::new(
                 ErrorCode::Unsupported,

@@ -6,7 +6,7 @@ use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply};
 use crate::app::prompter::Prompter;
-use crate::app::record::{Record, Settler};
+use crate::app::record::{Record, SessionEnd, Settler};
 use crate::app::state::{App, Session};
 use crate::app::subscription::{Audience, EventFlow, ViewCopy};
 use crate::domain::approval::PermissionStatus;
@@ -258,7 +258,7 @@ impl App {
             follows.view = ViewCopy::Current;
         }
         let view = self.snapshot(session_id)?;
-        let resume = self.worth(session_id, view.seq);
+        let resume = self.worth(session_id, view.seq)?;
         Ok(SelectSessionResult { session_id: session_id.to_owned(), seq: view.seq, view, resume })
     }
 
@@ -318,7 +318,7 @@ impl App {
             .map(|session| {
                 let asks = session.live.as_ref().map_or(0, |live| live.asks.len() as u64);
                 let held = session.record.held.as_ref();
-                let over = held.filter(|held| held.over.is_some()).and_then(|held| held.status.as_deref());
+                let over = held.and_then(|held| held.over.as_ref()).map(SessionEnd::status);
                 let status = match (over, session.record.turn.open(), asks) {
                     (Some(over), ..) => over,
                     (None, None, 0) => "idle",

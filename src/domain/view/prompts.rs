@@ -19,6 +19,8 @@ const WAITING: usize = 8;
 const ENDS: u8 = 2;
 /// Enough of the engine's words to see what it made of the prompt.
 const CHANGED: usize = 300;
+/// The end of a prompt that is kept to know its words again where the engine left out how it began.
+const END: usize = 4 * 1024;
 
 /// The prompts whose echo has not come, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub(super) struct Prompts {
 struct Waiting {
     /// Of its words without the space around them.
     words: Fingerprint,
+    /// Their end.
+    #[serde(default)]
+    end: String,
     /// Runs that ended since.
     ends: u8,
 }
@@ -62,14 +67,17 @@ impl Prompts {
         if self.waiting.len() >= WAITING {
             self.waiting.remove(0);
         }
-        self.waiting.push(Waiting { words: Fingerprint::of(words.trim()), ends: 0 });
+        let words = words.trim();
+        let end = cut::end_of(words, END).to_owned();
+        self.waiting.push(Waiting { words: Fingerprint::of(words), end, ends: 0 });
     }
 
     /// Whose prompt these words of the engine are. Each prompt has one echo.
     pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
         let same = said.and_then(|said| self.position(said));
-        // Words of nobody's: the oldest prompt, unless its run is over, since then it is rather another client's.
-        let at = same.or_else(|| self.waiting.iter().position(|prompt| prompt.ends == 0));
+        // No words, or what can be made of ours: the oldest, unless its run is over, since then it is rather another client's.
+        let made_of = |prompt: &Waiting| said.is_none_or(|said| is_made_of(said, &prompt.end));
+        let at = same.or_else(|| self.waiting.iter().position(|prompt| prompt.ends == 0 && made_of(prompt)));
         let Some(at) = at else { return Echo::Other };
         // An engine takes inputs in order: the echo of an earlier one does not come any more.
         self.waiting.drain(..=at);
@@ -123,6 +131,15 @@ fn block(
     Change::put(Lane::Chat, Block { id: format!("u-{}", event.seq), turn: event.turn, seq: event.seq, body })
 }
 
+/// Whether an engine can have made `said` of a prompt with this end: it leaves out how the prompt began, and puts words of its
+/// own around it. Everything else is another client's prompt (breadboard A7).
+fn is_made_of(said: &str, end: &str) -> bool {
+    let said = said.trim();
+    let first = said.split("\n\n").next().unwrap_or_default().trim_end();
+    let left = |words: &str| !words.is_empty() && end.ends_with(words);
+    left(said) || left(first) || (!end.is_empty() && said.contains(end))
+}
+
 /// Whether `said` is the sent words, but for space around them and the attachments that the engine names after them.
 fn repeats(said: &str, sent: Fingerprint) -> bool {
     let mut said = said.trim();
@@ -164,6 +181,20 @@ mod tests {
             ("Be brief.\n\nBe kind.", "", false),
         ] {
             assert_eq!(begins(said, sent(text)), same, "{said:?} for {text:?}");
+        }
+    }
+
+    #[test]
+    fn r003_37_words_that_cannot_be_made_of_a_prompt_are_another_clients() {
+        for (said, ours, made) in [
+            ("the bug in prefix", "fix it and the bug in prefix", true),
+            ("the plants again\n\nYou are a gardener.", "water the plants again", true),
+            ("Task: fix it\nBe brief.", "fix it", true),
+            ("from a", "from b", false),
+            ("", "from b", false),
+            ("from a", "", false),
+        ] {
+            assert_eq!(is_made_of(said, ours), made, "{said:?} of {ours:?}");
         }
     }
 

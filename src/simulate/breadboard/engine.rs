@@ -154,13 +154,17 @@ impl Engine {
     /// Takes a session out of the list and ends its streams. No last event tells them.
     pub(super) fn remove(&self, session: &Session) {
         session.end("stopped");
-        self.world().sessions.retain(|(other, run)| {
-            let stays = other.id != session.id;
-            if !stays {
-                run.abort();
+        let mut world = self.world();
+        let sessions = std::mem::take(&mut world.sessions);
+        let (gone, stay) = sessions.into_iter().partition(|(other, _)| other.id == session.id);
+        world.sessions = stay;
+        let gone: Vec<(Arc<Session>, _)> = gone;
+        for (session, run) in gone {
+            run.abort();
+            if self.options.remember {
+                world.forgotten.push(session);
             }
-            stays
-        });
+        }
     }
 
     /// All sessions are forgotten and every connection breaks, as when the process was killed and started again.
