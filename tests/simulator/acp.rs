@@ -513,7 +513,10 @@ fn options_that_cannot_be_used_are_one_sentence() {
     std::fs::write(&path, "{}").unwrap();
     let path = path.to_str().unwrap();
     for (args, sentence) in [
-        (["--script", "[7]"], "`[0]` of the script cannot be read: invalid type: integer `7`, expected an object."),
+        (
+            ["--script", "[7]"],
+            "`[0]` of the script cannot be read: invalid type: integer `7`, expected an object.",
+        ),
         (["--script", "/nowhere"], "/nowhere cannot be read: "),
         (["--replay", path], "Line 1 has no direction; `dir` is a2c or c2a."),
         (["--sessions", path], "holds no sessions: "),

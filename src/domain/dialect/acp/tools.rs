@@ -30,7 +30,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
     let todos = todos.and_then(todos_of);
     let place = place(call);
     let telling =
-        input.and_then(|input| TELLING.iter().chain(&["filePath"]).find_map(|name| input.string(*name)));
+        input.and_then(|input| TELLING.iter().chain(&["filePath"]).find_map(|name| input.string(name)));
     let title =
         title.map(str::to_owned).or_else(|| telling.and_then(|said| said.lines().next()).map(str::to_owned));
     let keeps_plan =
