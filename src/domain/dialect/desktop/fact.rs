@@ -128,7 +128,7 @@ fn count(result: &Value) -> Option<String> {
         Value::Array(items) => Some(items.len()),
         Value::Object(map) => ["results", "matches", "places", "symbols", "entries", "files"]
             .iter()
-            .find_map(|key| map.list(*key).map(Vec::len)),
+            .find_map(|key| map.list(key).map(Vec::len)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     };
     found.map(|found| if found == 1 { "1 result".to_owned() } else { format!("{found} results") })
