@@ -399,7 +399,7 @@ impl App {
         let asks = self.journal.as_mut()?.pending_asks(session_id).ok()?;
         let live = self.live_mut(session_id)?;
         live.flushed = live.head;
-        live.asks = super::load::asks_of(asks);
+        live.asks = super::stored_session::asks_of(asks);
         Some(told)
     }
 

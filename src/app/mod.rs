@@ -32,6 +32,7 @@ mod record;
 mod retention;
 mod run;
 mod state;
+mod stored_session;
 mod subscription;
 mod tabs;
 mod tell;
