@@ -23,6 +23,7 @@ pub mod presets;
 pub mod process;
 mod process_state;
 mod routes;
+mod running;
 mod sentence;
 mod session;
 mod sessions;
