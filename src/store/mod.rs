@@ -19,6 +19,7 @@ mod leftover;
 mod loss;
 mod opening;
 mod presence;
+mod read;
 mod retention;
 mod row;
 mod sharing;

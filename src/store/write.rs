@@ -1,4 +1,4 @@
-//! Writing one `Commit`: all of it, or nothing.
+//! Writing one `Commit`: all of it, or nothing. And what is written beside commits.
 //!
 //! Owns the statements that write. Never checks the order of events: the journal did, against the head it keeps.
 
@@ -182,6 +182,45 @@ fn write_tab(transaction: &Transaction<'_>, tab: &TabRow, record: &[u8]) -> Resu
 
 fn delete_tab(transaction: &Transaction<'_>, tab_id: &str) -> Result<(), Failure> {
     transaction.prepare_cached("DELETE FROM tab WHERE tab_id = ?1")?.execute([tab_id])?;
+    Ok(())
+}
+
+pub(super) fn write_rule(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    rule_id: &str,
+    record: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO rule (workspace, rule_id, record) VALUES (?1, ?2, ?3)")?
+        .execute((workspace, rule_id, record))?;
+    Ok(())
+}
+
+pub(super) fn delete_rule(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    rule_id: &str,
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("DELETE FROM rule WHERE workspace = ?1 AND rule_id = ?2")?
+        .execute((workspace, rule_id))?;
+    Ok(())
+}
+
+pub(super) fn write_spec(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    record: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
+        .execute((workspace, record))?;
+    Ok(())
+}
+
+pub(super) fn delete_spec(transaction: &Transaction<'_>, workspace: &str) -> Result<(), Failure> {
+    transaction.prepare_cached("DELETE FROM spec WHERE workspace = ?1")?.execute([workspace])?;
     Ok(())
 }
 
