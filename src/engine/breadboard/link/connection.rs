@@ -4,7 +4,7 @@
 
 use tokio::time::Instant;
 
-use super::source::{LARGEST_EVENT, Opened};
+use super::source::{Beginning, LARGEST_EVENT};
 use crate::domain::event::EngineEvent;
 use crate::domain::wire::sse::SseDecoder;
 
@@ -35,12 +35,9 @@ pub(super) struct Connection {
     pub(super) items: Vec<Item>,
     /// The session has ended: the stream hangs open once everything has come.
     pub(super) over: bool,
-    /// The next number is the first of the engine's history.
-    pub(super) history: bool,
-    pub(super) place_unknown: bool,
-    pub(super) declared: bool,
-    pub(super) live: bool,
-    pub(super) begins_after: Option<u64>,
+    pub(super) beginning: Beginning,
+    /// Whether a number came.
+    pub(super) counted: bool,
     /// The verdict was given.
     pub(super) settled: bool,
     /// The session was asked for in this silence.
@@ -59,17 +56,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub fn new<T>(opened: &Opened<T>, over: bool, wall: i64) -> Self {
+    pub fn new(beginning: Beginning, over: bool, wall: i64) -> Self {
         let now = Instant::now();
         Self {
             decoder: SseDecoder::new(LARGEST_EVENT),
             items: Vec::new(),
             over,
-            history: opened.history,
-            place_unknown: opened.place_unknown,
-            declared: opened.declared,
-            live: opened.live,
-            begins_after: opened.begins_after,
+            beginning,
+            counted: false,
             settled: false,
             probed: false,
             lives: false,

@@ -56,7 +56,7 @@ impl Connection {
     /// The engine said that its log begins behind what has come so far. Said before anything else comes, since nothing may.
     async fn give_up_what_is_gone<S: Source>(&mut self, link: &mut Link<S>) -> Result<(), Closed> {
         let last = link.continuity.last();
-        let Some(place) = self.begins_after.filter(|place| *place > last) else { return Ok(()) };
+        let Some(place) = self.beginning.begins_after.filter(|place| *place > last) else { return Ok(()) };
         // The history goes on behind our place, so it is the one that we know.
         self.highest = place;
         link.gap(last.saturating_add(1), Some(place), EVICTED).await?;
@@ -91,7 +91,7 @@ impl Connection {
 
     /// Whether the engine's history may be another one than ours: it did not know our place, and ends before it.
     fn is_doubtful<S>(&self, link: &Link<S>) -> bool {
-        self.place_unknown && self.highest < link.continuity.last()
+        self.beginning.place_unknown && self.highest < link.continuity.last()
     }
 
     /// Whether that has to be decided. Without any history it is decided once.
@@ -213,7 +213,7 @@ impl Connection {
                 link.books.lost(from, None, NO_HISTORY);
             }
             // Whatever comes now comes behind that gap.
-            self.declared = true;
+            self.beginning.declared = true;
             link.settle().await?;
             self.settled = true;
         }

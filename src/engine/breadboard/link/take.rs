@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::connection::{Connection, Cut, Item};
 use super::link_state::{EVICTED, LEFT_OUT, Link, Standing};
 use super::report_sender::Closed;
-use super::source::Source;
+use super::source::{Beginning, Source};
 use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::{HISTORY_TRIES, HOLE_TRIES};
 use crate::domain::delivery::{Resumption, Step};
@@ -152,7 +152,7 @@ impl Connection {
                 let head = event.payload.get("headSequence").and_then(serde_json::Value::as_u64);
                 link.head = head.or(link.head);
                 let last = link.continuity.last();
-                if let Some(head) = head.filter(|head| self.live && *head > last) {
+                if let Some(head) = head.filter(|head| self.beginning.live && *head > last) {
                     link.gap(last.saturating_add(1), Some(head), EVICTED).await?;
                     link.continuity.give_up(head);
                 }
@@ -226,10 +226,12 @@ impl Connection {
     fn timeouts(&mut self, seq: Option<u64>) -> u32 {
         let Some(seq) = seq else { return HOLE_TRIES };
         self.highest = self.highest.max(seq);
-        match (self.declared, std::mem::replace(&mut self.history, false)) {
-            (true, _) => 0,
-            (false, true) => HISTORY_TRIES,
-            (false, false) => HOLE_TRIES,
+        let is_first = !std::mem::replace(&mut self.counted, true);
+        match self.beginning {
+            Beginning { declared: true, .. } => 0,
+            // Before the first number of the engine's history is what it dropped.
+            Beginning { history: true, .. } if is_first => HISTORY_TRIES,
+            Beginning { .. } => HOLE_TRIES,
         }
     }
 

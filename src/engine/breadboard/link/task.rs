@@ -12,7 +12,7 @@ use super::super::engine_error::{EngineError, Window};
 use super::connection::{Connection, Cut};
 use super::link_state::{LEFT_OUT, Link, Standing};
 use super::report_sender::Closed;
-use super::source::{Opened, Source};
+use super::source::{Beginning, Opened, Source};
 use crate::app::ports::LinkNews;
 use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
@@ -54,7 +54,7 @@ impl<S: Source> Link<S> {
             Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
         let wall = (self.now_ms)();
-        match Connection::new(&opened, over, wall).follow(self, opened.stream).await? {
+        match Connection::new(opened.beginning, over, wall).follow(self, opened.stream).await? {
             Cut::Drained if self.lacks_the_end().await? => {}
             Cut::Drained => {
                 self.desk.end(LinkNews::Ended { status: summary.status }).await?;
@@ -121,10 +121,13 @@ impl<S: Source> Link<S> {
             (None, Some(cursor)) => From::After(cursor.id.clone()),
             (None, None) => From::Start,
         };
-        let mut history = from == From::Start;
-        let mut place_unknown = false;
-        let mut live = false;
-        let mut begins_after = None;
+        let mut beginning = Beginning {
+            history: from == From::Start,
+            place_unknown: false,
+            declared: false,
+            live: false,
+            begins_after: None,
+        };
         // The oldest number that the engine says it has.
         let mut first = None;
         let mut refused = EngineError::WindowExceeded(Window::default());
@@ -133,19 +136,19 @@ impl<S: Source> Link<S> {
             let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
             let window = match answer {
                 Ok(stream) => {
-                    let declared = live || first.is_some();
+                    beginning.declared = beginning.live || first.is_some();
                     // Of nothing there is no doubt: the engine says how far it is.
-                    let place_unknown = place_unknown && !live;
-                    return Ok(Ok(Opened { stream, history, place_unknown, declared, live, begins_after }));
+                    beginning.place_unknown &= !beginning.live;
+                    return Ok(Ok(Opened { stream, beginning }));
                 }
                 Err(EngineError::WindowExceeded(window)) => window,
                 Err(trouble) => return Ok(Err(trouble)),
             };
             refused = EngineError::WindowExceeded(window.clone());
-            from = match (history, first) {
+            from = match (beginning.history, first) {
                 (false, _) => {
-                    history = true;
-                    place_unknown = true;
+                    beginning.history = true;
+                    beginning.place_unknown = true;
                     self.books.place_was_unknown();
                     From::Start
                 }
@@ -153,19 +156,19 @@ impl<S: Source> Link<S> {
                     Some(named) => {
                         first = Some(named);
                         let place = named.saturating_sub(1);
-                        begins_after = Some(place);
+                        beginning.begins_after = Some(place);
                         From::After(place.to_string())
                     }
                     // All of its history grew too old; its number still says what was lost.
-                    None if self.head.is_some() && !live => {
-                        live = true;
+                    None if self.head.is_some() && !beginning.live => {
+                        beginning.live = true;
                         From::Live
                     }
                     None => break,
                 },
                 // The place before the oldest is lossless, and yet not every engine knows it.
                 (true, Some(first)) => {
-                    begins_after = Some(first);
+                    beginning.begins_after = Some(first);
                     From::After(first.to_string())
                 }
             };
