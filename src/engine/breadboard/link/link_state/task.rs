@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::super::client::From;
-use super::super::engine_error::{EngineError, Window};
-use super::connection::{Connection, Cut};
-use super::link_state::{LEFT_OUT, Link, Standing};
-use super::report_sender::Closed;
-use super::source::{Beginning, Opened, Source};
+use super::{LEFT_OUT, Link, Standing};
 use crate::app::ports::LinkNews;
 use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
+use crate::engine::breadboard::client::From;
+use crate::engine::breadboard::engine_error::{EngineError, Window};
+use crate::engine::breadboard::link::connection::{Connection, Cut};
+use crate::engine::breadboard::link::report_sender::Closed;
+use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
 
 /// Requests for one stream: our place, the whole history, and the two places that the engine may name.
 const OPENINGS: usize = 4;
 
 impl<S: Source> Link<S> {
     /// Lives until the session is over or nobody listens.
-    pub async fn run(mut self) {
+    pub(in crate::engine::breadboard::link) async fn run(mut self) {
         // Closed: the loop is gone, and so is the reason to live.
         while let Ok(None) = self.round().await {}
     }
@@ -53,8 +53,8 @@ impl<S: Source> Link<S> {
             Err(EngineError::Gone { .. }) => return self.gone().await,
             Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
-        let wall = (self.now_ms)();
-        match Connection::new(opened.beginning, over, wall).follow(self, opened.stream).await? {
+        let connection = Connection::new(opened.beginning, over, (self.now_ms)());
+        match self.follow(connection, opened.stream).await? {
             Cut::Drained if self.lacks_the_end().await? => {}
             Cut::Drained => {
                 self.desk.end(LinkNews::Ended { status: summary.status }).await?;
