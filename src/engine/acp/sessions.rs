@@ -26,14 +26,13 @@ impl Agent {
         wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
-        self.sessions.insert(session_id.clone(), session);
-        self.latest = Some(session_id.clone());
+        self.sessions.add(&session_id, session);
         self.want(&session_id);
     }
 
     /// What the loop remembers of a session.
     pub(super) fn remember(&mut self, known: AgentSession) {
-        let session = self.sessions.entry(known.session_id).or_insert_with(|| Session::new(None, None));
+        let session = self.sessions.known_or_new(&known.session_id);
         session.claim = Claim::Used;
         session.workspace = session.workspace.take().or(known.workspace);
         if session.at_agent.is_none() && !known.at_agent.starts_with(UNOPENED) {
@@ -100,7 +99,7 @@ impl Agent {
             (How::Load { .. } | How::Resume | How::Make { .. }, _) => Replay::None,
         });
         if let Some(id) = known {
-            self.by_agent.insert(id, session_id.to_owned());
+            self.sessions.name(id, session_id);
         }
         self.ask(
             method,
@@ -138,7 +137,7 @@ impl Agent {
         session.state.opened();
         session.facts.apply(change.clone());
         let making = session.making.take();
-        self.by_agent.insert(at_agent.clone(), session_id.to_owned());
+        self.sessions.name(at_agent.clone(), session_id);
         if let State::Opening(Replay::Of(replayed)) = was {
             tracing::info!(session_id, replayed, "an agent told again what the journal has");
         }
@@ -243,13 +242,13 @@ impl Agent {
 
     /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.
     fn is_open_as(&self, at_agent: &str, session_id: &str) -> bool {
-        let other = self.by_agent.get(at_agent).filter(|other| *other != session_id);
+        let other = self.sessions.ours(at_agent).filter(|other| *other != session_id);
         let other = other.and_then(|other| self.sessions.get(other));
         other.is_some_and(|other| other.state.is_there() && other.claim == Claim::Used)
     }
 
     fn opened_badly(&mut self, session_id: &str, how: How, error: &AcpError) {
-        if !self.sessions.contains_key(session_id) {
+        if !self.sessions.contains(session_id) {
             return;
         }
         if error.code == AcpError::AUTH_REQUIRED {

@@ -11,9 +11,10 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Effect};
+use super::agent::Agent;
 use super::client_side::{Finished, Workers};
 use super::framing::Line;
+use super::outgoing::Effect;
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use super::running::{Running, Written};
 use crate::app::inbox::Reply;
@@ -174,7 +175,7 @@ impl Task {
     }
 
     fn carry_out(&mut self) {
-        while let Some(effect) = self.agent.next_deed() {
+        while let Some(effect) = self.agent.next_effect() {
             match effect {
                 Effect::Start => self.start_process(),
                 Effect::Write(line) => self.write(line),
