@@ -1,6 +1,6 @@
 //! What an engine says of a session beside its turns: usage, what it offers, checkpoints, compaction, links.
 //!
-//! Owns no text and no tool call.
+//! Owns which counts and which lists replace each other. Never tells a text or a tool call.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Bytes that belong to a session: attachments that go in, artifacts that come out.
 //!
-//! Owns how they are named.
+//! Owns how they are named. Never carries the bytes of an artifact: it says in which file they are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

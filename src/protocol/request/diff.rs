@@ -1,6 +1,6 @@
 //! `bb/openDiff`, and the documents that its sides are.
 //!
-//! Owns no diff: what compares is `domain::edits`.
+//! Owns how its sides are named. Never compares: `domain::edits` does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Files of the workspace: directories and pieces of a file.
 //!
-//! Owns where a piece may come from.
+//! Owns where a piece may come from. Never names a place outside the workspace.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What was: events again, one event whole, older pages of the view.
 //!
-//! Owns the limits of a page, as they are told.
+//! Owns the limits of a page, as they are told. Never tells what is new: notifications do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! `bb/init`: what a client wants to hear and has seen, and what there is. And the trust that it states.
 //!
-//! Owns how the server and its engine introduce themselves.
+//! Owns how the server and its engine introduce themselves. Never tells an event: what was missed follows as notifications.
 
 use std::collections::BTreeMap;
 

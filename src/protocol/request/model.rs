@@ -1,6 +1,6 @@
 //! Models, and the tokens of those who offer them.
 //!
-//! Owns that a token is never printed.
+//! Owns what a token is for. Never prints one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

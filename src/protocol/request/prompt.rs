@@ -1,6 +1,6 @@
 //! Prompts: send, stop, and the queue of those that wait.
 //!
-//! Owns what can become of a prompt when it is sent.
+//! Owns what can become of a prompt when it is sent. Never carries an attachment, only its id.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

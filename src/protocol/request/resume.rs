@@ -1,6 +1,6 @@
 //! What a reconnect could restore, and `bb/rebuild`.
 //!
-//! Owns the verdicts.
+//! Owns the verdicts. Never carries the events themselves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

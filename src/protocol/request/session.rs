@@ -1,6 +1,6 @@
 //! Sessions: create, list, select, delete, and the commands of their engine.
 //!
-//! Owns how a session is listed.
+//! Owns how a session is listed. Never says what it is asked next: prompts and permissions have files of their own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
