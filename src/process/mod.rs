@@ -17,6 +17,8 @@ mod directory;
 mod elsewhere;
 #[cfg(unix)]
 mod guardian;
+#[cfg(target_os = "linux")]
+mod guarded_tree;
 #[cfg(unix)]
 mod hand_over;
 #[cfg(unix)]
