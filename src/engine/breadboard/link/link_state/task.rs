@@ -121,57 +121,24 @@ impl<S: Source> Link<S> {
             (None, Some(cursor)) => From::After(cursor.id.clone()),
             (None, None) => From::Start,
         };
-        let mut beginning = Beginning {
-            history: from == From::Start,
-            place_unknown: false,
-            declared: false,
-            live: false,
-            begins_after: None,
-        };
-        // The oldest number that the engine says it has.
-        let mut first = None;
+        let mut places = Places::beginning_at(&from);
         let mut refused = EngineError::WindowExceeded(Window::default());
         for _ in 0..OPENINGS {
             let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
             let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
             let window = match answer {
-                Ok(stream) => {
-                    beginning.declared = beginning.live || first.is_some();
-                    // Of nothing there is no doubt: the engine says how far it is.
-                    beginning.place_unknown &= !beginning.live;
-                    return Ok(Ok(Opened { stream, beginning }));
-                }
+                Ok(stream) => return Ok(Ok(Opened { stream, beginning: places.beginning() })),
                 Err(EngineError::WindowExceeded(window)) => window,
                 Err(trouble) => return Ok(Err(trouble)),
             };
             refused = EngineError::WindowExceeded(window.clone());
-            from = match (beginning.history, first) {
-                (false, _) => {
-                    beginning.history = true;
-                    beginning.place_unknown = true;
-                    self.books.place_was_unknown();
-                    From::Start
-                }
-                (true, None) => match window.first {
-                    Some(named) => {
-                        first = Some(named);
-                        let place = named.saturating_sub(1);
-                        beginning.begins_after = Some(place);
-                        From::After(place.to_string())
-                    }
-                    // All of its history grew too old; its number still says what was lost.
-                    None if self.head.is_some() && !beginning.live => {
-                        beginning.live = true;
-                        From::Live
-                    }
-                    None => break,
-                },
-                // The place before the oldest is lossless, and yet not every engine knows it.
-                (true, Some(first)) => {
-                    beginning.begins_after = Some(first);
-                    From::After(first.to_string())
-                }
-            };
+            if !places.known.history {
+                self.books.place_was_unknown();
+            }
+            match places.next(&window, self.head) {
+                Some(next) => from = next,
+                None => break,
+            }
         }
         Ok(Err(refused))
     }
@@ -199,5 +166,63 @@ impl<S: Source> Link<S> {
                       keeps sessions in memory only; what came before is kept here, make a new session to go on.";
         self.desk.end(LinkNews::Gone { reason: reason.to_owned() }).await?;
         Ok(Some(()))
+    }
+}
+
+/// Where a stream is asked for, one place after the other, and what the engine said to each.
+struct Places {
+    known: Beginning,
+    /// The oldest number that the engine says it has.
+    first: Option<u64>,
+}
+
+impl Places {
+    fn beginning_at(from: &From) -> Self {
+        let known = Beginning {
+            history: *from == From::Start,
+            place_unknown: false,
+            declared: false,
+            live: false,
+            begins_after: None,
+        };
+        Self { known, first: None }
+    }
+
+    /// The next place after one that the engine does not know; none when there is no other. `head` is its newest number.
+    fn next(&mut self, window: &Window, head: Option<u64>) -> Option<From> {
+        match (self.known.history, self.first, window.first) {
+            (false, _, _) => {
+                self.known.history = true;
+                self.known.place_unknown = true;
+                Some(From::Start)
+            }
+            (true, None, Some(named)) => {
+                self.first = Some(named);
+                Some(self.after(named.saturating_sub(1)))
+            }
+            // All of its history grew too old; its number still says what was lost.
+            (true, None, None) if head.is_some() && !self.known.live => {
+                self.known.live = true;
+                Some(From::Live)
+            }
+            (true, None, None) => None,
+            // The place before the oldest is lossless, and yet not every engine knows it.
+            (true, Some(first), _) => Some(self.after(first)),
+        }
+    }
+
+    fn after(&mut self, place: u64) -> From {
+        self.known.begins_after = Some(place);
+        From::After(place.to_string())
+    }
+
+    /// Where the stream begins that was opened at the last place.
+    fn beginning(&self) -> Beginning {
+        Beginning {
+            declared: self.known.live || self.first.is_some(),
+            // Of nothing there is no doubt: the engine says how far it is.
+            place_unknown: self.known.place_unknown && !self.known.live,
+            ..self.known
+        }
     }
 }
