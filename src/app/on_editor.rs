@@ -12,7 +12,8 @@ use super::state::App;
 use crate::domain::edits::overlay::{ChangeRefused, Overlay};
 use crate::protocol::settings::WorkspaceConfiguration;
 
-/// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and that is said.
+/// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and
+/// that is said.
 const OVERLAY_BYTES: usize = 64 << 20;
 
 const TOO_MUCH: &str = "the open files have more than 64 MiB together";

@@ -15,10 +15,10 @@ mod contained;
 mod directory;
 #[cfg(not(unix))]
 mod elsewhere;
-#[cfg(unix)]
-mod guardian;
 #[cfg(target_os = "linux")]
 mod guarded_tree;
+#[cfg(unix)]
+mod guardian;
 #[cfg(unix)]
 mod hand_over;
 #[cfg(unix)]

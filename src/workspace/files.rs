@@ -61,8 +61,8 @@ struct Places {
 }
 
 impl WorkspaceFiles {
-    /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
-    /// or, for a refusal, of the caller.
+    /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the
+    /// jobs that the loop wants to hear about, on a thread of the runtime or, for a refusal, of the caller.
     pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
         Self {
             runtime,

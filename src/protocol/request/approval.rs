@@ -1,6 +1,7 @@
 //! `bb/approvePermission`: an answer, and whether it counted.
 //!
-//! Owns how an answer narrows the rule that is saved with it. Never repeats what was asked but by its digest. Lists of permissions and rules: `protocol::permission`.
+//! Owns how an answer narrows the rule that is saved with it. Never repeats what was asked but by its digest. Lists of
+//! permissions and rules: `protocol::permission`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
