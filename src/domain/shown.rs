@@ -133,20 +133,24 @@ fn read_mark(inside: &str, text: &mut String) -> Option<()> {
 /// The usual case: printable ASCII without long runs of blanks, and on one line none at its ends.
 fn is_plain(text: &str, kind: Kind) -> bool {
     let bytes = text.as_bytes();
+    if !bytes.iter().all(|byte| is_plain_byte(*byte, kind)) {
+        return false;
+    }
     match kind {
         Kind::Code | Kind::Sentence => {
-            bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-                && bytes.first() != Some(&b' ')
-                && bytes.last() != Some(&b' ')
-                && !has_run(bytes, b' ', BLANKS)
+            bytes.first() != Some(&b' ') && bytes.last() != Some(&b' ') && !has_run(bytes, b' ', BLANKS)
         }
         Kind::Lines => {
-            bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
-                && !has_run(bytes, b' ', BLANKS_IN_LINES)
+            !has_run(bytes, b' ', BLANKS_IN_LINES)
                 && !has_run(bytes, b'\n', ENDS_IN_LINES)
                 && !has_run(bytes, b'\t', ENDS_IN_LINES)
         }
     }
+}
+
+/// Printable ASCII, and in text of several lines the ends of lines and tabs.
+fn is_plain_byte(byte: u8, kind: Kind) -> bool {
+    matches!(byte, b' '..=b'~') || kind == Kind::Lines && matches!(byte, b'\n' | b'\t')
 }
 
 /// Whether a byte stands more than `most` times in a row. Such a run covers one of every `most + 1` places, so only those
@@ -167,9 +171,28 @@ enum Marks {
     Kept,
 }
 
+/// What is plain up to the first character that is not is shown as it is, and only the rest is looked at one by one: most
+/// texts are ASCII but for a few characters, such as the mark of a cut at their end.
 fn written(text: &str, kind: Kind, marks: Marks) -> String {
+    let start = plain_start(text, kind);
+    let rest = text.get(start..).unwrap_or_default();
+    let out = Written { text: text.get(..start).unwrap_or_default().to_owned(), in_brackets: false };
+    each_character(rest, kind, marks, out)
+}
+
+/// Length of a start that is shown as it is whatever follows. It ends before a punctuation character of ASCII, so that neither
+/// a word nor a run of blanks goes on behind it.
+fn plain_start(text: &str, kind: Kind) -> usize {
+    let bytes = text.as_bytes();
+    let odd = bytes.iter().position(|byte| !is_plain_byte(*byte, kind)).unwrap_or(bytes.len());
+    let plain = bytes.get(..odd).unwrap_or_default();
+    let end = plain.iter().rposition(u8::is_ascii_punctuation).unwrap_or(0);
+    let start = text.get(..end).unwrap_or_default();
+    if is_plain(start, kind) { end } else { 0 }
+}
+
+fn each_character(text: &str, kind: Kind, marks: Marks, mut out: Written) -> String {
     let chars: Vec<char> = text.chars().collect();
-    let mut out = Written::default();
     let (mut word, mut word_end) = (Word::default(), 0);
     let mut at = 0;
     while let Some(&c) = chars.get(at) {

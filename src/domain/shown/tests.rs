@@ -96,6 +96,15 @@ proptest! {
     }
 
     #[test]
+    fn a_plain_start_is_shown_as_it_is_read_one_by_one(start in "[a-z .,:{\"\n\t-]{0,60}", odd in texts(), again in "[a-z .,\n]{0,30}") {
+        let text = format!("{start}{odd}{again}");
+        for kind in [Kind::Code, Kind::Sentence, Kind::Lines] {
+            let one_by_one = each_character(&text, kind, Marks::WrittenOut, Written::default());
+            prop_assert_eq!(written(&text, kind, Marks::WrittenOut), one_by_one);
+        }
+    }
+
+    #[test]
     fn a_text_that_was_cut_is_told_from_every_other(start in "[a-z]{40}", one in texts(), other in texts()) {
         let [one, other] = [one, other].map(|end| format!("{start}{end}"));
         let cut = |text: &str| show_start(text, Kind::Code, 40).into_owned();

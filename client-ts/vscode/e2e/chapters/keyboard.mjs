@@ -32,7 +32,7 @@ export default async function keyboard(stage) {
   // Backwards from the prompt: the line that says that something waits, with the way to it.
   const trail = [];
   const walk = async (key, wanted) => {
-    for (let steps = 0; steps < 40; steps += 1) {
+    for (let steps = 0; steps < 5; steps += 1) {
       await page.keyboard.press(key);
       const now = await focus();
       trail.push(now);
@@ -52,8 +52,17 @@ export default async function keyboard(stage) {
   assert.equal(await focus(), "textarea Prompt");
   say("an edit was allowed by keyboard, and the focus is in the prompt again");
 
+  // However long the transcript is, there is a way around it, in both directions.
+  await walk("Shift+Tab", /^button Skip to the panes$/);
+  await picture("keyboard-skip");
+  await page.keyboard.press("Enter");
+  assert.match(await focus(), /^button Chat/);
+  await walk("Tab", /^button Skip to the prompt$/);
+  await page.keyboard.press("Enter");
+  await view.locator("textarea[aria-label=Prompt]:focus").waitFor();
+  await walk("Shift+Tab", /^button Skip to the panes$/);
+  await page.keyboard.press("Enter");
   // Panes by arrow keys, as a list of tabs is walked.
-  await walk("Shift+Tab", /^button Chat/);
   await page.keyboard.press("ArrowRight");
   assert.match(await focus(), /^button Tasks/);
   await page.keyboard.press("Enter");

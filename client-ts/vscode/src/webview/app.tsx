@@ -54,6 +54,11 @@ export function App() {
         </div>
       )}
       <Banners />
+      {pane === "chat" && active !== undefined && (
+        <button type="button" class="secondary skip" onClick={() => (model.prompts.focus.value += 1)}>
+          Skip to the prompt
+        </button>
+      )}
       <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>
         {front !== undefined && active === undefined ? (
           <Unmade key={front.tabId} tab={front} />
@@ -61,6 +66,11 @@ export function App() {
           <PaneBody pane={pane} active={active} />
         )}
       </div>
+      {pane === "chat" && active !== undefined && (
+        <button type="button" class="secondary skip" onClick={() => document.getElementById(`pane-tab-${pane}`)?.focus()}>
+          Skip to the panes
+        </button>
+      )}
       {pane === "chat" && (
         <footer>
           {active !== undefined && <QueueList session={active} />}
