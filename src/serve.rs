@@ -3,20 +3,21 @@
 //! Owns the threads: this one reads frames, one writes them, one runs the loop, writes the journal and reads engines, and
 //! there are some for what blocks. Decides nothing.
 
+use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, watch};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
-use crate::app::ports::{Ambient, Engine, Journal, Outbox, Secret, TurnScopes};
-use crate::app::{App, Ports};
+use crate::app::ports::{Ambient, Engine, EngineReport, Journal, Outbox, Secret, TurnScopes};
+use crate::app::{App, ClientId, Ports};
 use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
     ServeOptions, TOKEN_VARIABLES,
@@ -67,84 +68,23 @@ impl Ambient for System {
 /// Serves one editor until the process ends. Returns only when it could not begin.
 pub fn serve(options: ServeOptions) -> ExitCode {
     say_only_where_it_failed();
-    let Ok(loop_runtime) = Builder::new_multi_thread()
-        .worker_threads(LOOP_THREADS)
-        .max_blocking_threads(BLOCKING_THREADS)
-        .thread_name("loop")
-        .enable_all()
-        .build()
-    else {
-        return ExitCode::FAILURE;
-    };
+    let Some(loop_runtime) = loop_runtime() else { return ExitCode::FAILURE };
     survive_file_limits(&loop_runtime);
     #[cfg(unix)]
     process::adopt_orphans();
     let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
-    let direct = stdout.try_clone().ok();
     let (inbox, editor_events) = Inbox::new();
     let client = inbox.name_client();
-    let lifecycle = {
-        let inbox = inbox.clone();
-        Lifecycle::new(move || {
-            #[cfg(unix)]
-            process::end_the_unguarded(LAST_LOOK);
-            flush_journal(&inbox);
-        })
-    };
-    let outbox = {
-        let (inbox, lifecycle) = (inbox.clone(), Arc::clone(&lifecycle));
-        FrameOutbox::start(
-            stdout,
-            move || inbox.send(Event::OutboxDrained { client }).is_ok(),
-            move || lifecycle.end(EndCause::StdoutDead),
-        )
-    };
-    #[cfg(unix)]
-    if let Some(pipe) = direct {
-        outbox.write_directly(pipe);
-    }
+    let lifecycle = ends_with_a_flush(&inbox);
+    let outbox = writer_of(stdout, client, &inbox, &lifecycle);
     {
         let lifecycle = Arc::clone(&lifecycle);
         watch_stdout(move || lifecycle.end(EndCause::StdoutDead));
     }
-    let gate = Arc::new(LogGate::default());
-    let log = LogLayer::new(Arc::clone(&outbox), Arc::clone(&gate));
-    // A second subscriber in one process is refused, and then the first one stays.
-    let _ = tracing_subscriber::registry().with(log.boxed()).try_init();
-
-    let mut redactor = Redactor::default();
-    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
-        redactor.add(&token);
-        outbox.hide(&Secret(token));
-    }
+    let gate = log_to(&outbox);
+    let redactor = hide_tokens(&outbox);
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-    let (scopes, scopes_seen) = watch::channel(Arc::new(TurnScopes::default()));
-    let runtime = loop_runtime.handle().clone();
-    let files = {
-        let inbox = inbox.clone();
-        WorkspaceFiles::new(runtime.clone(), process::this_program(), move |done| {
-            if inbox.send(Event::FileJobDone(done)).is_err() {
-                // Its reply was dropped with it, and so answered `internal`.
-                tracing::error!("the loop took no more file jobs");
-            }
-        })
-    };
-    let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
-    let (hide, agents_hide) = (redactor.clone(), redactor.clone());
-    let app = App::new(Ports {
-        open_journal: Box::new(open_journal),
-        open_engine: Box::new(move |settings| {
-            open_engine(settings, engine_reports, scopes_seen, runtime, hide)
-        }),
-        open_agents: Some(Box::new(move |settings| {
-            let setup = agents_setup(settings, agents_hide);
-            Box::new(AcpEngine::new(agent_reports, agent_runtime, settings, setup))
-        })),
-        files: Box::new(files),
-        ambient: Box::new(System),
-        scopes,
-        redactor,
-    });
+    let app = the_loop(&inbox, loop_runtime.handle(), engine_reports, redactor);
     // The first event of all: the inbox is empty.
     if inbox.send(Event::ClientConnected { client, outbox: outbox.clone() }).is_err() {
         return ExitCode::FAILURE;
@@ -155,6 +95,98 @@ pub fn serve(options: ServeOptions) -> ExitCode {
         std::io::stdin(),
         Edge { outbox, inbox, client, overrides: options.overrides, lifecycle, gate },
     )
+}
+
+fn loop_runtime() -> Option<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(LOOP_THREADS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("loop")
+        .enable_all()
+        .build()
+        .ok()
+}
+
+/// The end of this process: what no guardian ends is ended first, then the journal is written.
+fn ends_with_a_flush(inbox: &Inbox) -> Arc<Lifecycle> {
+    let inbox = inbox.clone();
+    Lifecycle::new(move || {
+        #[cfg(unix)]
+        process::end_the_unguarded(LAST_LOOK);
+        flush_journal(&inbox);
+    })
+}
+
+/// The one writer of stdout.
+fn writer_of(stdout: File, client: ClientId, inbox: &Inbox, lifecycle: &Arc<Lifecycle>) -> Arc<FrameOutbox> {
+    let direct = stdout.try_clone().ok();
+    let (inbox, lifecycle) = (inbox.clone(), Arc::clone(lifecycle));
+    let outbox = FrameOutbox::start(
+        stdout,
+        move || inbox.send(Event::OutboxDrained { client }).is_ok(),
+        move || lifecycle.end(EndCause::StdoutDead),
+    );
+    #[cfg(unix)]
+    if let Some(pipe) = direct {
+        outbox.write_directly(pipe);
+    }
+    outbox
+}
+
+/// From here on what is logged goes to the editor, as far as the gate lets it.
+fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
+    let gate = Arc::new(LogGate::default());
+    let log = LogLayer::new(Arc::clone(outbox), Arc::clone(&gate));
+    // A second subscriber in one process is refused, and then the first one stays.
+    let _ = tracing_subscriber::registry().with(log.boxed()).try_init();
+    gate
+}
+
+/// Tokens of the environment are hidden in all that is written and sent.
+fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
+    let mut redactor = Redactor::default();
+    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
+        redactor.add(&token);
+        outbox.hide(&Secret(token));
+    }
+    redactor
+}
+
+/// The loop with its ports.
+fn the_loop(
+    inbox: &Inbox,
+    runtime: &Handle,
+    engine_reports: mpsc::Sender<EngineReport>,
+    redactor: Redactor,
+) -> App {
+    let (scopes, scopes_seen) = watch::channel(Arc::new(TurnScopes::default()));
+    let runtime = runtime.clone();
+    let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
+    let (hide, agents_hide) = (redactor.clone(), redactor.clone());
+    App::new(Ports {
+        open_journal: Box::new(open_journal),
+        files: Box::new(workspace_files(inbox, &runtime)),
+        open_engine: Box::new(move |settings| {
+            open_engine(settings, engine_reports, scopes_seen, runtime, hide)
+        }),
+        open_agents: Some(Box::new(move |settings| {
+            let setup = agents_setup(settings, agents_hide);
+            Box::new(AcpEngine::new(agent_reports, agent_runtime, settings, setup))
+        })),
+        ambient: Box::new(System),
+        scopes,
+        redactor,
+    })
+}
+
+fn workspace_files(inbox: &Inbox, runtime: &Handle) -> WorkspaceFiles {
+    let inbox = inbox.clone();
+    WorkspaceFiles::new(runtime.clone(), process::this_program(), move |done| {
+        if inbox.send(Event::FileJobDone(done)).is_err() {
+            // Its reply was dropped with it, and so answered `internal`.
+            tracing::error!("the loop took no more file jobs");
+        }
+    })
 }
 
 /// The journal. Whatever this process starts holds the lock of its window too, so that no other window works on its sessions
@@ -171,7 +203,7 @@ fn open_journal(state_dir: Option<&str>) -> Box<dyn Journal> {
 
 /// A file-size limit then fails the write, and the journal says `Full`; by default the signal ends the process.
 #[cfg(unix)]
-fn survive_file_limits(runtime: &tokio::runtime::Runtime) {
+fn survive_file_limits(runtime: &Runtime) {
     use tokio::signal::unix::{SignalKind, signal};
     /// `SIGXFSZ` on Linux and macOS (POSIX gives the name only).
     const SIGXFSZ: i32 = 25;
@@ -182,7 +214,7 @@ fn survive_file_limits(runtime: &tokio::runtime::Runtime) {
 }
 
 #[cfg(not(unix))]
-fn survive_file_limits(_: &tokio::runtime::Runtime) {}
+fn survive_file_limits(_: &Runtime) {}
 
 /// The message of a panic may hold pieces of what was handled, a prompt or a token, and editors keep our stderr in a log.
 /// So only the place is said there. Not by the log: whoever panics may hold its lock.
@@ -199,7 +231,7 @@ fn say_only_where_it_failed() {
 /// needs no engine works on.
 fn open_engine(
     settings: &Settings,
-    reports: mpsc::Sender<crate::app::ports::EngineReport>,
+    reports: mpsc::Sender<EngineReport>,
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
     hide: Redactor,

@@ -33,7 +33,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("what are the stable error codes on the wire?", "src/protocol/error.rs"),
     ("how are settings layered with environment and flags?", "src/protocol/settings.rs"),
     ("how long may delivery wait in milliseconds, with its defaults?", "src/protocol/settings.rs"),
-    ("how many editor events can wait for the loop?", "src/app/inbox.rs"),
+    ("how many editor events can wait for the loop?", "src/app/inbox/queue.rs"),
     ("who writes to a client's connection and hides secrets?", "src/app/ports/mod.rs"),
     ("what does one commit transaction of the journal hold?", "src/app/ports/journal.rs"),
     ("which normalised event classes are there?", "src/domain/event.rs"),

@@ -344,47 +344,13 @@ impl App {
                 missing.iter().any(|(from, to)| (*from..=to.unwrap_or(u64::MAX)).contains(seq))
             })
             .collect();
-        let count = found.len() as u64;
         let numbers: Vec<u64> = found.iter().map(|(_, seq)| *seq).collect();
-        if count > 0 {
-            self.notice(
-                session_id,
-                "info",
-                &format!("{count} events that were missing above were read again:"),
-            );
-            // A secret may lie across them, too. None of them is a run, an ask or an answer any more.
-            self.release(session_id);
-            let mut ready = Vec::new();
-            for (event, _) in found {
-                ready.extend(self.whole_words(session_id, event, None));
-            }
-            if let Some(live) = self.live_mut(session_id) {
-                ready.append(&mut live.held);
-            }
-            for (event, _) in ready {
-                let event = normalize(self.dialect_of(session_id), event).event;
-                self.record_event(session_id, event);
-            }
-            self.notice(session_id, "info", "The session goes on here.");
+        if !found.is_empty() {
+            self.tell_found(session_id, found.into_iter().map(|(event, _)| event).collect());
         }
         let left: Vec<(u64, Option<u64>)> =
             missing.into_iter().flat_map(|stretch| without(stretch, &numbers)).collect();
-        let resume = match left.first() {
-            None => Resume {
-                verdict: ResumeVerdict::Resynced,
-                events: Some(count),
-                from: numbers.first().copied(),
-                to: numbers.last().copied(),
-                reason: None,
-            },
-            Some((from, to)) => Resume {
-                verdict: ResumeVerdict::Lost,
-                events: Some(count),
-                from: Some(*from),
-                to: *to,
-                reason: Some("the engine does not have these any more".to_owned()),
-            },
-        };
+        let resume = rebuilt_verdict(&left, &numbers);
         if let Ok(record) = self.record_mut(session_id)
             && let Some(held) = record.held.as_mut()
         {
@@ -392,6 +358,25 @@ impl App {
         }
         self.flush(session_id);
         reply.answer(RebuildResult { resume });
+    }
+
+    /// A secret may lie across them, too. None of them is a run, an ask or an answer any more.
+    fn tell_found(&mut self, session_id: &str, found: Vec<EngineEvent>) {
+        let count = found.len();
+        self.notice(session_id, "info", &format!("{count} events that were missing above were read again:"));
+        self.release(session_id);
+        let mut ready = Vec::new();
+        for event in found {
+            ready.extend(self.whole_words(session_id, event, None));
+        }
+        if let Some(live) = self.live_mut(session_id) {
+            ready.append(&mut live.held);
+        }
+        for (event, _) in ready {
+            let event = normalize(self.dialect_of(session_id), event).event;
+            self.record_event(session_id, event);
+        }
+        self.notice(session_id, "info", "The session goes on here.");
     }
 
     /// A sentence in the transcript.
@@ -422,6 +407,27 @@ fn without((from, to): (u64, Option<u64>), found: &[u64]) -> Vec<(u64, Option<u6
         to => left.push((next, to)),
     }
     left
+}
+
+/// What became of missing events, by the stretches that are left and the numbers that were found.
+fn rebuilt_verdict(left: &[(u64, Option<u64>)], found: &[u64]) -> Resume {
+    let events = Some(found.len() as u64);
+    match left.first() {
+        None => Resume {
+            verdict: ResumeVerdict::Resynced,
+            events,
+            from: found.first().copied(),
+            to: found.last().copied(),
+            reason: None,
+        },
+        Some((from, to)) => Resume {
+            verdict: ResumeVerdict::Lost,
+            events,
+            from: Some(*from),
+            to: *to,
+            reason: Some("the engine does not have these any more".to_owned()),
+        },
+    }
 }
 
 #[cfg(test)]

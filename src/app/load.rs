@@ -2,22 +2,19 @@
 //!
 //! Owns recovery: what was open when the last process ended is settled here, once, and said.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use super::client::{Client, ClientId};
 use super::inbox::StartUp;
 use super::leases::digest;
-use super::live::{Checkpoint, LastWords, LinkState, Live, Writing};
+use super::live::Live;
 use super::on_request::journal_failed;
-use super::ports::{EngineCall, LedgerRow, Secret};
-use super::record::{Ask, Record, Settler};
+use super::ports::{EngineCall, Secret};
+use super::record::{Record, Settler};
 use super::state::{App, Batching, Session, Unopened, Workspace};
+use super::stored_session::StoredSession;
 use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
-use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, SessionEvent};
 use crate::domain::policy::settings_secrets::MOST;
-use crate::domain::view::{DirtyBlocks, Lane, ViewState};
 use crate::protocol::WireError;
 use crate::protocol::settings::{DeliverySetting, EngineKind, Settings};
 
@@ -252,82 +249,44 @@ impl App {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.record.turn.read_again();
         }
-        let delivery = self.batching.in_force;
-        let journal = self.journal()?;
-        let failed = |error| journal_failed(&error);
-        let head = journal.head(session_id).map_err(failed)?;
-        let stored = journal.view(session_id).map_err(failed)?;
-        let asks = journal.pending_asks(session_id).map_err(failed)?;
-        let cursor = journal.cursor(session_id).map_err(failed)?;
-        let first = journal.first(session_id).map_err(failed)?;
-        let epoch = journal.session_epoch(session_id);
-        let mut anew = false;
-        let (checkpoint, (view, dirty)) = match stored {
-            Some((seq, state)) => match serde_json::from_slice::<(ViewState, DirtyBlocks)>(&state) {
-                Ok(state) => (seq, state),
-                Err(error) if first > 1 => {
-                    // What it was made from is gone. Its blocks stay as they are, and new ones stand below them.
-                    tracing::warn!(%error, "the stored view cannot be read; it goes on without what was open in it");
-                    let mut next = BTreeMap::new();
-                    for lane in Lane::ALL {
-                        let newest = journal.blocks(session_id, lane, None, 1).map_err(failed)?;
-                        next.insert(lane, newest.first().map_or(0, |row| row.ord + 1));
-                    }
-                    (seq, (ViewState::after(seq), DirtyBlocks::after(next)))
-                }
-                Err(error) => {
-                    // The events are all there; only the reduced form has to be made again.
-                    tracing::warn!(%error, "the stored view cannot be read and is made anew from the journal");
-                    anew = true;
-                    (0, Default::default())
-                }
-            },
-            None => (0, Default::default()),
-        };
-        let view = view.speaking(self.dialect_of(session_id));
-        let mut live = Live {
-            epoch,
-            head: checkpoint,
-            flushed: head,
-            view,
-            dirty,
-            checkpoint: Checkpoint { seq: checkpoint, ..Checkpoint::default() },
-            batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
-            changes: Vec::new(),
-            ledger: Vec::new(),
-            prompts: Vec::new(),
-            tabs: Vec::new(),
-            record_changed: false,
-            asks: asks_of(asks),
-            allowed_root: None,
-            held: Vec::new(),
-            cursor,
-            unwritten_cursors: VecDeque::new(),
-            writing: Writing::AtOnce,
-            link: LinkState::Detached,
-            last_words: LastWords::Heard,
-            expiries: Vec::new(),
-        };
+        let stored =
+            StoredSession::read(self.journal()?, session_id).map_err(|error| journal_failed(&error))?;
+        let (head, is_made_anew) = (stored.head, stored.view.is_made_anew);
+        let mut live = stored.into_live(self.dialect_of(session_id), self.batching.in_force);
         while live.head < head {
-            let rows = self.stored_batches(session_id, live.head + 1, REPLAY_BYTES);
             let before = live.head;
-            for row in rows {
-                for text in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
-                    let Ok(event) = serde_json::from_str::<SessionEvent>(text.get()) else { continue };
-                    let changes = live.view.apply(&event);
-                    // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
-                    // the old numbering.
-                    let stored = if anew { None } else { self.journal.as_mut() };
-                    super::deliver::absorb(stored, session_id, &mut live, &changes);
-                    live.head = event.seq;
-                    live.checkpoint.since += text.get().len();
-                }
-            }
+            self.reduce_next(session_id, &mut live, is_made_anew);
             if live.head == before {
                 // What the journal cannot give is not in the view; numbers still go on where they ended.
                 live.head = head;
             }
         }
+        self.keep_live(session_id, live);
+        if is_made_anew {
+            // At once, so that the next start need not do it again.
+            self.checkpoint(session_id);
+        }
+        Ok(())
+    }
+
+    /// Reduces the next stored events that the view does not have, as many as are read at a time.
+    fn reduce_next(&mut self, session_id: &str, live: &mut Live, is_made_anew: bool) {
+        for row in self.stored_batches(session_id, live.head + 1, REPLAY_BYTES) {
+            for text in super::journalling::split(&super::journalling::from_seq_on(row, live.head + 1)) {
+                let Ok(event) = serde_json::from_str::<SessionEvent>(text.get()) else { continue };
+                let changes = live.view.apply(&event);
+                // A view that is made anew numbers its blocks from the first; the places of the stored ones belong to
+                // the old numbering.
+                let stored = if is_made_anew { None } else { self.journal.as_mut() };
+                super::deliver::absorb(stored, session_id, live, &changes);
+                live.head = event.seq;
+                live.checkpoint.since += text.get().len();
+            }
+        }
+    }
+
+    /// From here on the session is in memory, and the time of its asks counts where it is ours.
+    fn keep_live(&mut self, session_id: &str, live: Live) {
         let waiting: Vec<String> = live.asks.keys().cloned().collect();
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.live = Some(Box::new(live));
@@ -339,11 +298,6 @@ impl App {
             }
         }
         self.loaded.insert(session_id.to_owned());
-        if anew {
-            // At once, so that the next start need not do it again.
-            self.checkpoint(session_id);
-        }
-        Ok(())
     }
 
     /// New batching for every session: by the settings, and above them what clients asked for in `bb/init`. A batch is one row
@@ -367,14 +321,6 @@ impl App {
             }
         }
     }
-}
-
-/// Asks that wait, as the journal has them.
-pub(super) fn asks_of(rows: Vec<LedgerRow>) -> BTreeMap<String, Ask> {
-    rows.into_iter()
-        .filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok())
-        .map(|ask| (ask.permission.request_id.clone(), ask))
-        .collect()
 }
 
 /// What names a workspace in the journal: its folders, in an order of their own.

@@ -9,10 +9,11 @@ use super::editor_asks::PendingAsk;
 use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
 use super::state::App;
-use crate::domain::edits::overlay::ChangeRefused;
+use crate::domain::edits::overlay::{ChangeRefused, Overlay};
 use crate::protocol::settings::WorkspaceConfiguration;
 
-/// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and that is said.
+/// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and
+/// that is said.
 const OVERLAY_BYTES: usize = 64 << 20;
 
 const TOO_MUCH: &str = "the open files have more than 64 MiB together";
@@ -115,20 +116,8 @@ impl App {
                 }
             }
             DocumentEvent::Changed { uri, version, changes } => {
-                match overlay.change(&uri, version, &changes, encoding) {
-                    Ok(()) if overlay.bytes() <= OVERLAY_BYTES => None,
-                    Ok(()) => {
-                        overlay.close(&uri);
-                        Some((uri, TOO_MUCH))
-                    }
-                    Err(ChangeRefused::BadRange) => {
-                        Some((uri, "a change of it begins behind the end of the text"))
-                    }
-                    Err(ChangeRefused::NotOpen) => {
-                        tracing::warn!(uri, "a buffer was changed that is not open, or was given up");
-                        None
-                    }
-                }
+                let change = overlay.change(&uri, version, &changes, encoding);
+                after_change(overlay, &uri, change).map(|why| (uri, why))
             }
             DocumentEvent::Closed { uri } => {
                 overlay.close(&uri);
@@ -179,5 +168,21 @@ impl App {
                 "The saved file is used for {uri} instead of what is open, because {why}; save it, or close and open it again.{more}"
             ),
         );
+    }
+}
+
+/// Why the text of a buffer is not known any more after a change of it, if so.
+fn after_change(overlay: &mut Overlay, uri: &str, change: Result<(), ChangeRefused>) -> Option<&'static str> {
+    match change {
+        Ok(()) if overlay.bytes() <= OVERLAY_BYTES => None,
+        Ok(()) => {
+            overlay.close(uri);
+            Some(TOO_MUCH)
+        }
+        Err(ChangeRefused::BadRange) => Some("a change of it begins behind the end of the text"),
+        Err(ChangeRefused::NotOpen) => {
+            tracing::warn!(uri, "a buffer was changed that is not open, or was given up");
+            None
+        }
     }
 }

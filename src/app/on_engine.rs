@@ -2,7 +2,7 @@
 
 use super::deliver::Recording;
 use super::live::{LastWords, Writing};
-use super::ports::{EngineCursor, EngineReport, LedgerRow, Settlement, StreamReport, TurnEnd};
+use super::ports::{EngineCursor, EngineReport, EngineTraits, LedgerRow, Settlement, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
@@ -101,9 +101,8 @@ impl App {
     fn take_in(&mut self, session_id: &str, event: EngineEvent, cursor: Option<EngineCursor>) {
         let dialect = self.dialect_of(session_id);
         let normalized = normalize(dialect, event);
-        let mut event = normalized.event;
         let traits = self.traits_of(session_id);
-        let news = LoopNews::of(dialect, &event);
+        let news = LoopNews::of(dialect, &normalized.event);
         if traits.turn_end == TurnEnd::Event
             && let LoopNews::Begins { words } = &news
         {
@@ -112,50 +111,63 @@ impl App {
         if let LoopNews::Tool { name } = &news {
             self.report_progress(session_id, name);
         }
-        let Some(ask) = normalized.ask else {
-            self.record(session_id, Recording { event, cursor });
-            match news {
-                LoopNews::Answered(answer) if traits.settlement == Settlement::Event => {
-                    self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
-                }
-                LoopNews::Ends { cancelled } if traits.turn_end == TurnEnd::Event => {
-                    self.run_ended(session_id, cancelled);
-                }
-                LoopNews::Answered(_)
-                | LoopNews::Ends { .. }
-                | LoopNews::Begins { .. }
-                | LoopNews::Tool { .. }
-                | LoopNews::Nothing => {}
+        let recording = Recording { event: normalized.event, cursor };
+        match normalized.ask {
+            Some(ask) if self.gets_a_card(session_id, traits, &ask) => {
+                self.take_ask(session_id, dialect, ask, recording);
             }
-            return;
-        };
-        let engine_seq = ask.payload.get("seq").and_then(serde_json::Value::as_u64);
-        if traits.resume.is_followed() {
-            match self.same_id(session_id, &ask.engine_request_id) {
-                Some((_, seq)) if seq == engine_seq || seq.is_none() || engine_seq.is_none() => {
-                    // SentBlocks again after a resume: it is on the card already.
-                    self.record(session_id, Recording { event, cursor });
-                    return;
-                }
-                // Engines begin their ids again with every run: nobody waits for the older one any more.
-                Some((older, _)) => {
-                    self.settle_ask(session_id, &older, PermissionStatus::Cancelled, "", Settler::Engine);
-                }
-                None => {}
+            Some(_) => self.record(session_id, recording),
+            None => {
+                self.record(session_id, recording);
+                self.heed(session_id, traits, news);
             }
         }
-        if traits.resume.is_followed()
-            && self.live_mut(session_id).is_some_and(|live| live.asks.len() >= ASKS)
-        {
-            self.record(session_id, Recording { event, cursor });
-            return;
+    }
+
+    /// Does what an event means beside what is shown of it, once it is recorded.
+    fn heed(&mut self, session_id: &str, traits: EngineTraits, news: LoopNews) {
+        match news {
+            LoopNews::Answered(answer) if traits.settlement == Settlement::Event => {
+                self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
+            }
+            LoopNews::Ends { cancelled } if traits.turn_end == TurnEnd::Event => {
+                self.run_ended(session_id, cancelled);
+            }
+            LoopNews::Answered(_)
+            | LoopNews::Ends { .. }
+            | LoopNews::Begins { .. }
+            | LoopNews::Tool { .. }
+            | LoopNews::Nothing => {}
         }
+    }
+
+    /// Whether an ask gets a card. Not when it is said again after a resume, nor when too many wait. One that waits under the
+    /// same id and is another gives way.
+    fn gets_a_card(&mut self, session_id: &str, traits: EngineTraits, ask: &PermissionAsk) -> bool {
+        if !traits.resume.is_followed() {
+            return true;
+        }
+        let number = engine_number(ask);
+        match self.same_id(session_id, &ask.engine_request_id) {
+            Some((_, known)) if known == number || known.is_none() || number.is_none() => return false,
+            // Engines begin their ids again with every run: nobody waits for the older one any more.
+            Some((older, _)) => {
+                self.settle_ask(session_id, &older, PermissionStatus::Cancelled, "", Settler::Engine);
+            }
+            None => {}
+        }
+        self.live_mut(session_id).is_none_or(|live| live.asks.len() < ASKS)
+    }
+
+    /// A new ask: what would happen is completed from what is known here, and it gets a card beside its event.
+    fn take_ask(&mut self, session_id: &str, dialect: Dialect, ask: PermissionAsk, mut recording: Recording) {
+        let engine_seq = engine_number(&ask);
         let asked_at = self.ambient.now_ms();
         let ask = self.completed(session_id, dialect, ask);
         let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
         let permission = self.permission(session_id, &ask, &root, asked_at);
-        event.permission = Some(Box::new(permission.clone().cut()));
+        recording.event.permission = Some(Box::new(permission.clone().cut()));
         let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
             permission,
@@ -172,7 +184,7 @@ impl App {
             engine_seq,
             sent: false,
         };
-        self.ask(session_id, ask, Recording { event, cursor });
+        self.ask(session_id, ask, recording);
     }
 
     /// The ask with this id of the engine's that waits: our id and the engine's number of it.
@@ -226,6 +238,11 @@ impl App {
             );
         }
     }
+}
+
+/// The engine's number of an ask, where it has one.
+fn engine_number(ask: &PermissionAsk) -> Option<u64> {
+    ask.payload.get("seq").and_then(serde_json::Value::as_u64)
 }
 
 /// What an event tells the loop itself, beside what is shown of it.

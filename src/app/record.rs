@@ -92,7 +92,7 @@ pub(super) struct RemoteSession {
 /// Why nothing more comes of a session at its engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "camelCase")]
-pub(super) enum SessionEnd {
+pub(crate) enum SessionEnd {
     /// The engine ended it, and everything that it said was heard or is known to be missing.
     Ended {
         /// The engine's word for how.
@@ -109,7 +109,7 @@ pub(super) enum SessionEnd {
 
 impl SessionEnd {
     /// How it stands, in one word.
-    pub(super) fn status(&self) -> &str {
+    pub(crate) fn status(&self) -> &str {
         match self {
             Self::Ended { status } => status,
             Self::Gone { .. } => "gone",
@@ -117,7 +117,7 @@ impl SessionEnd {
     }
 
     /// Why it takes no prompt, as the middle of a sentence.
-    pub(super) fn because(&self) -> String {
+    pub(crate) fn because(&self) -> String {
         match self {
             Self::Ended { status } => format!("it has {status}"),
             Self::Gone { .. } => "the engine no longer has it".to_owned(),
@@ -125,7 +125,7 @@ impl SessionEnd {
     }
 
     /// What nobody heard, as the end of a sentence. `None`: everything was heard.
-    pub(super) fn unheard(&self) -> Option<String> {
+    pub(crate) fn unheard(&self) -> Option<String> {
         let Self::Gone { heard, .. } = self else { return None };
         let since = u64::try_from(*heard).ok().map(std::time::Duration::from_millis).unwrap_or_default();
         let at = humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + since).to_string();

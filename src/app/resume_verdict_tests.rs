@@ -1,3 +1,5 @@
+//! The verdict of every standing that a session can have.
+
 use super::*;
 use crate::app::record::RemoteSession;
 use crate::protocol::settings::EngineKind;

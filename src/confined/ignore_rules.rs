@@ -1,7 +1,7 @@
 //! What ignore files leave out, from the top of the repository down to one directory.
 //!
-//! Owns their order. `.ignore` wins over `.gitignore`, this over `info/exclude`, this over the excludes of the user; within each the
-//! deepest file that says something. Patterns of a repository end where another one begins. Descends from directory to
+//! Owns their order. `.ignore` wins over `.gitignore`, this over `info/exclude`, this over the excludes of the user; within
+//! each the deepest file that says something. Patterns of a repository end where another one begins. Descends from directory to
 //! directory and keeps only what is in force there.
 
 use std::borrow::Cow;

@@ -102,6 +102,14 @@ enum Phase {
     ShutDown,
 }
 
+/// Why a request is not handled.
+enum NotTaken {
+    /// It breaks the rules of JSON-RPC or LSP: the number and the sentence of its error.
+    OutOfTurn(i64, &'static str),
+    /// By a code of our own.
+    Refused(WireError),
+}
+
 struct Driver {
     service: LspService<Backend>,
     /// Kept because the service would close without it; nothing of ours goes through it.
@@ -193,54 +201,15 @@ impl Driver {
 
     fn request(&mut self, id: RequestId, method: &str, params: Option<Value>) {
         tracing::debug!(target: WIRE, id = %id.to_value(), "Received request `{method}`.");
-        let refuse = |number, message: &str| {
-            self.answers.outbox.answer(frame::error_message(Some(&id), number, message, None));
-        };
-        match self.phase {
-            Phase::New if method != "initialize" => {
-                return refuse(
-                    NOT_INITIALIZED,
-                    "breadboard-ls is not initialized yet; send `initialize` first.",
-                );
+        match self.not_taken(&id, method) {
+            None => {}
+            Some(NotTaken::OutOfTurn(number, message)) => {
+                let answer = frame::error_message(Some(&id), number, message, None);
+                return self.answers.outbox.answer(answer);
             }
-            Phase::ShutDown => {
-                return refuse(
-                    INVALID_REQUEST,
-                    "breadboard-ls is shut down and takes no more requests; start it again.",
-                );
-            }
-            Phase::Ready if method == "initialize" => {
-                return refuse(
-                    INVALID_REQUEST,
-                    "breadboard-ls is initialized already; one `initialize` is enough.",
-                );
-            }
-            Phase::New | Phase::Ready => {}
-        }
-        match backend::known(method) {
-            Known::Request => {}
-            Known::Notification(_) => {
-                return refuse(INVALID_REQUEST, "This method is a notification; send it without an id.");
-            }
-            Known::No => {
-                let short: String = method.chars().take(80).collect();
-                tracing::warn!(target: PROTOCOL_VIOLATION, "An unknown method was asked for: `{short}`.");
-                let error = WireError::new(
-                    ErrorCode::UnknownMethod,
-                    format!("There is no method `{short}`; `initialize` announces the ones there are."),
-                );
+            Some(NotTaken::Refused(error)) => {
                 return self.answers.outbox.answer(frame::refusal_message(&id, &error));
             }
-        }
-        if self.answers.in_flight.contains_key(&id) {
-            return refuse(INVALID_REQUEST, "A request with this id waits for its answer; use another id.");
-        }
-        if self.answers.in_flight.len() >= IN_FLIGHT && method != "shutdown" {
-            let error = WireError::new(
-                ErrorCode::Overloaded,
-                format!("{IN_FLIGHT} requests wait for their answers; wait for one of them, then try again."),
-            );
-            return self.answers.outbox.answer(frame::refusal_message(&id, &error));
         }
         let params = match method {
             "initialize" => Some(json!({ "capabilities": {}, "initializationOptions": params })),
@@ -252,6 +221,59 @@ impl Driver {
             self.lifecycle.shutdown_accepted();
         }
         self.handle(id, method, params);
+    }
+
+    /// Why a request is not handled: its time, its method, its id, or too many others.
+    fn not_taken(&self, id: &RequestId, method: &str) -> Option<NotTaken> {
+        let out_of_turn = |number, message| Some(NotTaken::OutOfTurn(number, message));
+        match self.phase {
+            Phase::New if method != "initialize" => {
+                return out_of_turn(
+                    NOT_INITIALIZED,
+                    "breadboard-ls is not initialized yet; send `initialize` first.",
+                );
+            }
+            Phase::ShutDown => {
+                return out_of_turn(
+                    INVALID_REQUEST,
+                    "breadboard-ls is shut down and takes no more requests; start it again.",
+                );
+            }
+            Phase::Ready if method == "initialize" => {
+                return out_of_turn(
+                    INVALID_REQUEST,
+                    "breadboard-ls is initialized already; one `initialize` is enough.",
+                );
+            }
+            Phase::New | Phase::Ready => {}
+        }
+        match backend::known(method) {
+            Known::Request => {}
+            Known::Notification(_) => {
+                return out_of_turn(INVALID_REQUEST, "This method is a notification; send it without an id.");
+            }
+            Known::No => {
+                let short: String = method.chars().take(80).collect();
+                tracing::warn!(target: PROTOCOL_VIOLATION, "An unknown method was asked for: `{short}`.");
+                return Some(NotTaken::Refused(WireError::new(
+                    ErrorCode::UnknownMethod,
+                    format!("There is no method `{short}`; `initialize` announces the ones there are."),
+                )));
+            }
+        }
+        if self.answers.in_flight.contains_key(id) {
+            return out_of_turn(
+                INVALID_REQUEST,
+                "A request with this id waits for its answer; use another id.",
+            );
+        }
+        let full = self.answers.in_flight.len() >= IN_FLIGHT && method != "shutdown";
+        full.then(|| {
+            NotTaken::Refused(WireError::new(
+                ErrorCode::Overloaded,
+                format!("{IN_FLIGHT} requests wait for their answers; wait for one of them, then try again."),
+            ))
+        })
     }
 
     /// Polls a request here, in its order; what is not answered at once goes on on the runtime.

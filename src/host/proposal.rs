@@ -173,37 +173,17 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
         diff.hunks.iter().flat_map(|hunk| hunk.content.lines()).filter(|line| line.starts_with(mark)).count()
     };
     let (added, removed) = (count('+'), count('-'));
-    let patch_id = port.fresh_id();
-    voice
-        .say(ServerMessage::PatchProposed(PatchProposed {
-            patch_id: patch_id.clone(),
-            file_path: base.shown.clone(),
-            diff: diff.unified.clone(),
-            rationale: rationale.clone(),
-            acceptance_criteria,
-            requires_approval: true,
-            hunks: diff.hunks,
-            base_hash: base.hash.clone(),
-        }))
-        .await;
-    let request_id = port.fresh_id();
-    let args: Map<String, Value> = [
-        ("file_path".to_owned(), json!(base.shown)),
-        ("reason".to_owned(), json!(rationale)),
-        ("patch_id".to_owned(), json!(patch_id)),
-        ("diff".to_owned(), json!(diff.unified)),
-    ]
-    .into_iter()
-    .collect();
-    voice
-        .say(ServerMessage::ToolRequestApproval {
-            request_id: request_id.clone(),
-            tool_name: "write_file".to_owned(),
-            args,
-            risk_level: RiskLevel::Medium,
-        })
-        .await;
-    if port.answer(&request_id).await == Answer::Denied {
+    let patch = PatchProposed {
+        patch_id: port.fresh_id(),
+        file_path: base.shown.clone(),
+        diff: diff.unified,
+        rationale,
+        acceptance_criteria,
+        requires_approval: true,
+        hunks: diff.hunks,
+        base_hash: base.hash.clone(),
+    };
+    if ask_about(voice, patch).await == Answer::Denied {
         return Ok(Outcome::Denied);
     }
     // Trust may have gone while the question was open.
@@ -216,6 +196,30 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
         .map_err(|error| Refusal { code: error.code, message: error.message })?;
     voice.file_modified(&base.shown);
     Ok(Outcome::Applied { path: base.shown, hash, added, removed, warnings })
+}
+
+/// Says what would be written, and waits for the answer to that.
+async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
+    let port = voice.port();
+    let args: Map<String, Value> = [
+        ("file_path".to_owned(), json!(patch.file_path)),
+        ("reason".to_owned(), json!(patch.rationale)),
+        ("patch_id".to_owned(), json!(patch.patch_id)),
+        ("diff".to_owned(), json!(patch.diff)),
+    ]
+    .into_iter()
+    .collect();
+    voice.say(ServerMessage::PatchProposed(patch)).await;
+    let request_id = port.fresh_id();
+    voice
+        .say(ServerMessage::ToolRequestApproval {
+            request_id: request_id.clone(),
+            tool_name: "write_file".to_owned(),
+            args,
+            risk_level: RiskLevel::Medium,
+        })
+        .await;
+    port.answer(&request_id).await
 }
 
 /// Runs blocking work on its own thread. Its flag is set when this future is dropped, as at a stop.

@@ -15,6 +15,8 @@ mod contained;
 mod directory;
 #[cfg(not(unix))]
 mod elsewhere;
+#[cfg(target_os = "linux")]
+mod guarded_tree;
 #[cfg(unix)]
 mod guardian;
 #[cfg(unix)]

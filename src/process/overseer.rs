@@ -1,9 +1,7 @@
 //! The server's own eye on every tree of processes that it started: a guardian that is gone, stopped or silent is not waited for.
 //!
-//! Owns one thread, which looks once a second while something runs and sleeps otherwise, and the killing of a tree whose guardians
-//! cannot do it: through the cgroup where there is one, and through `/proc` until that shows nothing of the tree any more. Members
-//! are found by their parents, by the mark in their environment, and, where the server is the one that orphans fall to, by being
-//! its child without being a guardian. Never reads a stream of a program, and never signals a process by its number alone.
+//! Owns one thread, which looks once a second while something runs and sleeps otherwise, and the guardians that are to be buried.
+//! How one tree stands, and how it is killed: `guarded_tree`. Never reads a stream of a program, and never signals a process.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,34 +11,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use super::cgroup::Cgroup;
-use super::heartbeat::{self, Beats, Heard};
-use super::identity::{Identity, Seen, State};
+use super::guarded_tree::{KILL_AGAIN, LOOK, MARK, Orphans, Tree};
+use super::heartbeat::{self, Beats};
+use super::identity::Identity;
 use super::{Hold, tree};
-
-/// Variable that marks a tree; every process inherits it that does not take care not to.
-const MARK: &str = "BB_GUARDED";
-
-/// How often it is looked while nothing is wrong: the wake-ups of an idle agent.
-const LOOK: Duration = Duration::from_secs(1);
-/// How long a guardian may be stopped or dead, and how soon it is looked again: who is only traced goes on meanwhile, and at the
-/// usual end one guardian dies a moment before the other.
-const HELD: Duration = Duration::from_millis(150);
-/// How soon it is looked again at a tree that is being killed.
-const KILL_AGAIN: Duration = Duration::from_millis(20);
-/// Looks without a beat until a guardian counts as silent. A machine under load delays a beat by a second or two; a guardian that
-/// is stopped or gone is seen at once, so this is for one that is held in some other way.
-const SILENT: u32 = 10;
-/// How long guardians may take that were told to kill at once.
-const AT_ONCE: Duration = Duration::from_millis(400);
-/// Looks that must find nothing: a process may be forked behind the look.
-const EMPTY: u32 = 2;
-/// What does not die for so long cannot be ended by us: it waits in the kernel, or runs as another user.
-const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// One tree under the overseer's eye, as who started it sees it. Dropped, the tree is looked after until it is gone.
 #[derive(Debug)]
@@ -49,35 +28,6 @@ pub(super) struct Oversight {
     outer: Identity,
     gone: watch::Receiver<bool>,
 }
-
-/// What the overseer knows of a tree.
-struct Tree {
-    number: u64,
-    mark: Vec<u8>,
-    outer: Identity,
-    inner: Option<Identity>,
-    program: Option<Identity>,
-    /// Who was seen in the tree while it was killed; after the death of its parent nothing else may tell.
-    seen: HashSet<Identity>,
-    beats: Beats,
-    cgroup: Option<Cgroup>,
-    phase: Phase,
-    tell: watch::Sender<bool>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// The guardians do their work, as far as is known.
-    Guarded { held_since: Option<Instant>, silent_outer: u32, silent_inner: u32 },
-    /// They were told to kill at once.
-    LeftToGuardians { until: Instant },
-    /// The overseer kills.
-    Killed { since: Instant, empty: u32 },
-    /// Nothing is left.
-    Gone,
-}
-
-const HEALTHY: Phase = Phase::Guarded { held_since: None, silent_outer: 0, silent_inner: 0 };
 
 #[derive(Default)]
 struct Trees {
@@ -119,7 +69,7 @@ pub(crate) fn end_the_unguarded(most: Duration) {
     }
     overseer.changed.notify_all();
     let mut trees = overseer.trees();
-    while trees.all.iter().any(|tree| matches!(tree.phase, Phase::Killed { .. })) {
+    while trees.all.iter().any(Tree::is_being_killed) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;
@@ -196,22 +146,11 @@ impl Prepared {
                 return Err(error);
             }
         };
-        let (tell, gone) = watch::channel(false);
         trees.started += 1;
         let number = trees.started;
         trees.guardians.insert(outer.pid);
-        trees.all.push(Tree {
-            number,
-            mark: format!("{MARK}={mark}").into_bytes(),
-            outer,
-            inner: None,
-            program: None,
-            seen: HashSet::new(),
-            beats,
-            cgroup,
-            phase: HEALTHY,
-            tell,
-        });
+        let (tree, gone) = Tree::begin(number, &mark, outer, beats, cgroup);
+        trees.all.push(tree);
         drop(trees);
         overseer.changed.notify_all();
         Ok((Oversight { number, outer, gone }, guardian))
@@ -221,12 +160,12 @@ impl Prepared {
 impl Oversight {
     /// The inner guardian said who it is.
     pub(super) fn guarded_by(&self, pid: i32) {
-        self.tree(|tree| tree.inner = Identity::of(pid));
+        self.tree(|tree| tree.guarded_by(Identity::of(pid)));
     }
 
     /// The program runs.
     pub(super) fn runs(&self, pid: i32) {
-        self.tree(|tree| tree.program = Identity::of(pid));
+        self.tree(|tree| tree.runs(Identity::of(pid)));
     }
 
     /// Whether both guardians can do their work. One that is stopped is told to go on, for the next time.
@@ -234,11 +173,7 @@ impl Oversight {
         let mut is_guarded = true;
         self.tree(|tree| {
             is_guarded = !tree.is_unguarded();
-            for guardian in [Some(tree.outer), tree.inner].into_iter().flatten() {
-                if guardian.state() == State::Stopped {
-                    guardian.signal(Signal::CONT);
-                }
-            }
+            tree.wake_guardians();
         });
         is_guarded
     }
@@ -259,11 +194,7 @@ impl Oversight {
 
     /// Both guardians have ended as they do when nothing is left.
     pub(super) fn ended_well(&self) {
-        self.tree(|tree| {
-            if !matches!(tree.phase, Phase::Killed { .. }) {
-                tree.phase = Phase::Gone;
-            }
-        });
+        self.tree(Tree::ended_well);
     }
 
     /// The outer guardian was buried.
@@ -280,10 +211,8 @@ impl Oversight {
         {
             let mut trees = overseer.trees();
             trees.left.extend(guardian.map(|guardian| (self.outer.pid, guardian)));
-            if let Some(tree) = trees.find(self.number)
-                && matches!(tree.phase, Phase::Guarded { .. })
-            {
-                tree.phase = Phase::LeftToGuardians { until: Instant::now() + AT_ONCE };
+            if let Some(tree) = trees.find(self.number) {
+                tree.leave_to_guardians();
             }
         }
         overseer.changed.notify_all();
@@ -292,11 +221,11 @@ impl Oversight {
     fn tree(&self, act: impl FnOnce(&mut Tree)) {
         let Some(overseer) = RUNNING.get() else { return };
         let mut trees = overseer.trees();
-        let before = trees.find(self.number).map(|tree| tree.phase);
+        let before = trees.find(self.number).map(|tree| tree.phase());
         if let Some(tree) = trees.find(self.number) {
             act(tree);
         }
-        let is_changed = trees.find(self.number).map(|tree| tree.phase) != before;
+        let is_changed = trees.find(self.number).map(|tree| tree.phase()) != before;
         drop(trees);
         if is_changed {
             overseer.changed.notify_all();
@@ -306,18 +235,12 @@ impl Oversight {
 
 impl Trees {
     fn find(&mut self, number: u64) -> Option<&mut Tree> {
-        self.all.iter_mut().find(|tree| tree.number == number)
+        self.all.iter_mut().find(|tree| tree.number() == number)
     }
 
     fn next_look(&self) -> Option<Duration> {
-        let of_tree = |tree: &Tree| match tree.phase {
-            Phase::Guarded { held_since: None, .. } => LOOK,
-            Phase::Guarded { held_since: Some(_), .. } => HELD,
-            Phase::LeftToGuardians { .. } | Phase::Killed { .. } => KILL_AGAIN,
-            Phase::Gone => Duration::ZERO,
-        };
         let unburied = (!self.left.is_empty()).then_some(KILL_AGAIN);
-        self.all.iter().map(of_tree).chain(unburied).min()
+        self.all.iter().map(Tree::next_look).chain(unburied).min()
     }
 
     /// One look at everything.
@@ -326,24 +249,14 @@ impl Trees {
             tree.look(beats_are_due);
         }
         self.bury();
-        let killed = |tree: &Tree| matches!(tree.phase, Phase::Killed { .. });
-        if self.all.iter().any(killed) {
-            let guardians = &self.guardians;
-            for tree in self.all.iter_mut().filter(|tree| killed(tree)) {
-                tree.kill(guardians);
+        if self.all.iter().any(Tree::is_being_killed) {
+            let orphans = if ADOPTS.load(Ordering::Relaxed) { Orphans::FallToUs } else { Orphans::Elsewhere };
+            for tree in self.all.iter_mut().filter(|tree| tree.is_being_killed()) {
+                tree.kill(&self.guardians, orphans);
             }
             self.bury_orphans();
         }
-        self.all.retain(|tree| {
-            let is_gone = tree.phase == Phase::Gone;
-            if is_gone {
-                if let Some(cgroup) = &tree.cgroup {
-                    cgroup.remove();
-                }
-                tree.tell.send_replace(true);
-            }
-            !is_gone
-        });
+        self.all.retain(|tree| !tree.tells_that_it_is_gone());
     }
 
     fn bury(&mut self) {
@@ -369,107 +282,6 @@ impl Trees {
             }
         }
     }
-}
-
-impl Tree {
-    fn is_unguarded(&self) -> bool {
-        let guardians = [Some(self.outer), self.inner].into_iter().flatten();
-        guardians.map(Identity::state).any(|state| state != State::Alive)
-    }
-
-    fn kill_from_now(&mut self) {
-        if !matches!(self.phase, Phase::Killed { .. } | Phase::Gone) {
-            self.phase = Phase::Killed { since: Instant::now(), empty: 0 };
-        }
-    }
-
-    fn look(&mut self, beats_are_due: bool) {
-        match self.phase {
-            Phase::Killed { .. } | Phase::Gone => {}
-            Phase::LeftToGuardians { until } => {
-                let is_left = [Some(self.outer), self.inner, self.program]
-                    .into_iter()
-                    .flatten()
-                    .any(|one| one.state() != State::Dead);
-                if !is_left || Instant::now() >= until {
-                    self.kill_from_now();
-                }
-            }
-            Phase::Guarded { held_since, silent_outer, silent_inner } => {
-                let states = [Some(self.outer), self.inner].map(|one| one.map(Identity::state));
-                let heard = self.beats.take();
-                let is_held = states.into_iter().flatten().any(|state| state != State::Alive);
-                let held_since = is_held.then(|| held_since.unwrap_or_else(Instant::now));
-                let is_held = held_since.is_some_and(|since| since.elapsed() >= HELD);
-                let (silent_outer, silent_inner) =
-                    silence(heard, beats_are_due, self.inner.is_some(), (silent_outer, silent_inner));
-                if is_held || silent_outer >= SILENT || silent_inner >= SILENT {
-                    tracing::warn!(
-                        pid = self.outer.pid,
-                        "a guardian was killed or stopped, so the server ends what it guarded"
-                    );
-                    return self.kill_from_now();
-                }
-                self.phase = Phase::Guarded { held_since, silent_outer, silent_inner };
-            }
-        }
-    }
-
-    /// Kills all that can be seen of it. Guardians come last: while one lives, orphans fall to it and are found there.
-    fn kill(&mut self, guardians: &HashSet<i32>) {
-        let Phase::Killed { since, empty } = self.phase else { return };
-        if let Some(cgroup) = &self.cgroup {
-            cgroup.kill();
-        }
-        let ours = getpid().as_raw_pid();
-        let adopts = ADOPTS.load(Ordering::Relaxed);
-        let all = Seen::all();
-        let alive = tree::members(&all, |seen| {
-            let one = seen.identity;
-            let is_known = one == self.outer || Some(one) == self.inner || Some(one) == self.program;
-            let is_orphan = adopts && seen.parent == ours && !guardians.contains(&one.pid);
-            is_known || is_orphan || self.seen.contains(&one) || self.has_mark(one.pid)
-        });
-        let alive: Vec<Seen> = alive.into_iter().filter(|seen| seen.state != State::Dead).collect();
-        let is_guardian = |one: Identity| one == self.outer || Some(one) == self.inner;
-        let (guards, rest): (Vec<Seen>, Vec<Seen>) =
-            alive.iter().partition(|seen| is_guardian(seen.identity));
-        for seen in if rest.is_empty() { &guards } else { &rest } {
-            if seen.state == State::Stopped {
-                seen.identity.signal(Signal::CONT);
-            }
-            seen.identity.signal(Signal::KILL);
-        }
-        self.seen.extend(rest.iter().map(|seen| seen.identity));
-        if adopts {
-            tree::kill_orphans(guardians);
-        }
-        let empty = if alive.is_empty() { empty + 1 } else { 0 };
-        if empty >= EMPTY {
-            self.phase = Phase::Gone;
-        } else if since.elapsed() > GIVE_UP {
-            tracing::warn!(left = alive.len(), "some processes cannot be ended; end them by hand");
-            self.phase = Phase::Gone;
-        } else {
-            self.phase = Phase::Killed { since, empty };
-        }
-    }
-
-    /// Whether the environment that a process began with has the mark. That of another user cannot be read.
-    fn has_mark(&self, pid: i32) -> bool {
-        std::fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|one| one == self.mark))
-    }
-}
-
-/// Looks without a beat, of the outer and the inner guardian.
-fn silence(heard: Heard, is_due: bool, has_inner: bool, (outer, inner): (u32, u32)) -> (u32, u32) {
-    let count = |heard: bool, before: u32| match (heard, is_due) {
-        (true, _) => 0,
-        (false, true) => before + 1,
-        (false, false) => before,
-    };
-    (count(heard.outer, outer), if has_inner { count(heard.inner, inner) } else { 0 })
 }
 
 impl Overseer {

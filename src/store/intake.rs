@@ -1,6 +1,7 @@
 //! The way of a commit into the database: by the front, or at once with all that waits there.
 //!
-//! Owns the front while the process runs: when it is written, taken in and emptied. How it is opened is in `opening`. Never checks the numbers of a commit (the journal did, against the head it keeps) and never reads what it takes.
+//! Owns the front while the process runs: when it is written, taken in and emptied. How it is opened is in `opening`. Never
+//! checks the numbers of a commit (the journal did, against the head it keeps) and never reads what it takes.
 //!
 //! **A session that is deleted** must not come back from the file, whether it could not be emptied (a full disk) or not be
 //! opened: see `forgotten`. Until its name is off that list nothing of it goes into the front, so all that the file holds of it

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
 use super::aside::{Why, keep_orphaned_log, set_aside};
 use super::database::{Company, Database, Refusal, open_file, open_memory};
@@ -18,29 +18,15 @@ use super::leases;
 use super::loss;
 use super::opening::Opened;
 use super::presence::Presence;
+use super::read;
 use super::retention;
-use super::row::{at_most, block_row, collect, ledger_row, number, session_row, tab_row};
 use super::window::{Opening, Window, WindowError, WindowState, front_of, open_window, others, standing};
+use super::write;
 use crate::app::ports::{
     BatchRow, BlockRow, Commit, EngineCursor, HolderRequest, Journal, JournalError, Lease, LedgerRow, News,
     SessionRow, TabRow,
 };
 use crate::domain::view::Lane;
-
-/// Batches that hold `?2` or come after it. Ranges neither overlap nor have holes, so the batch that starts last at or
-/// before `?2` is the only earlier one that can hold it.
-pub(super) const BATCHES: &str = "
-    SELECT from_seq, to_seq, events, crc FROM batch
-    WHERE session_id = ?1
-      AND from_seq >= coalesce(
-          (SELECT max(from_seq) FROM batch WHERE session_id = ?1 AND from_seq <= ?2), ?2)
-    ORDER BY from_seq";
-
-/// A page of a lane, newest first.
-pub(super) const BLOCKS: &str = "
-    SELECT ord, id, block FROM block
-    WHERE session_id = ?1 AND lane = ?2 AND ord < ?3
-    ORDER BY ord DESC LIMIT ?4";
 
 /// The journal of one window, or of one process where no window can be had.
 pub struct SqliteJournal {
@@ -88,7 +74,6 @@ impl SqliteJournal {
         let alone = opening.is_ours()
             && others(state_dir, window.number)
                 .all(|other| !matches!(standing(state_dir, other), WindowState::Alive));
-        let company = if alone { Company::Alone } else { Company::Shared };
         let fronts: Vec<PathBuf> = others(state_dir, window.number)
             .map(|other| front_of(state_dir, other))
             .chain([window.front()])
@@ -96,10 +81,22 @@ impl SqliteJournal {
         if alone && let Err(error) = keep_orphaned_log(&database, &fronts, &mut warnings) {
             return Self::in_memory(&error, warnings);
         }
-        let refusal = match open_file(&database, company) {
-            Ok(opened) => return Self::with(opened, warnings, Some(window)),
-            Err(refusal) => refusal,
-        };
+        let company = if alone { Company::Alone } else { Company::Shared };
+        match open_file(&database, company) {
+            Ok(opened) => Self::with(opened, warnings, Some(window)),
+            Err(refusal) => Self::instead_of(refusal, company, &fronts, window, warnings),
+        }
+    }
+
+    /// The database cannot be opened as it is. One that cannot be read is set aside where no other window uses it.
+    fn instead_of(
+        refusal: Refusal,
+        company: Company,
+        fronts: &[PathBuf],
+        window: Window,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let database = window.database();
         let file = database.display();
         let (why, reason) = match refusal {
             Refusal::Unusable(reason) => {
@@ -110,13 +107,13 @@ impl SqliteJournal {
                 (Why::Newer, format!("{file} was written by a newer breadboard-ls (schema {version})"))
             }
         };
-        if !alone {
+        if company == Company::Shared {
             return Self::in_memory(
                 &format!("{reason}, and other windows use it; close all of them, and open one again"),
                 warnings,
             );
         }
-        match set_aside(&database, &fronts, why) {
+        match set_aside(&database, fronts, why) {
             Ok(aside) => warnings.push(format!(
                 "{reason}; it was kept as {} and a new journal was started. Earlier sessions are in the kept file.",
                 aside.display()
@@ -274,22 +271,11 @@ impl Journal for SqliteJournal {
     }
 
     fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT session_id, workspace, updated_at, record FROM session
-                 WHERE workspace = ?1 ORDER BY updated_at DESC, rowid DESC",
-            )?;
-            collect(&mut statement, [workspace], session_row)
-        })
+        self.database.run(|connection| read::sessions(connection, workspace))
     }
 
     fn session(&mut self, session_id: &str) -> Result<Option<SessionRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT session_id, workspace, updated_at, record FROM session WHERE session_id = ?1",
-            )?;
-            Ok(statement.query_row([session_id], session_row).optional()?)
-        })
+        self.database.run(|connection| read::session(connection, session_id))
     }
 
     fn session_epoch(&mut self, session_id: &str) -> String {
@@ -333,10 +319,7 @@ impl Journal for SqliteJournal {
     }
 
     fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached("SELECT seq FROM view WHERE session_id = ?1")?;
-            Ok(statement.query_row([session_id], |row| number(row, 0)).optional()?.unwrap_or(0))
-        })
+        self.database.run(|connection| read::checkpoint(connection, session_id))
     }
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {
@@ -400,39 +383,16 @@ impl Journal for SqliteJournal {
         from_seq: u64,
         max_bytes: usize,
     ) -> Result<Vec<BatchRow>, JournalError> {
-        let mut batches = self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(BATCHES)?;
-            let mut rows = statement.query(params![session_id, at_most(from_seq)])?;
-            let mut batches: Vec<BatchRow> = Vec::new();
-            let mut bytes = 0usize;
-            while let Some(row) = rows.next()? {
-                let to_seq = number(row, 1)?;
-                if to_seq < from_seq {
-                    continue;
-                }
-                let events = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                if row.get::<_, u32>(3)? != crc32fast::hash(events) {
-                    let from_seq = number(row, 0)?;
-                    return Err(Failure::Refused(format!(
-                        "The events {from_seq} to {to_seq} of session {session_id} were changed on disk and cannot be read; delete the session, or restore the state directory from a backup."
-                    )));
-                }
-                bytes = bytes.saturating_add(events.len());
-                if bytes > max_bytes && !batches.is_empty() {
-                    break;
-                }
-                batches.push(BatchRow { from_seq: number(row, 0)?, to_seq, events: events.to_vec() });
-            }
-            Ok((batches, bytes))
-        })?;
+        let read::Batches { mut rows, mut bytes } =
+            self.database.run(|connection| read::batches(connection, session_id, from_seq, max_bytes))?;
         for one in self.intake.of(session_id).filter(|one| one.batch.to_seq >= from_seq) {
-            batches.1 = batches.1.saturating_add(one.batch.events.len());
-            if batches.1 > max_bytes && !batches.0.is_empty() {
+            bytes = bytes.saturating_add(one.batch.events.len());
+            if bytes > max_bytes && !rows.is_empty() {
                 break;
             }
-            batches.0.push(one.batch.clone());
+            rows.push(one.batch.clone());
         }
-        Ok(batches.0)
+        Ok(rows)
     }
 
     fn blocks(
@@ -442,51 +402,23 @@ impl Journal for SqliteJournal {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<BlockRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(BLOCKS)?;
-            let before = before.map_or(i64::MAX, at_most);
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            collect(&mut statement, params![session_id, lane.as_str(), before, limit], |row| {
-                block_row(lane, row)
-            })
-        })
+        self.database.run(|connection| read::blocks(connection, session_id, lane, before, limit))
     }
 
     fn block(&mut self, session_id: &str, lane: Lane, id: &str) -> Result<Option<BlockRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT ord, id, block FROM block WHERE session_id = ?1 AND lane = ?2 AND id = ?3",
-            )?;
-            let row = statement.query_row(params![session_id, lane.as_str(), id], |row| block_row(lane, row));
-            Ok(row.optional()?)
-        })
+        self.database.run(|connection| read::block(connection, session_id, lane, id))
     }
 
     fn view(&mut self, session_id: &str) -> Result<Option<(u64, Vec<u8>)>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT seq, state FROM view WHERE session_id = ?1")?;
-            Ok(statement.query_row([session_id], |row| Ok((number(row, 0)?, row.get(1)?))).optional()?)
-        })
+        self.database.run(|connection| read::view(connection, session_id))
     }
 
     fn ask(&mut self, session_id: &str, request_id: &str) -> Result<Option<LedgerRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT request_id, status, record FROM ask WHERE session_id = ?1 AND request_id = ?2",
-            )?;
-            Ok(statement.query_row([session_id, request_id], ledger_row).optional()?)
-        })
+        self.database.run(|connection| read::ask(connection, session_id, request_id))
     }
 
     fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT request_id, status, record FROM ask
-                 WHERE session_id = ?1 AND status = 'pending' ORDER BY rowid",
-            )?;
-            collect(&mut statement, [session_id], ledger_row)
-        })
+        self.database.run(|connection| read::pending_asks(connection, session_id))
     }
 
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
@@ -494,21 +426,11 @@ impl Journal for SqliteJournal {
         if waiting.is_some() {
             return Ok(waiting);
         }
-        self.database.run(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT seq, id FROM cursor WHERE session_id = ?1")?;
-            let row = |row: &rusqlite::Row<'_>| Ok(EngineCursor { seq: number(row, 0)?, id: row.get(1)? });
-            Ok(statement.query_row([session_id], row).optional()?)
-        })
+        self.database.run(|connection| read::cursor(connection, session_id))
     }
 
     fn rules(&mut self, workspace: &str) -> Result<Vec<Vec<u8>>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT record FROM rule WHERE workspace = ?1 ORDER BY rule_id")?;
-            let rows = statement.query_map([workspace], |row| row.get(0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        self.database.run(|connection| read::rules(connection, workspace))
     }
 
     fn set_rule(
@@ -517,57 +439,29 @@ impl Journal for SqliteJournal {
         rule_id: &str,
         record: Option<&[u8]>,
     ) -> Result<(), JournalError> {
-        self.change(|transaction| {
-            match record {
-                Some(record) => transaction
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO rule (workspace, rule_id, record) VALUES (?1, ?2, ?3)",
-                    )?
-                    .execute((workspace, rule_id, record))?,
-                None => transaction
-                    .prepare_cached("DELETE FROM rule WHERE workspace = ?1 AND rule_id = ?2")?
-                    .execute((workspace, rule_id))?,
-            };
-            Ok(())
+        self.change(|transaction| match record {
+            Some(record) => write::write_rule(transaction, workspace, rule_id, record),
+            None => write::delete_rule(transaction, workspace, rule_id),
         })
     }
 
     fn spec(&mut self, workspace: &str) -> Result<Option<Vec<u8>>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached("SELECT record FROM spec WHERE workspace = ?1")?;
-            Ok(statement.query_row([workspace], |row| row.get(0)).optional()?)
-        })
+        self.database.run(|connection| read::spec(connection, workspace))
     }
 
     fn set_spec(&mut self, workspace: &str, record: Option<&[u8]>) -> Result<(), JournalError> {
-        self.change(|transaction| {
-            match record {
-                Some(record) => transaction
-                    .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
-                    .execute((workspace, record))?,
-                None => transaction
-                    .prepare_cached("DELETE FROM spec WHERE workspace = ?1")?
-                    .execute([workspace])?,
-            };
-            Ok(())
+        self.change(|transaction| match record {
+            Some(record) => write::write_spec(transaction, workspace, record),
+            None => write::delete_spec(transaction, workspace),
         })
     }
 
     fn prompt(&mut self, session_id: &str, message_id: &str) -> Result<Option<Vec<u8>>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT answer FROM prompt WHERE session_id = ?1 AND message_id = ?2")?;
-            Ok(statement.query_row([session_id, message_id], |row| row.get(0)).optional()?)
-        })
+        self.database.run(|connection| read::prompt(connection, session_id, message_id))
     }
 
     fn tab(&mut self, workspace: &str, tab_id: &str) -> Result<Option<TabRow>, JournalError> {
-        self.database.run(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT tab_id, workspace, record FROM tab WHERE workspace = ?1 AND tab_id = ?2",
-            )?;
-            Ok(statement.query_row([workspace, tab_id], tab_row).optional()?)
-        })
+        self.database.run(|connection| read::tab(connection, workspace, tab_id))
     }
 
     fn used_bytes(&mut self) -> Result<u64, JournalError> {

@@ -1,7 +1,7 @@
 //! The store: what has to outlive this process, in one SQLite database for all windows of a user.
 //!
-//! Owns the state directory, the windows that share it and their files. Never decides what is worth keeping (the loop does), never reads
-//! the workspace, and never throws a user's file away: what it cannot read is set aside. Tests: `store/tests`.
+//! Owns the state directory, the windows that share it and their files. Never decides what is worth keeping (the loop does),
+//! never reads the workspace, and never throws a user's file away: what it cannot read is set aside. Tests: `store/tests`.
 
 mod aside;
 mod database;
@@ -19,6 +19,7 @@ mod leftover;
 mod loss;
 mod opening;
 mod presence;
+mod read;
 mod retention;
 mod row;
 mod sharing;

@@ -30,6 +30,37 @@ pub(super) struct Opened {
     pub(super) new_epoch: Option<String>,
 }
 
+/// What an earlier process left in the front.
+struct Left {
+    front: Front,
+    /// The name that front and database share, or will share.
+    identity: String,
+    /// The head of the front, where it is this database's.
+    known: Option<Head>,
+    damage: Vec<Damage>,
+}
+
+impl Left {
+    fn judge(found: Found, stand: &Stand) -> Self {
+        let damage = loss::judge(&found, stand);
+        let Found { file, mut scan, .. } = found;
+        if damage.contains(&Damage::FrontForeign) {
+            // It may hold events whose numbers happen to fit.
+            scan.records.clear();
+        }
+        let known = match &scan.owner {
+            Owner::Known(head) if !damage.contains(&Damage::FrontForeign) => Some(head.clone()),
+            Owner::Known(_) | Owner::Nobody | Owner::Unknown => None,
+        };
+        let head = known.clone().unwrap_or_else(|| Head {
+            identity: stand.identity.clone().unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
+            ..Head::default()
+        });
+        let identity = head.identity.clone();
+        Self { front: Front::go_on(file, head, scan), identity, known, damage }
+    }
+}
+
 /// An epoch that just began.
 struct Renewed {
     epoch: String,
@@ -44,41 +75,18 @@ impl Intake {
         let mut intake =
             Self { folder: Some(Folder::new(place.database)), passed_over: true, ..Self::without_front() };
         intake.leases.window = Some(window);
-        let looked = database
-            .run(|connection| Ok((Stand::read(connection, window)?, forgotten::all(connection, window)?)));
-        let found = looked.map_err(reason).and_then(|(stand, forgotten)| {
-            intake.commits = stand.commits;
-            intake.forgotten = forgotten;
-            Ok((stand, front::find(place.front).map_err(|error| error.to_string())?))
-        });
-        let (stand, found) = match found {
-            Ok(found) => found,
+        let (stand, found) = match intake.look(database, place) {
+            Ok(looked) => looked,
             Err(reason) => {
                 warnings.push(format!(
                     "The last events of a window that was killed may be missing, because {} could not be used ({reason}); it was left as it is: make it usable, or move it away, and restart.",
                     place.front.display()
                 ));
-                let renewed = intake.renew(database, &[], &Loss::default());
-                return Opened { intake, new_epoch: Some(renewed.epoch) };
+                return intake.opened_without_front(database);
             }
         };
-        let damage = loss::judge(&found, &stand);
-        let Found { file: handle, mut scan, .. } = found;
-        if damage.contains(&Damage::FrontForeign) {
-            // It may hold events whose numbers happen to fit.
-            scan.records.clear();
-        }
-        let known = match &scan.owner {
-            Owner::Known(head) if !damage.contains(&Damage::FrontForeign) => Some(head.clone()),
-            Owner::Known(_) | Owner::Nobody | Owner::Unknown => None,
-        };
+        let Left { mut front, identity, known, damage } = Left::judge(found, &stand);
         let begins_anew = known.is_none();
-        let head = known.clone().unwrap_or_else(|| Head {
-            identity: stand.identity.clone().unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
-            ..Head::default()
-        });
-        let identity = head.identity.clone();
-        let mut front = Front::go_on(handle, head, scan);
         let loss = database.run(|connection| {
             let sorted = leftover::sort(connection, &mut front, &intake.forgotten)?;
             Loss::find(connection, window, damage, sorted, known.as_ref(), &front)
@@ -90,8 +98,7 @@ impl Intake {
                     "The last events of a window that was killed may be missing, because the journal could not be read ({}).",
                     reason(error)
                 ));
-                let renewed = intake.renew(database, &[], &Loss::default());
-                return Opened { intake, new_epoch: Some(renewed.epoch) };
+                return intake.opened_without_front(database);
             }
         };
         let mut new_epoch = None;
@@ -120,6 +127,23 @@ impl Intake {
             new_epoch = Some(intake.renew(database, &[], &Loss::default()).epoch);
         }
         Opened { intake, new_epoch }
+    }
+
+    /// Where the database stands, and what lies in the file of the front; or why one of the two cannot be told.
+    fn look(&mut self, database: &mut Database, place: FrontFiles<'_>) -> Result<(Stand, Found), String> {
+        let window = place.window;
+        let looked = database
+            .run(|connection| Ok((Stand::read(connection, window)?, forgotten::all(connection, window)?)));
+        let (stand, forgotten) = looked.map_err(reason)?;
+        self.commits = stand.commits;
+        self.forgotten = forgotten;
+        Ok((stand, front::find(place.front).map_err(|error| error.to_string())?))
+    }
+
+    /// The journal works on without a front. What that holds is not known here, so numbers may be given anew.
+    fn opened_without_front(mut self, database: &mut Database) -> Opened {
+        let renewed = self.renew(database, &[], &Loss::default());
+        Opened { intake: self, new_epoch: Some(renewed.epoch) }
     }
 
     /// What a window that is no more worked on is free, unless its events still wait for room in the database.

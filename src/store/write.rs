@@ -1,4 +1,4 @@
-//! Writing one `Commit`: all of it, or nothing.
+//! Writing one `Commit`: all of it, or nothing. And what is written beside commits.
 //!
 //! Owns the statements that write. Never checks the order of events: the journal did, against the head it keeps.
 
@@ -11,7 +11,7 @@ use super::forgotten::Left;
 use super::front::Waiting;
 use super::leases::{self, Leases};
 use super::row::{number, status_word, stored};
-use crate::app::ports::{BatchRow, BlockRow, Commit};
+use crate::app::ports::{BatchRow, BlockRow, Commit, EngineCursor, LedgerRow, SessionRow, TabRow};
 
 /// Tabs of a workspace that are kept: some windows' worth. Those of windows that never came back would otherwise stay for ever.
 const TABS: i64 = 1_024;
@@ -48,76 +48,31 @@ pub(super) fn write(
         write_batch(&transaction, session_id, batch)?;
     }
     if let Some(session) = &commit.session {
-        transaction
-            .prepare_cached(
-                "INSERT INTO session (session_id, workspace, updated_at, record, changed) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (session_id) DO UPDATE SET workspace = excluded.workspace,
-                    updated_at = excluded.updated_at, record = excluded.record, changed = excluded.changed",
-            )?
-            .execute(params![
-                session_id,
-                session.workspace,
-                session.updated_at,
-                session.record,
-                stored(commits)?
-            ])?;
+        write_session(&transaction, session, commits)?;
     }
     for block in &commit.blocks {
         write_block(&transaction, session_id, block)?;
     }
     if let Some((seq, state)) = &commit.view {
-        transaction
-            .prepare_cached(
-                "INSERT INTO view (session_id, seq, state) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state",
-            )?
-            .execute(params![session_id, stored(*seq)?, state])?;
+        write_view(&transaction, session_id, *seq, state)?;
     }
     for ask in &commit.ledger {
-        transaction
-            .prepare_cached(
-                "INSERT INTO ask (session_id, request_id, status, record) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (session_id, request_id) DO UPDATE SET
-                    status = excluded.status, record = excluded.record",
-            )?
-            .execute(params![session_id, ask.request_id, status_word(ask.status), ask.record])?;
+        write_ask(&transaction, session_id, ask)?;
     }
     for (message_id, answer) in &commit.prompts {
-        transaction
-            .prepare_cached(
-                "INSERT OR REPLACE INTO prompt (session_id, message_id, answer) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![session_id, message_id, answer])?;
+        write_prompt(&transaction, session_id, message_id, answer)?;
     }
     if let Some(cursor) = &commit.cursor {
         cursors.insert(session_id, cursor);
     }
     for (session_id, cursor) in cursors {
-        transaction
-            .prepare_cached(
-                "INSERT INTO cursor (session_id, seq, id) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, id = excluded.id",
-            )?
-            .execute(params![session_id, stored(cursor.seq)?, cursor.id])?;
+        write_cursor(&transaction, session_id, cursor)?;
     }
     for tab in &commit.tabs {
         match &tab.record {
-            Some(record) => transaction
-                .prepare_cached(
-                    "INSERT INTO tab (tab_id, workspace, record) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (tab_id) DO UPDATE SET workspace = excluded.workspace, record = excluded.record",
-                )?
-                .execute(params![tab.tab_id, tab.workspace, record])
-                .and_then(|_| {
-                    transaction
-                        .prepare_cached(
-                            "DELETE FROM tab WHERE workspace = ?1 AND rowid <=
-                                (SELECT rowid FROM tab WHERE workspace = ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
-                        )?
-                        .execute(params![tab.workspace, TABS])
-                })?,
-            None => transaction.prepare_cached("DELETE FROM tab WHERE tab_id = ?1")?.execute([&tab.tab_id])?,
-        };
+            Some(record) => write_tab(&transaction, tab, record)?,
+            None => delete_tab(&transaction, &tab.tab_id)?,
+        }
     }
     transaction.commit()?;
     Ok(commits)
@@ -135,6 +90,137 @@ fn write_batch(transaction: &Transaction<'_>, session_id: &str, batch: &BatchRow
             batch.events,
             crc32fast::hash(&batch.events)
         ])?;
+    Ok(())
+}
+
+/// `commits` is the number of the transaction: what other windows have not seen is above the last one that they saw.
+fn write_session(transaction: &Transaction<'_>, session: &SessionRow, commits: u64) -> Result<(), Failure> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO session (session_id, workspace, updated_at, record, changed) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (session_id) DO UPDATE SET workspace = excluded.workspace,
+                updated_at = excluded.updated_at, record = excluded.record, changed = excluded.changed",
+        )?
+        .execute(params![
+            session.session_id,
+            session.workspace,
+            session.updated_at,
+            session.record,
+            stored(commits)?
+        ])?;
+    Ok(())
+}
+
+fn write_view(
+    transaction: &Transaction<'_>,
+    session_id: &str,
+    seq: u64,
+    state: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO view (session_id, seq, state) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, state = excluded.state",
+        )?
+        .execute(params![session_id, stored(seq)?, state])?;
+    Ok(())
+}
+
+fn write_ask(transaction: &Transaction<'_>, session_id: &str, ask: &LedgerRow) -> Result<(), Failure> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO ask (session_id, request_id, status, record) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (session_id, request_id) DO UPDATE SET
+                status = excluded.status, record = excluded.record",
+        )?
+        .execute(params![session_id, ask.request_id, status_word(ask.status), ask.record])?;
+    Ok(())
+}
+
+fn write_prompt(
+    transaction: &Transaction<'_>,
+    session_id: &str,
+    message_id: &str,
+    answer: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO prompt (session_id, message_id, answer) VALUES (?1, ?2, ?3)")?
+        .execute(params![session_id, message_id, answer])?;
+    Ok(())
+}
+
+fn write_cursor(
+    transaction: &Transaction<'_>,
+    session_id: &str,
+    cursor: &EngineCursor,
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO cursor (session_id, seq, id) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, id = excluded.id",
+        )?
+        .execute(params![session_id, stored(cursor.seq)?, cursor.id])?;
+    Ok(())
+}
+
+/// Writes a tab, and deletes the oldest of its workspace where there are too many.
+fn write_tab(transaction: &Transaction<'_>, tab: &TabRow, record: &[u8]) -> Result<(), Failure> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO tab (tab_id, workspace, record) VALUES (?1, ?2, ?3)
+             ON CONFLICT (tab_id) DO UPDATE SET workspace = excluded.workspace, record = excluded.record",
+        )?
+        .execute(params![tab.tab_id, tab.workspace, record])?;
+    transaction
+        .prepare_cached(
+            "DELETE FROM tab WHERE workspace = ?1 AND rowid <=
+                (SELECT rowid FROM tab WHERE workspace = ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
+        )?
+        .execute(params![tab.workspace, TABS])?;
+    Ok(())
+}
+
+fn delete_tab(transaction: &Transaction<'_>, tab_id: &str) -> Result<(), Failure> {
+    transaction.prepare_cached("DELETE FROM tab WHERE tab_id = ?1")?.execute([tab_id])?;
+    Ok(())
+}
+
+pub(super) fn write_rule(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    rule_id: &str,
+    record: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO rule (workspace, rule_id, record) VALUES (?1, ?2, ?3)")?
+        .execute((workspace, rule_id, record))?;
+    Ok(())
+}
+
+pub(super) fn delete_rule(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    rule_id: &str,
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("DELETE FROM rule WHERE workspace = ?1 AND rule_id = ?2")?
+        .execute((workspace, rule_id))?;
+    Ok(())
+}
+
+pub(super) fn write_spec(
+    transaction: &Transaction<'_>,
+    workspace: &str,
+    record: &[u8],
+) -> Result<(), Failure> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO spec (workspace, record) VALUES (?1, ?2)")?
+        .execute((workspace, record))?;
+    Ok(())
+}
+
+pub(super) fn delete_spec(transaction: &Transaction<'_>, workspace: &str) -> Result<(), Failure> {
+    transaction.prepare_cached("DELETE FROM spec WHERE workspace = ?1")?.execute([workspace])?;
     Ok(())
 }
 

@@ -61,8 +61,8 @@ struct Places {
 }
 
 impl WorkspaceFiles {
-    /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the jobs that the loop wants to hear about, on a thread of the runtime
-    /// or, for a refusal, of the caller.
+    /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the
+    /// jobs that the loop wants to hear about, on a thread of the runtime or, for a refusal, of the caller.
     pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
         Self {
             runtime,
@@ -92,6 +92,25 @@ impl WorkspaceFiles {
                 drop(place);
             })
             .await;
+        });
+    }
+
+    /// The same for a job that the loop wants to hear about.
+    fn work_for_the_loop(
+        &self,
+        waiting: OwnedSemaphorePermit,
+        work: impl FnOnce() -> FileJobDone + Send + 'static,
+    ) {
+        let done = Arc::clone(&self.done);
+        self.work(waiting, move || done(work()));
+    }
+
+    /// One write at a time, so that two of ours cannot both find the same base.
+    fn work_alone(&self, waiting: OwnedSemaphorePermit, work: impl FnOnce() + Send + 'static) {
+        let writing = Arc::clone(&self.writing);
+        self.work(waiting, move || {
+            let _turn = writing.lock().unwrap_or_else(PoisonError::into_inner);
+            work();
         });
     }
 
@@ -139,17 +158,7 @@ impl Files for WorkspaceFiles {
     }
 
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
-        let places = match &job {
-            FileJob::StoreAttachment { .. } | FileJob::Write { .. } | FileJob::Spec(_) => HEAVY,
-            FileJob::List { .. }
-            | FileJob::Snippet { .. }
-            | FileJob::Read { .. }
-            | FileJob::ReadText { .. }
-            | FileJob::Diff(_)
-            | FileJob::DropArtifacts { .. }
-            | FileJob::Run { .. } => 1,
-        };
-        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(places) else {
+        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(weight(&job)) else {
             refuse(job, &*self.done);
             return;
         };
@@ -168,29 +177,22 @@ impl Files for WorkspaceFiles {
             }),
             FileJob::StoreAttachment { session_id, name, mime, uri, base64, reply } => {
                 let state_dir = self.places().state_dir.clone();
-                let done = Arc::clone(&self.done);
-                self.work(waiting, move || {
+                self.work_for_the_loop(waiting, move || {
                     let offer = Offer { name, mime, uri, base64 };
                     let outcome = store(&roots, state_dir.as_deref(), offer);
-                    done(FileJobDone::Stored { session_id, outcome, reply });
+                    FileJobDone::Stored { session_id, outcome, reply }
                 });
             }
             FileJob::Write { root, path, base_hash, text, reply } => {
-                let writing = Arc::clone(&self.writing);
-                self.work(waiting, move || {
-                    // One write at a time, so that two of ours cannot both find the same base.
-                    let _turn = writing.lock().unwrap_or_else(PoisonError::into_inner);
+                self.work_alone(waiting, move || {
                     if !reply.is_abandoned() {
                         reply.settle(write(&roots, root.as_deref(), &path, base_hash.as_deref(), &text));
                     }
                 });
             }
-            FileJob::Read { root, path, edit } => {
-                let done = Arc::clone(&self.done);
-                self.work(waiting, move || {
-                    done(FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) });
-                });
-            }
+            FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
+                FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) }
+            }),
             FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
                 if !reply.is_abandoned() {
                     reply.settle(read_text(&roots, &overlay, &path, line, limit));
@@ -199,24 +201,40 @@ impl Files for WorkspaceFiles {
             FileJob::Diff(job) => self.work(waiting, move || diff(&roots, &overlay, *job)),
             FileJob::Spec(job) => {
                 let state_dir = self.places().state_dir.clone();
-                let done = Arc::clone(&self.done);
-                self.work(waiting, move || {
-                    done(FileJobDone::Spec(match job {
-                        SpecJob::Import { uri, reply } => {
-                            SpecFilesDone::Imported { outcome: spec::markdown(&roots, &uri), reply }
-                        }
-                        SpecJob::Preview { uris, pick } => {
-                            SpecFilesDone::Previewed { outcome: spec::previews(&roots, &uris), pick }
-                        }
-                        SpecJob::Keep { uris, sending } => {
-                            let outcome = spec::keep_images(&roots, state_dir.as_deref(), &uris);
-                            SpecFilesDone::Kept { outcome, sending }
-                        }
-                    }));
+                self.work_for_the_loop(waiting, move || {
+                    FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
+        }
+    }
+}
+
+/// Places that a job takes while it waits.
+fn weight(job: &FileJob) -> u32 {
+    match job {
+        FileJob::StoreAttachment { .. } | FileJob::Write { .. } | FileJob::Spec(_) => HEAVY,
+        FileJob::List { .. }
+        | FileJob::Snippet { .. }
+        | FileJob::Read { .. }
+        | FileJob::ReadText { .. }
+        | FileJob::Diff(_)
+        | FileJob::DropArtifacts { .. }
+        | FileJob::Run { .. } => 1,
+    }
+}
+
+fn spec_files(roots: &Roots, state_dir: Option<&Path>, job: SpecJob) -> SpecFilesDone {
+    match job {
+        SpecJob::Import { uri, reply } => {
+            SpecFilesDone::Imported { outcome: spec::markdown(roots, &uri), reply }
+        }
+        SpecJob::Preview { uris, pick } => {
+            SpecFilesDone::Previewed { outcome: spec::previews(roots, &uris), pick }
+        }
+        SpecJob::Keep { uris, sending } => {
+            SpecFilesDone::Kept { outcome: spec::keep_images(roots, state_dir, &uris), sending }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One file of a commit, read by the `git` program from a repository that nobody vouches for.
 //!
-//! Owns what git may do there, once `git_layout` has let it in: look up a commit, a tree entry and a blob. No filter, no hook, no program of the
-//! repository's settings and no network take part; time and output are bounded. Never writes and never takes a lock.
+//! Owns what git may do there, once `git_layout` has let it in: look up a commit, a tree entry and a blob. No filter, no hook,
+//! no program of the repository's settings and no network take part; time and output are bounded. Never writes and never takes
+//! a lock.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Unreadable, Wanted, read, snippet};
+use crate::domain::edits::lines::LineRange;
 use crate::domain::edits::overlay::Overlay;
-use crate::protocol::request::{LineRange, ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
+use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
 use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::root::Roots;
 use crate::workspace::root::tests::folder;

@@ -61,71 +61,67 @@ impl App {
         }
         let session_id = params.session().to_owned();
         self.load(&session_id)?;
-        let request_id = params.request_id;
+        let request_id = params.request_id.clone();
         let Some(ask) = self.live_mut(&session_id).and_then(|live| live.asks.get(&request_id).cloned())
         else {
             let given = self.settled_before(&session_id, &request_id)?;
             return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
         };
+        let option = self.option_of(&session_id, &ask, &params)?;
+        self.may_choose(client, &session_id, &ask, &option, params.digest.as_deref())?;
+        if ask.answered.is_some() && ask.sent {
+            let given = on_its_way(&request_id, &ask);
+            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
+        }
+        let rule = rule_with(&ask, &option, params.rule_update)?;
+        let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
+        Ok(Chosen { session_id, request_id, answer: Answer::New(option, rule, content) })
+    }
+
+    /// The option that an answer names, or that its decision comes to.
+    fn option_of(
+        &self,
+        session_id: &str,
+        ask: &Ask,
+        params: &ApprovePermissionParams,
+    ) -> Result<PermissionOption, WireError> {
         let option =
             PermissionAsk::choose(&ask.permission.options, params.option_id.as_deref(), params.decision);
         let denies = params.decision == Decision::Deny && params.option_id.is_none();
-        let no = || (denies && self.keeps_rules(&session_id)).then(no_to_all);
-        let Some(option) = option.or_else(no) else {
-            return Err(WireError::new(
+        let no = || (denies && self.keeps_rules(session_id)).then(no_to_all);
+        option.or_else(no).ok_or_else(|| {
+            WireError::new(
                 ErrorCode::InvalidParams,
                 "This request has no such option; answer with one of its `options`.",
-            ));
-        };
+            )
+        })
+    }
+
+    /// Allowing needs trust and the folder that was shown; any answer is to what was shown.
+    fn may_choose(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        ask: &Ask,
+        option: &PermissionOption,
+        digest: Option<&str>,
+    ) -> Result<(), WireError> {
         if option.kind != PermissionOptionKind::Deny && !self.clients.trusts(client) {
             return Err(WireError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so nothing may be written or run in it; trust it first, or deny.",
             ));
         }
-        if params.digest.is_some_and(|digest| digest != ask.permission.digest) {
+        if digest.is_some_and(|digest| digest != ask.permission.digest) {
             return Err(WireError::new(
                 ErrorCode::Conflict,
                 "What is asked is not what was shown; look at the request again and answer that.",
             ));
         }
         if option.kind != PermissionOptionKind::Deny {
-            self.same_root(&session_id, &ask.root, ask.root_name.as_deref())?;
+            self.same_root(session_id, &ask.root, ask.root_name.as_deref())?;
         }
-        if ask.answered.is_some() && ask.sent {
-            // It is on its way; the engine confirms it by an event.
-            let given = ApprovePermissionResult {
-                request_id: request_id.clone(),
-                outcome: ApprovalOutcome::AlreadyResolved,
-                resolution: ask.answered,
-                resolved_by: Some(match ask.answered {
-                    Some(PermissionStatus::Expired) => Settler::Expiry.as_str().to_owned(),
-                    _ => Settler::User.as_str().to_owned(),
-                }),
-            };
-            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
-        }
-        let rule = match option.kind {
-            PermissionOptionKind::AllowRule
-                if ask.rules.get(&option.option_id).is_some_and(|rule| rule.holder == RuleHolder::Agent) =>
-            {
-                // The agent keeps it, by the option.
-                None
-            }
-            PermissionOptionKind::AllowRule => {
-                let update = params.rule_update.unwrap_or_default();
-                let offered = ask.rules.get(&option.option_id);
-                let globs = offered.is_some_and(|rule| rule.holder == RuleHolder::Engine);
-                let offered = offered.and_then(OfferedRule::saved);
-                // Given back as it was shown.
-                let pattern = update.pattern.map(|pattern| reveal(&pattern).unwrap_or(pattern));
-                let rule = narrowed(offered.as_ref(), pattern, update.scope, globs)?;
-                Some(RootedRule { rule, root: ask.root.clone() })
-            }
-            PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => None,
-        };
-        let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
-        Ok(Chosen { session_id, request_id, answer: Answer::New(option, rule, content) })
+        Ok(())
     }
 
     /// Whether the engine of a session saves "always" answers itself, by the id of the option alone.
@@ -261,6 +257,43 @@ enum Answer {
     New(PermissionOption, Option<RootedRule>, Option<Value>),
     /// It was answered before.
     Given(ApprovePermissionResult),
+}
+
+/// An answer is on its way; the engine confirms it by an event.
+fn on_its_way(request_id: &str, ask: &Ask) -> ApprovePermissionResult {
+    let by = match ask.answered {
+        Some(PermissionStatus::Expired) => Settler::Expiry,
+        _ => Settler::User,
+    };
+    ApprovePermissionResult {
+        request_id: request_id.to_owned(),
+        outcome: ApprovalOutcome::AlreadyResolved,
+        resolution: ask.answered,
+        resolved_by: Some(by.as_str().to_owned()),
+    }
+}
+
+/// The rule to save with an option, as far as it is kept here or at an engine that holds rules.
+fn rule_with(
+    ask: &Ask,
+    option: &PermissionOption,
+    update: Option<RuleUpdate>,
+) -> Result<Option<RootedRule>, WireError> {
+    let offered = match option.kind {
+        PermissionOptionKind::AllowRule => ask.rules.get(&option.option_id),
+        PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => return Ok(None),
+    };
+    if offered.is_some_and(|rule| rule.holder == RuleHolder::Agent) {
+        // The agent keeps it, by the option.
+        return Ok(None);
+    }
+    let update = update.unwrap_or_default();
+    let globs = offered.is_some_and(|rule| rule.holder == RuleHolder::Engine);
+    // Given back as it was shown.
+    let pattern = update.pattern.map(|pattern| reveal(&pattern).unwrap_or(pattern));
+    let offered = offered.and_then(OfferedRule::saved);
+    let rule = narrowed(offered.as_ref(), pattern, update.scope, globs)?;
+    Ok(Some(RootedRule { rule, root: ask.root.clone() }))
 }
 
 /// No, where an agent offers nothing that says so: it hears that its request was cancelled.

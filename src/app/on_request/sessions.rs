@@ -48,22 +48,7 @@ impl App {
                 resume.insert(session_id, verdict);
             }
         }
-        let (status, last_error) = match (&self.engine, &self.connectivity) {
-            (Err(error), _) | (Ok(_), Some(Connectivity::Failed { error, .. })) => {
-                (ConnectionStatus::Error, Some(error.message.clone()))
-            }
-            (Ok(engine), None | Some(Connectivity::Connecting { .. }))
-                if engine.traits().resume.is_followed() =>
-            {
-                (ConnectionStatus::Connecting, None)
-            }
-            (Ok(_), _) => (ConnectionStatus::Connected, None),
-        };
-        let capabilities = match (&self.engine, &self.connectivity) {
-            (Ok(_), Some(Connectivity::Connected { capabilities })) => capabilities.clone(),
-            (Ok(engine), _) => engine.capabilities(),
-            (Err(_), _) => Vec::new(),
-        };
+        let (status, last_error) = self.connection_status();
         let news = ConnectionParams {
             status,
             session_id: None,
@@ -80,7 +65,7 @@ impl App {
             engine: EngineStatus {
                 kind: self.settings.engine.kind,
                 status,
-                capabilities,
+                capabilities: self.engine_capabilities(),
                 model: self.current_model(),
             },
             sessions: self.summaries(),
@@ -88,6 +73,29 @@ impl App {
             workspace_trusted: self.clients.trusts(client),
             resume,
         })
+    }
+
+    /// How the engine is reached, and why not.
+    fn connection_status(&self) -> (ConnectionStatus, Option<String>) {
+        match (&self.engine, &self.connectivity) {
+            (Err(error), _) | (Ok(_), Some(Connectivity::Failed { error, .. })) => {
+                (ConnectionStatus::Error, Some(error.message.clone()))
+            }
+            (Ok(engine), None | Some(Connectivity::Connecting { .. }))
+                if engine.traits().resume.is_followed() =>
+            {
+                (ConnectionStatus::Connecting, None)
+            }
+            (Ok(_), _) => (ConnectionStatus::Connected, None),
+        }
+    }
+
+    fn engine_capabilities(&self) -> Vec<String> {
+        match (&self.engine, &self.connectivity) {
+            (Ok(_), Some(Connectivity::Connected { capabilities })) => capabilities.clone(),
+            (Ok(engine), _) => engine.capabilities(),
+            (Err(_), _) => Vec::new(),
+        }
     }
 
     /// What a client has of a session, against what there is; the difference follows as notifications.

@@ -143,8 +143,9 @@ pub struct News {
 
 /// The journal: every event is in it before anyone is told. One database for all windows of a user, which each of them opens.
 ///
-/// What belongs to one session is written by the window that has its lease, and only by that. All methods block briefly, and the loop waits with them. `commit` is atomic and survives `kill -9` (not
-/// necessarily a power cut: nothing waits for the disk but the folding of the database's log).
+/// What belongs to one session is written by the window that has its lease, and only by that. All methods block briefly, and
+/// the loop waits with them. `commit` is atomic and survives `kill -9` (not necessarily a power cut: nothing waits for the disk
+/// but the folding of the database's log).
 pub trait Journal: Send {
     /// Opaque name of the database; another one, another epoch.
     fn epoch(&self) -> &str;

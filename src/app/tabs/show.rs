@@ -10,6 +10,7 @@ use crate::app::client::ClientId;
 use crate::app::state::App;
 use crate::app::subscription::{Audience, Subscription};
 use crate::app::wire_out;
+use crate::domain::approval::Permission;
 use crate::domain::tabs::{News, Step};
 use crate::domain::view::{Change, View, ViewLanes};
 use crate::protocol::WireError;
@@ -91,28 +92,8 @@ impl App {
 
     fn send_snapshot(&mut self, tab_id: &str) -> bool {
         let session_id = self.tabs.map.session_of(tab_id).map(str::to_owned);
-        let view = match &session_id {
-            Some(session_id) => {
-                if self.load(session_id).is_err() {
-                    return false;
-                }
-                // It stands at the head, so everything up to the head has to be in the journal first.
-                self.flush(session_id);
-                match self.snapshot(session_id) {
-                    Ok(view) => view,
-                    Err(error) => {
-                        tracing::warn!(message = error.message, "no snapshot of a tab could be made");
-                        return false;
-                    }
-                }
-            }
-            None => View { epoch: String::new(), seq: 0, lanes: ViewLanes::default() },
-        };
-        let asks = session_id.as_ref().and_then(|session_id| self.live_mut(session_id));
-        let permissions = asks.map_or_else(Vec::new, |live| {
-            let waiting = live.asks.values().filter(|ask| ask.answered.is_none());
-            waiting.map(|ask| ask.permission.clone()).collect()
-        });
+        let Some(view) = self.view_of_tab(session_id.as_deref()) else { return false };
+        let permissions = session_id.as_deref().map_or_else(Vec::new, |id| self.unanswered(id));
         let (queue, paused) = self.queue_of_tab(tab_id);
         let epoch = self.tabs.epoch.clone();
         let open = session_id.as_ref().and_then(|session_id| self.known(session_id).ok()?.record.turn.open());
@@ -124,25 +105,9 @@ impl App {
             // It was begun before the tab showed this session.
             tab.record.prompts.push(BegunPrompt { message_id, turn, stop_reason: None });
         }
-        let waiting = queue.iter().map(|item| TabPrompt {
-            message_id: item.message_id.clone(),
-            turn: None,
-            status: TabPromptStatus::Waiting,
-            stop_reason: None,
-        });
-        let begun = tab.record.prompts.iter().map(|asked| TabPrompt {
-            message_id: asked.message_id.clone(),
-            turn: Some(asked.turn),
-            status: match asked.stop_reason {
-                Some(_) => TabPromptStatus::Complete,
-                None => TabPromptStatus::Running,
-            },
-            stop_reason: asked.stop_reason.clone(),
-        });
-        let messages: Vec<TabPrompt> = begun.chain(waiting).collect();
         let message = TabMessage::Snapshot {
             view,
-            messages,
+            messages: prompts_shown(&tab.record.prompts, &queue),
             queue: queue.clone(),
             paused,
             permissions,
@@ -160,6 +125,30 @@ impl App {
         tab.covered = true;
         tab.window.snapshot_sent(size);
         true
+    }
+
+    /// The view that a tab begins with: an empty one without a session, none when it cannot be read.
+    fn view_of_tab(&mut self, session_id: Option<&str>) -> Option<View> {
+        let Some(session_id) = session_id else {
+            return Some(View { epoch: String::new(), seq: 0, lanes: ViewLanes::default() });
+        };
+        self.load(session_id).ok()?;
+        // It stands at the head, so everything up to the head has to be in the journal first.
+        self.flush(session_id);
+        match self.snapshot(session_id) {
+            Ok(view) => Some(view),
+            Err(error) => {
+                tracing::warn!(message = error.message, "no snapshot of a tab could be made");
+                None
+            }
+        }
+    }
+
+    /// Permissions of a session that wait for an answer.
+    fn unanswered(&mut self, session_id: &str) -> Vec<Permission> {
+        let Some(live) = self.live_mut(session_id) else { return Vec::new() };
+        let waiting = live.asks.values().filter(|ask| ask.answered.is_none());
+        waiting.map(|ask| ask.permission.clone()).collect()
     }
 
     /// What changes of the view are for the tabs of a session; they are in the journal.
@@ -366,4 +355,24 @@ impl App {
             self.catch_up(client, session_id);
         }
     }
+}
+
+/// The prompts of a tab as its snapshot has them: those that were begun, then those that wait.
+fn prompts_shown(begun: &[BegunPrompt], queue: &[QueueItem]) -> Vec<TabPrompt> {
+    let begun = begun.iter().map(|asked| TabPrompt {
+        message_id: asked.message_id.clone(),
+        turn: Some(asked.turn),
+        status: match asked.stop_reason {
+            Some(_) => TabPromptStatus::Complete,
+            None => TabPromptStatus::Running,
+        },
+        stop_reason: asked.stop_reason.clone(),
+    });
+    let waiting = queue.iter().map(|item| TabPrompt {
+        message_id: item.message_id.clone(),
+        turn: None,
+        status: TabPromptStatus::Waiting,
+        stop_reason: None,
+    });
+    begun.chain(waiting).collect()
 }

@@ -10,7 +10,7 @@ use super::super::client::Incoming;
 use super::super::client::Refusal;
 use super::super::render::offers_rule;
 use super::super::terminal::{Tone, marked, visible_code};
-use super::{Ended, Turn};
+use super::turn::{Ended, Open, Turn};
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
 
@@ -18,16 +18,6 @@ use crate::protocol::permission::PermissionGetResult;
 const WAITING: usize = 64;
 /// Longest line read from the keyboard, in bytes; what follows counts as the next line.
 const TYPED: u64 = 1 << 10;
-
-/// What the user is being asked.
-pub(super) enum Open {
-    /// About this permission.
-    Decision(Permission),
-    /// Whether to trust the folder, because this permission was allowed.
-    Trust(Permission, Decision),
-    /// Whether to trust the folder, because the engine takes no prompt without.
-    TrustForPrompt,
-}
 
 impl Turn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
@@ -155,50 +145,25 @@ impl Turn {
         }
         let Some(open) = self.open.take() else { return Ok(false) };
         let word = text.as_deref();
+        let says_yes = matches!(word, Some("y" | "yes"));
         match open {
-            Open::TrustForPrompt => {
-                if !matches!(word, Some("y" | "yes")) {
-                    return Err(Ended::NobodyTrusts);
-                }
+            Open::TrustForPrompt if says_yes => {
                 self.trust()?;
                 return Ok(true);
             }
-            Open::Trust(pending, decision) => {
-                if matches!(word, Some("y" | "yes")) {
-                    self.trust()?;
-                    self.decide(pending, decision)?;
-                } else {
-                    self.trust_refused = true;
-                    self.say(Tone::Warn, "denied: the folder is not trusted.");
-                    self.decide(pending, Decision::Deny)?;
-                }
+            Open::TrustForPrompt => return Err(Ended::NobodyTrusts),
+            Open::Trust(pending, decision) if says_yes => {
+                self.trust()?;
+                self.decide(pending, decision)?;
             }
-            Open::Decision(pending) => {
-                let decision = match word {
-                    Some("y" | "yes") => Decision::AllowOnce,
-                    Some("r" | "rule") if offers_rule(&pending) => Decision::AllowRule,
-                    Some("n" | "no") => Decision::Deny,
-                    Some(_) => {
-                        self.open = Some(Open::Decision(pending));
-                        self.put_question();
-                        return Ok(false);
-                    }
-                    None => {
-                        self.outcome.unanswered = true;
-                        Decision::Deny
-                    }
-                };
-                if decision == Decision::Deny || self.trusted {
-                    self.decide(pending, decision)?;
-                } else if self.trust_refused {
-                    self.say(Tone::Warn, "denied: the folder is not trusted.");
-                    self.decide(pending, Decision::Deny)?;
-                } else {
-                    self.open = Some(Open::Trust(pending, decision));
-                    self.put_question();
-                    return Ok(false);
-                }
+            Open::Trust(pending, _) => {
+                self.trust_refused = true;
+                self.deny_without_trust(pending)?;
             }
+            Open::Decision(pending) => self.decision_typed(pending, word)?,
+        }
+        if self.open.is_some() {
+            return Ok(false);
         }
         if !self.interactive {
             // Stdin ended: what still waits can be answered by nobody.
@@ -209,6 +174,39 @@ impl Turn {
         }
         self.ask_next()?;
         Ok(false)
+    }
+
+    /// What was typed to a permission. The same question stays open after a word that is no answer, another one where the
+    /// folder is not trusted yet.
+    fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), Ended> {
+        let decision = match word {
+            Some("y" | "yes") => Decision::AllowOnce,
+            Some("r" | "rule") if offers_rule(&pending) => Decision::AllowRule,
+            Some("n" | "no") => Decision::Deny,
+            Some(_) => {
+                self.open = Some(Open::Decision(pending));
+                self.put_question();
+                return Ok(());
+            }
+            None => {
+                self.outcome.unanswered = true;
+                Decision::Deny
+            }
+        };
+        if decision == Decision::Deny || self.trusted {
+            self.decide(pending, decision)
+        } else if self.trust_refused {
+            self.deny_without_trust(pending)
+        } else {
+            self.open = Some(Open::Trust(pending, decision));
+            self.put_question();
+            Ok(())
+        }
+    }
+
+    fn deny_without_trust(&mut self, pending: Permission) -> Result<(), Ended> {
+        self.say(Tone::Warn, "denied: the folder is not trusted.");
+        self.decide(pending, Decision::Deny)
     }
 
     fn trust(&mut self) -> Result<(), Ended> {

@@ -96,76 +96,127 @@ pub fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
 /// Reads the hunk that begins at `at`; gives the place after it.
 fn read_hunk(lines: &[&str], at: usize, file: &mut FilePatch) -> Result<usize, String> {
     let number = file.hunks.len() + 1;
-    let Some((old_start, old_said, new_start, new_said)) = hunk_header(lines[at]) else {
+    let Some(header) = hunk_header(lines[at]) else {
         return Err(format!(
             "The header of hunk {number} cannot be read; it must be `@@ -start,lines +start,lines @@`."
         ));
     };
-    let mut body: Vec<HunkLine> = Vec::new();
-    let (mut old_seen, mut new_seen, mut repaired) = (0u64, 0u64, 0u64);
-    // Blank lines after a complete hunk are either its badly written context or only space before the next file.
-    let mut blanks = 0usize;
+    let mut body = HunkBody::of(header);
     let mut next = at + 1;
-    while let Some(line) = lines.get(next) {
-        let complete = old_seen >= old_said && new_seen >= new_said;
+    while let Some(line) = lines.get(next)
+        && !body.ends_before(lines, next)
+    {
+        body.take(line);
+        next += 1;
+    }
+    if body.lines.is_empty() {
+        return Err(format!("Hunk {number} is empty."));
+    }
+    file.warnings.extend(body.warnings(number));
+    file.hunks.push(Hunk { old_start: header.old_start, new_start: header.new_start, lines: body.lines });
+    Ok(next)
+}
+
+/// What the header of a hunk says.
+#[derive(Clone, Copy)]
+struct HunkHeader {
+    old_start: u64,
+    old_lines: u64,
+    new_start: u64,
+    new_lines: u64,
+}
+
+/// The lines of a hunk so far.
+struct HunkBody {
+    header: HunkHeader,
+    lines: Vec<HunkLine>,
+    old_seen: u64,
+    new_seen: u64,
+    /// Context lines without their leading space.
+    repaired: u64,
+    /// Blank lines after a complete hunk are either its badly written context or only space before the next file.
+    blanks: usize,
+}
+
+impl HunkBody {
+    fn of(header: HunkHeader) -> Self {
+        Self { header, lines: Vec::new(), old_seen: 0, new_seen: 0, repaired: 0, blanks: 0 }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.old_seen >= self.header.old_lines && self.new_seen >= self.header.new_lines
+    }
+
+    /// Whether the line at `next` belongs to the hunk no more.
+    fn ends_before(&self, lines: &[&str], next: usize) -> bool {
+        let line = lines[next];
         if line.starts_with("@@ ") || line.starts_with("diff --git ") {
-            break;
+            return true;
         }
-        if is_file_header(lines, next) && !(old_seen + 1 == old_said && new_seen + 1 == new_said) {
-            break;
+        let HunkHeader { old_lines, new_lines, .. } = self.header;
+        if is_file_header(lines, next) && !(self.old_seen + 1 == old_lines && self.new_seen + 1 == new_lines)
+        {
+            return true;
         }
-        let bare = line.trim_end_matches(['\n', '\r']);
-        if complete && bare == "```" {
-            break;
-        }
+        self.is_complete() && bare(line) == "```"
+    }
+
+    fn take(&mut self, line: &str) {
         if line.starts_with('\\') {
-            if let Some(last) = body.last_mut() {
+            if let Some(last) = self.lines.last_mut() {
                 drop_line_end(&mut last.text);
             }
-            next += 1;
-            continue;
+            return;
         }
-        if bare.is_empty() && complete {
-            blanks += 1;
-            next += 1;
-            continue;
+        if bare(line).is_empty() && self.is_complete() {
+            self.blanks += 1;
+            return;
         }
-        for _ in 0..std::mem::take(&mut blanks) {
-            body.push(HunkLine { kind: LineKind::Context, text: "\n".to_owned() });
-            (old_seen, new_seen, repaired) = (old_seen + 1, new_seen + 1, repaired + 1);
+        for _ in 0..std::mem::take(&mut self.blanks) {
+            self.repaired += 1;
+            self.put(LineKind::Context, "\n");
         }
-        let (kind, text) = match line.as_bytes().first() {
-            Some(b'+') => (LineKind::Added, &line[1..]),
-            Some(b'-') => (LineKind::Removed, &line[1..]),
-            Some(b' ') => (LineKind::Context, &line[1..]),
+        match line.as_bytes().first() {
+            Some(b'+') => self.put(LineKind::Added, &line[1..]),
+            Some(b'-') => self.put(LineKind::Removed, &line[1..]),
+            Some(b' ') => self.put(LineKind::Context, &line[1..]),
             Some(_) | None => {
-                repaired += 1;
-                (LineKind::Context, *line)
+                self.repaired += 1;
+                self.put(LineKind::Context, line);
             }
-        };
-        old_seen += u64::from(kind != LineKind::Added);
-        new_seen += u64::from(kind != LineKind::Removed);
+        }
+    }
+
+    fn put(&mut self, kind: LineKind, text: &str) {
+        self.old_seen += u64::from(kind != LineKind::Added);
+        self.new_seen += u64::from(kind != LineKind::Removed);
         let mut text = text.to_owned();
         if !text.ends_with('\n') {
             // Only the last line of the diff itself: the diff was cut at its end, not the file.
             text.push('\n');
         }
-        body.push(HunkLine { kind, text });
-        next += 1;
+        self.lines.push(HunkLine { kind, text });
     }
-    if body.is_empty() {
-        return Err(format!("Hunk {number} is empty."));
+
+    /// What had to be repaired, and where the header was wrong.
+    fn warnings(&self, number: usize) -> Vec<String> {
+        let Self { header, old_seen, new_seen, repaired, .. } = self;
+        let HunkHeader { old_lines, new_lines, .. } = header;
+        let mut warnings = Vec::new();
+        if *repaired > 0 {
+            warnings.push(format!("Hunk {number}: {repaired} context line(s) had no leading space."));
+        }
+        if (old_seen, new_seen) != (old_lines, new_lines) {
+            warnings.push(format!(
+                "Hunk {number}: the header says -{old_lines} +{new_lines} lines, the body has -{old_seen} +{new_seen}."
+            ));
+        }
+        warnings
     }
-    if repaired > 0 {
-        file.warnings.push(format!("Hunk {number}: {repaired} context line(s) had no leading space."));
-    }
-    if (old_seen, new_seen) != (old_said, new_said) {
-        file.warnings.push(format!(
-            "Hunk {number}: the header says -{old_said} +{new_said} lines, the body has -{old_seen} +{new_seen}."
-        ));
-    }
-    file.hunks.push(Hunk { old_start, new_start, lines: body });
-    Ok(next)
+}
+
+fn bare(line: &str) -> &str {
+    line.trim_end_matches(['\n', '\r'])
 }
 
 /// `--- x`, `+++ y`, `@@` in a row. The same could be a removed `-- x` and an added `++ y` before the next hunk; the
@@ -176,13 +227,13 @@ fn is_file_header(lines: &[&str], at: usize) -> bool {
     starts(0, "--- ") && starts(1, "+++ ") && starts(2, "@@")
 }
 
-fn hunk_header(line: &str) -> Option<(u64, u64, u64, u64)> {
+fn hunk_header(line: &str) -> Option<HunkHeader> {
     let rest = line.strip_prefix("@@")?.trim_start();
     let (ranges, _) = rest.split_once("@@")?;
     let mut parts = ranges.split_whitespace();
     let (old_start, old_lines) = range(parts.next()?.strip_prefix('-')?)?;
     let (new_start, new_lines) = range(parts.next()?.strip_prefix('+')?)?;
-    Some((old_start, old_lines, new_start, new_lines))
+    Some(HunkHeader { old_start, old_lines, new_start, new_lines })
 }
 
 fn range(text: &str) -> Option<(u64, u64)> {

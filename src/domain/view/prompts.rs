@@ -15,8 +15,8 @@ const PROMPT: usize = 512 * 1024;
 /// Prompts that wait for their echo. One input is outstanding at a time; an engine that never echoes fills this, and the
 /// oldest is forgotten.
 const WAITING: usize = 8;
-/// Runs that may end before an echo comes: the one that another client had going, and its own.
-const ENDS: u8 = 2;
+/// Runs that may end before an echo comes: those that other clients had waiting, and its own.
+const ENDS: u8 = 4;
 /// Enough of the engine's words to see what it made of the prompt.
 const CHANGED: usize = 300;
 /// The end of a prompt that is kept to know its words again where the engine left out how it began.

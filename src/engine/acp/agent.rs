@@ -1,73 +1,39 @@
 //! One agent: what is known of it, and what is to be done for it, in order.
 //!
-//! Owns the queues of what is to be done and reported. Does nothing itself: `task` starts and ends the process and carries
-//! bytes and reports, in the order in which they are laid down here. Never waits. The steps of the process: `life`.
+//! Owns what belongs together of it: its process, its sessions, who waits for an answer, and what is to be done. What happens
+//! to them stands in files of their own, such as `life` for the steps of the process. Does nothing itself: `task` starts and
+//! ends the process and carries bytes and reports, in the order in which they are laid down here. Never waits.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 
 use tokio::time::Instant;
 
 use super::agents::AgentLine;
-use super::ask::Asks;
-use super::client_request::ClientRequests;
-use super::client_side::Order;
-use super::own_request::OwnRequests;
+use super::outgoing::{Effect, Outgoing};
 use super::process::Cwd;
 use super::process_state::{ProcessState, Why};
 use super::routes::Routes;
-use super::session::Session;
-use super::unplaced::Unplaced;
+use super::rpc::Rpc;
+use super::session_table::Sessions;
 use super::{AgentTimeouts, Setup};
-use crate::app::inbox::Reply;
-use crate::app::ports::{Attachment, EngineReport};
+use crate::app::ports::EngineReport;
 use crate::domain::dialect::acp::blocks::PromptAttachment;
-use crate::domain::dialect::acp::results::PromptCapabilities;
-use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
-
-/// What is to be done, in order.
-#[derive(Debug)]
-pub(super) enum Effect {
-    /// Start the process.
-    Start,
-    /// Write this line to it.
-    Write(String),
-    /// End it, with all that it started.
-    End,
-    /// Read attachments, as far as the agent can take their content.
-    Read { session_id: String, turn: u64, attachments: Vec<Attachment>, takes: PromptCapabilities },
-    /// Do what it wants of its client.
-    Work(Order),
-    /// Nobody waits for the work with this number any more.
-    GiveUp(u64),
-    /// Kill what runs in the terminals of a session.
-    EndTerminals(String),
-}
 
 /// One agent, by name.
 pub(super) struct Agent {
     pub(super) line: AgentLine,
     pub(super) process: ProcessState,
-    pub(super) sessions: BTreeMap<String, Session>,
-    /// Ours by the agent's.
-    pub(super) by_agent: HashMap<String, String>,
-    pub(super) asked: OwnRequests,
-    pub(super) asks: Asks,
-    pub(super) wanted: ClientRequests,
-    pub(super) unplaced: Unplaced,
+    pub(super) sessions: Sessions,
+    pub(super) rpc: Rpc,
     pub(super) now: Instant,
-    /// The session that was used last.
-    pub(super) latest: Option<String>,
     pub(super) routes: Routes,
-    pub(super) log: Option<PathBuf>,
     pub(super) timeouts: AgentTimeouts,
-    pub(super) trusted: bool,
+    /// Where logs lie.
+    logs: Option<PathBuf>,
+    trusted: bool,
     folder: Option<Cwd>,
-    /// Who waits for a new process.
-    pub(super) restarts: Vec<Reply<AgentRestartResult>>,
-    effects: VecDeque<Effect>,
-    reports: VecDeque<EngineReport>,
+    outgoing: Outgoing,
 }
 
 impl Agent {
@@ -75,50 +41,43 @@ impl Agent {
         Self {
             line,
             process: ProcessState::default(),
-            sessions: BTreeMap::new(),
-            by_agent: HashMap::new(),
-            asked: OwnRequests::default(),
-            asks: Asks::default(),
-            wanted: ClientRequests::default(),
-            unplaced: Unplaced::default(),
+            sessions: Sessions::default(),
+            rpc: Rpc::default(),
             now,
-            latest: None,
             routes,
-            log: setup.logs.clone(),
             timeouts: setup.timeouts,
+            logs: setup.logs.clone(),
             trusted: false,
             folder: None,
-            restarts: Vec::new(),
-            effects: VecDeque::new(),
-            reports: VecDeque::new(),
+            outgoing: Outgoing::default(),
         }
     }
 
     /// The next thing to do.
-    pub(super) fn next_deed(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    pub(super) fn next_effect(&mut self) -> Option<Effect> {
+        self.outgoing.next_effect()
     }
 
     /// The next report.
     pub(super) fn next_report(&mut self) -> Option<EngineReport> {
-        self.reports.pop_front()
+        self.outgoing.next_report()
     }
 
     /// Whether reports wait; nothing more is read until they are taken.
     pub(super) fn has_reports(&self) -> bool {
-        !self.reports.is_empty()
+        self.outgoing.has_reports()
     }
 
     pub(super) fn report(&mut self, report: EngineReport) {
-        self.reports.push_back(report);
+        self.outgoing.report(report);
     }
 
     pub(super) fn lay_down(&mut self, effect: Effect) {
-        self.effects.push_back(effect);
+        self.outgoing.lay_down(effect);
     }
 
     pub(super) fn write(&mut self, line: String) {
-        self.effects.push_back(Effect::Write(line));
+        self.lay_down(Effect::Write(line));
     }
 
     pub(super) fn notice(&mut self, session_id: &str, level: &'static str, text: String) {
@@ -164,7 +123,7 @@ impl Agent {
         let letters =
             |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
         let name: String = self.name().chars().take(64).map(letters).collect();
-        self.log.as_ref().map(|directory| directory.join(format!("{name}.log")))
+        self.logs.as_ref().map(|directory| directory.join(format!("{name}.log")))
     }
 
     /// Attachments were read.

@@ -1,4 +1,6 @@
 //! The requests of an agent that wait for the user, by the agent's ids.
+//!
+//! Owns their bound. Never answers one: `asks` does.
 
 use std::collections::HashMap;
 
@@ -32,13 +34,36 @@ pub(super) struct Ask {
     pub(super) kind: Kind,
 }
 
+/// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
+const ASKS: usize = 256;
+
 /// Who waits, by the agent's id.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
-    pub(super) waiting: HashMap<RpcId, Ask>,
+    waiting: HashMap<RpcId, Ask>,
 }
 
 impl Asks {
+    pub(super) fn add(&mut self, id: RpcId, ask: Ask) {
+        self.waiting.insert(id, ask);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= ASKS
+    }
+
+    pub(super) fn take(&mut self, id: &RpcId) -> Option<(RpcId, Ask)> {
+        self.waiting.remove_entry(id)
+    }
+
+    /// Those of a session, in the order of their ids.
+    pub(super) fn take_of(&mut self, session_id: &str) -> Vec<(RpcId, Ask)> {
+        let of_session = |_: &RpcId, ask: &mut Ask| ask.session_id == session_id;
+        let mut taken: Vec<(RpcId, Ask)> = self.waiting.extract_if(of_session).collect();
+        taken.sort_by(|one, other| one.0.json().cmp(other.0.json()));
+        taken
+    }
+
     /// Whether anything of this session waits for the user.
     pub(super) fn any_of(&self, session_id: &str) -> bool {
         self.waiting.values().any(|ask| ask.session_id == session_id)

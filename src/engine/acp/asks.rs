@@ -12,9 +12,6 @@ use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, as
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
 use crate::domain::payload::Payload;
 
-/// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.
-const ASKS: usize = 256;
-
 impl Agent {
     /// The agent asks the user of this session.
     pub(super) fn asks_user(
@@ -26,8 +23,8 @@ impl Agent {
         repaired: bool,
         kind: Kind,
     ) {
-        let twice = self.asks.waiting.contains_key(&id);
-        if twice || self.asks.waiting.len() >= ASKS {
+        let twice = self.rpc.asks.waits(&id);
+        if twice || self.rpc.asks.is_full() {
             tracing::warn!(agent = self.name(), method, twice, "an agent asked what nobody will be asked");
             // An id that is used twice is answered once.
             if !twice {
@@ -40,7 +37,7 @@ impl Agent {
         let mut event = ask_event(method, params, self.process.generation(), &id);
         event.repaired = repaired;
         self.said(session_id, event);
-        self.asks.waiting.insert(id, Ask { session_id: session_id.to_owned(), kind });
+        self.rpc.asks.add(id, Ask { session_id: session_id.to_owned(), kind });
     }
 
     /// The user answered, or nobody did.
@@ -48,7 +45,7 @@ impl Agent {
         let id = asked_by(engine_request_id);
         // Nobody waits in the process before.
         let id = id.filter(|(generation, _)| *generation == self.process.generation()).map(|(_, id)| id);
-        let Some((id, ask)) = id.and_then(|id| self.asks.waiting.remove_entry(&id)) else { return };
+        let Some((id, ask)) = id.and_then(|id| self.rpc.asks.take(&id)) else { return };
         // The agent goes on: its silence begins now.
         self.heard_of(&ask.session_id);
         let allowed = decision.allows();
@@ -68,10 +65,7 @@ impl Agent {
 
     /// Answers everything of a session that waits as cancelled.
     pub(super) fn cancel_asks(&mut self, session_id: &str) {
-        let of_session = |_: &RpcId, ask: &mut Ask| ask.session_id == session_id;
-        let mut waiting: Vec<(RpcId, Ask)> = self.asks.waiting.extract_if(of_session).collect();
-        waiting.sort_by(|one, other| one.0.json().cmp(other.0.json()));
-        for (id, ask) in waiting {
+        for (id, ask) in self.rpc.asks.take_of(session_id) {
             self.write(cancelled(&id, &ask.kind));
         }
     }
@@ -79,7 +73,7 @@ impl Agent {
     /// The agent takes a request of its own back. It still gets its answer.
     pub(super) fn withdrawn(&mut self, params: &Payload) -> Option<String> {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json))?;
-        let Some(ask) = self.asks.waiting.remove(&id) else { return self.withdraw_work(&id) };
+        let Some((_, ask)) = self.rpc.asks.take(&id) else { return self.withdraw_work(&id) };
         self.write(encode::error_answer(&id, AcpError::REQUEST_CANCELLED, "The request was taken back."));
         Some(ask.session_id)
     }

@@ -90,15 +90,12 @@ impl Agent {
     pub(super) fn drop_session(&mut self, session_id: &str) {
         self.sessions.remove(session_id);
         self.routes.remove(session_id);
-        if self.latest.as_deref() == Some(session_id) {
-            self.latest = None;
-        }
     }
 
     /// It was forgotten while it was made: the agent need not keep it.
     pub(super) fn close_unknown(&mut self, at_agent: Option<&str>) {
         if let Some(at_agent) = at_agent {
-            self.by_agent.insert(at_agent.to_owned(), String::new());
+            self.sessions.disown(at_agent);
             if self.process.can().session_capabilities.close {
                 let asked = OwnRequest::Close { session_id: String::new() };
                 self.ask("session/close", &encode::of_session(at_agent), asked, Some(SHORT));

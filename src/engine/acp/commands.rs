@@ -207,8 +207,7 @@ impl Agent {
 
     /// The models of the session that was used last.
     pub(super) fn models(&self) -> Result<ModelsResult, WireError> {
-        let session = self.latest.as_ref().and_then(|id| self.sessions.get(id));
-        let option = session.and_then(|session| model_option(&session.facts));
+        let option = self.sessions.latest().and_then(|session| model_option(&session.facts));
         let models = option.map(|option| ModelsResult {
             current: Some(option.current).filter(|current| !current.is_empty()),
             models: option.models,

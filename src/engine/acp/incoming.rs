@@ -11,6 +11,7 @@ use super::client_request::Method;
 use super::framing::Line;
 use super::own_request::OwnRequest;
 use super::session::{Replay, Session, State};
+use super::session_table::Owner;
 use super::turn::Turn;
 use super::unplaced::Piece;
 use crate::app::ports::EngineReport;
@@ -39,7 +40,7 @@ impl Agent {
         match read.line {
             AcpLine::Request { id, method, params } => self.requested(id, &method, params, read.repaired),
             AcpLine::Notification { method, params } => self.notified(&method, params, read.repaired),
-            AcpLine::Answer { id, outcome } => match id.as_number().and_then(|id| self.asked.take(id)) {
+            AcpLine::Answer { id, outcome } => match id.as_number().and_then(|id| self.rpc.own.take(id)) {
                 Some(OwnRequest::Prompt { session_id, turn }) => {
                     self.prompt_answered(&session_id, turn, &outcome, read.repaired);
                 }
@@ -108,15 +109,17 @@ impl Agent {
     /// The agent's id of the session in which a request of ours is under way that this one is about.
     fn session_of_request(&self, params: &Payload) -> Option<String> {
         let id = params.get("requestId").map(Value::to_string).and_then(|json| RpcId::from_json(&json))?;
-        let session_id = self.asked.session_of(id.as_number()?)?;
+        let session_id = self.rpc.own.session_of(id.as_number()?)?;
         self.sessions.get(session_id)?.at_agent.clone()
     }
 
     /// To the session with this id of the agent's, or to wait for it.
     fn place(&mut self, at_agent: Option<String>, piece: Piece) {
-        let session_id = at_agent.as_ref().and_then(|id| self.by_agent.get(id)).cloned();
-        match (session_id, piece) {
-            (Some(session_id), piece) => self.deliver(&session_id, piece),
+        let owner = at_agent.as_ref().and_then(|id| self.sessions.owner(id)).cloned();
+        match (owner, piece) {
+            (Some(Owner::Session(session_id)), piece) => self.deliver(&session_id, piece),
+            (Some(Owner::Nobody), Piece::Event(_)) => {}
+            (Some(Owner::Nobody), Piece::Ask { id, method, .. }) => self.nobody_to_ask(&id, &method),
             // It is about no session: whoever works hears of it.
             (None, Piece::Event(event)) if at_agent.is_none() => self.tell_all(event),
             (None, piece) => self.hold(at_agent, piece),
@@ -139,7 +142,7 @@ impl Agent {
                 self.tell_all(event);
             }
             piece => {
-                let refused = self.unplaced.hold(at_agent, piece);
+                let refused = self.sessions.keep_unplaced(at_agent, piece);
                 if let Err(Piece::Ask { id, method, .. }) = refused {
                     self.nobody_to_ask(&id, &method);
                 }
@@ -161,7 +164,7 @@ impl Agent {
                 }
                 self.said(session_id, event);
             }
-            Piece::Ask { id, method, params, repaired } if self.sessions.contains_key(session_id) => {
+            Piece::Ask { id, method, params, repaired } if self.sessions.contains(session_id) => {
                 self.asks_user(session_id, id, &method, params, repaired, Kind::of(&method));
             }
             // The session was deleted here.
@@ -171,7 +174,7 @@ impl Agent {
 
     /// What was told of a session before it was named; `None`: of no session.
     pub(super) fn place_waiting(&mut self, session_id: &str, at_agent: Option<&str>) {
-        let waiting = self.unplaced.take(at_agent);
+        let waiting = self.sessions.take_unplaced(at_agent);
         for piece in waiting.pieces {
             self.deliver(session_id, piece);
         }

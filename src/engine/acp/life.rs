@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::agent::{Agent, Effect};
+use super::agent::Agent;
 use super::client_request::Method;
+use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::process::ExitNote;
 use super::process_state::{LastEnd, Phase, Why};
@@ -30,7 +31,7 @@ impl Agent {
         match self.process.phase() {
             Phase::Starting | Phase::Ready => Ok(()),
             // A new one follows the old one for whoever waits then.
-            Phase::Ending(_) | Phase::Down(_) if !self.trusted => Err(self.not_trusted()),
+            Phase::Ending(_) | Phase::Down(_) if !self.is_trusted() => Err(self.not_trusted()),
             Phase::Ending(_) => Ok(()),
             Phase::Down(_) => {
                 self.start();
@@ -84,7 +85,7 @@ impl Agent {
     /// Sends a request. Without a time it may take for ever.
     pub(super) fn ask(&mut self, method: &str, params: &Value, asked: OwnRequest, time: Option<Duration>) {
         let until = time.map(|time| self.now + time);
-        let id = self.asked.add(asked, until);
+        let id = self.rpc.own.add(asked, until);
         self.write(encode::request(&RpcId::number(id), method, params));
     }
 
@@ -116,16 +117,10 @@ impl Agent {
         }
         self.process.greeted(hello);
         self.tell_process();
-        for reply in std::mem::take(&mut self.restarts) {
+        for reply in self.process.take_restarts() {
             reply.answer(AgentRestartResult { generation: self.process.generation() });
         }
-        let wanted: Vec<String> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.state.waits())
-            .map(|(id, _)| id.clone())
-            .collect();
-        for session_id in wanted {
+        for session_id in self.sessions.that_wait() {
             self.open(&session_id);
         }
         self.end_if_idle();
@@ -153,21 +148,21 @@ impl Agent {
     /// Ends a process that nobody uses.
     pub(super) fn end_if_idle(&mut self) {
         let works = |id: &str| self.sessions.get(id).is_some_and(|session| session.turn.is_some());
-        let used = self.sessions.values().any(Session::uses_the_process) || self.asked.any_wanted(works);
-        if self.process.is_ready() && !used && self.restarts.is_empty() {
+        let used = self.sessions.values().any(Session::uses_the_process) || self.rpc.own.any_wanted(works);
+        if self.process.is_ready() && !used && !self.process.is_awaited() {
             self.end_process(Why::Idle);
         }
     }
 
     /// Starts the agent anew.
     pub(super) fn restart(&mut self, reply: Reply<AgentRestartResult>) {
-        if !self.trusted {
+        if !self.is_trusted() {
             return reply.refuse(self.not_trusted());
         }
-        self.restarts.push(reply);
+        self.process.await_new(reply);
         match self.process.phase() {
             Phase::Down(_) => {
-                for session in self.sessions.values_mut() {
+                for (_, session) in self.sessions.iter_mut() {
                     session.state.comes_back();
                 }
                 self.start();
@@ -216,19 +211,18 @@ impl Agent {
         let end = if expected { LastEnd::ClientRequests } else { LastEnd::Unexpected };
         let ending = self.process.ended(end);
         let restarting =
-            matches!(ending, Phase::Ending(Why::Restart)) || (expected && !self.restarts.is_empty());
+            matches!(ending, Phase::Ending(Why::Restart)) || (expected && self.process.is_awaited());
         self.tell_process();
         self.lose_work();
-        self.by_agent.clear();
-        self.asks.clear();
-        self.unplaced.clear();
-        for asked in self.asked.take_all() {
+        self.sessions.process_ended();
+        self.rpc.asks.clear();
+        for asked in self.rpc.own.take_all() {
             asked.refuse(&error);
         }
         let mut sessions = Vec::new();
         let mut unmade = Vec::new();
         let mut waited = Vec::new();
-        for (session_id, session) in &mut self.sessions {
+        for (session_id, session) in self.sessions.iter_mut() {
             let used = session.claim == Claim::Used && session.state.needs_the_process();
             if (used || session.turn.is_some()) && !session.state.is_for_the_next() {
                 sessions.push(session_id.clone());
@@ -254,7 +248,7 @@ impl Agent {
             self.report(EngineReport::SessionMade { wish, outcome: Err(error.clone()), reply });
         }
         if !restarting {
-            for reply in std::mem::take(&mut self.restarts) {
+            for reply in self.process.take_restarts() {
                 reply.refuse(error.clone());
             }
         }
@@ -266,16 +260,10 @@ impl Agent {
 
     fn start_for_those_who_wait(&mut self) {
         if let Err(error) = self.ensure_process() {
-            for reply in std::mem::take(&mut self.restarts) {
+            for reply in self.process.take_restarts() {
                 reply.refuse(error.clone());
             }
-            let waiting: Vec<String> = self
-                .sessions
-                .iter()
-                .filter(|(_, session)| session.state.waits())
-                .map(|(id, _)| id.clone())
-                .collect();
-            for session_id in waiting {
+            for session_id in self.sessions.that_wait() {
                 self.not_open(&session_id, &error);
             }
         }
@@ -284,12 +272,12 @@ impl Agent {
     /// When something has to be looked at next, without any event.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let turns = self.sessions.iter().filter_map(|(id, session)| self.turn_deadline(id, session));
-        turns.chain(self.asked.deadline()).min()
+        turns.chain(self.rpc.own.deadline()).min()
     }
 
     /// Time has passed.
     pub(super) fn passed(&mut self) {
-        for (id, asked) in self.asked.take_late(self.now) {
+        for (id, asked) in self.rpc.own.take_late(self.now) {
             tracing::warn!(agent = self.name(), id, "an agent did not answer in time");
             self.too_late(asked);
         }

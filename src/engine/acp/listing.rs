@@ -61,7 +61,7 @@ impl Agent {
         };
         let fresh = !page.sessions.is_empty();
         for listed in page.sessions {
-            let ours = self.by_agent.get(&listed.session_id).filter(|ours| !ours.is_empty()).cloned();
+            let ours = self.sessions.ours(&listed.session_id).map(str::to_owned);
             so_far.push(EngineSession {
                 session_id: ours.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
                 status: "completed".to_owned(),

@@ -7,12 +7,14 @@
 //!    └────────────────────────┴───── it ends ────┴───────────────────────────────────┘
 //! ```
 //!
-//! Owns these steps, the number of the process and what it said of itself. Never starts or ends one.
+//! Owns these steps, the number of the process, what it said of itself and who waits for a new one. Never starts or ends one.
 
+use crate::app::inbox::Reply;
 use crate::app::ports::{AgentHello, AgentProcess};
 use crate::domain::dialect::acp::results::{AgentCapabilities, InitializeResult};
 use crate::protocol::WireError;
 use crate::protocol::agent::AgentStatus;
+use crate::protocol::tab::AgentRestartResult;
 
 /// The phases of a process.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +57,8 @@ pub(super) struct ProcessState {
     generation: u64,
     /// What it said of itself; nothing before that.
     hello: InitializeResult,
+    /// Who waits for a new one.
+    restarts: Vec<Reply<AgentRestartResult>>,
 }
 
 impl Default for ProcessState {
@@ -63,6 +67,7 @@ impl Default for ProcessState {
             phase: Phase::Down(LastEnd::ClientRequests),
             generation: 0,
             hello: InitializeResult::default(),
+            restarts: Vec::new(),
         }
     }
 }
@@ -95,6 +100,20 @@ impl ProcessState {
 
     pub(super) fn is_ending(&self) -> bool {
         matches!(self.phase, Phase::Ending(_))
+    }
+
+    /// Somebody waits for a new one.
+    pub(super) fn await_new(&mut self, reply: Reply<AgentRestartResult>) {
+        self.restarts.push(reply);
+    }
+
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.restarts.is_empty()
+    }
+
+    /// They get their answers.
+    pub(super) fn take_restarts(&mut self) -> Vec<Reply<AgentRestartResult>> {
+        std::mem::take(&mut self.restarts)
     }
 
     /// A new one is started.

@@ -26,14 +26,13 @@ impl Agent {
         wish.workspace = wish.workspace.take().or_else(|| self.folder());
         let mut session = Session::new(wish.workspace.clone(), None);
         session.making = Some((wish, reply));
-        self.sessions.insert(session_id.clone(), session);
-        self.latest = Some(session_id.clone());
+        self.sessions.add(&session_id, session);
         self.want(&session_id);
     }
 
     /// What the loop remembers of a session.
     pub(super) fn remember(&mut self, known: AgentSession) {
-        let session = self.sessions.entry(known.session_id).or_insert_with(|| Session::new(None, None));
+        let session = self.sessions.known_or_new(&known.session_id);
         session.claim = Claim::Used;
         session.workspace = session.workspace.take().or(known.workspace);
         if session.at_agent.is_none() && !known.at_agent.starts_with(UNOPENED) {
@@ -100,7 +99,7 @@ impl Agent {
             (How::Load { .. } | How::Resume | How::Make { .. }, _) => Replay::None,
         });
         if let Some(id) = known {
-            self.by_agent.insert(id, session_id.to_owned());
+            self.sessions.name(id, session_id);
         }
         self.ask(
             method,
@@ -122,75 +121,29 @@ impl Agent {
     }
 
     fn opened_well(&mut self, session_id: &str, how: How, result: &SessionResult) {
-        let made = matches!(how, How::Make { .. });
-        let Some(session) = self.sessions.get_mut(session_id) else {
+        let Some(session) = self.sessions.get(session_id) else {
             // Forgotten meanwhile: the agent need not keep it.
             return self.close_unknown(result.session_id.as_deref());
         };
-        let named = result.session_id.clone().filter(|id| made && !id.is_empty());
-        let Some(at_agent) = named.or_else(|| session.at_agent.clone().filter(|_| !made)) else {
-            let error = WireError::new(
-                ErrorCode::EngineRejected,
-                format!(
-                    "The agent `{}` made a session without an id; try another release of it.",
-                    self.line.name
-                ),
-            );
-            return self.not_open(session_id, &error);
+        let at_agent = match self.id_at_agent(session_id, session, &how, result) {
+            Ok(at_agent) => at_agent,
+            Err(error) => return self.not_open(session_id, &error),
         };
-        if made && self.is_open_as(&at_agent, session_id) {
-            let error = WireError::new(
-                ErrorCode::EngineRejected,
-                format!(
-                    "The agent `{}` gave two sessions one id; close the other tab or try another release of it.",
-                    self.line.name
-                ),
-            );
-            return self.not_open(session_id, &error);
-        }
+        let change = AgentChange::Opened(result.clone());
         let Some(session) = self.sessions.get_mut(session_id) else { return };
-        let again = session.making.is_none();
         let memory = std::mem::replace(&mut session.memory, Memory::Whole);
         let was = session.state;
         session.at_agent = Some(at_agent.clone());
         session.state.opened();
-        let change = AgentChange::Opened(result.clone());
         session.facts.apply(change.clone());
         let making = session.making.take();
-        let workspace = session.workspace.clone();
-        self.by_agent.insert(at_agent.clone(), session_id.to_owned());
+        self.sessions.name(at_agent.clone(), session_id);
         if let State::Opening(Replay::Of(replayed)) = was {
             tracing::info!(session_id, replayed, "an agent told again what the journal has");
         }
-        if let Some((wish, reply)) = making {
-            let made = EngineSession {
-                session_id: session_id.to_owned(),
-                status: "running".to_owned(),
-                workspace,
-                at_agent: Some((self.line.name.clone(), at_agent.clone())),
-                ..EngineSession::default()
-            };
-            let model = wish.model.clone();
-            self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
-            if let Some(model) = model {
-                self.set_model_quietly(session_id, &model);
-            }
-        } else if again {
-            let lost = match how {
-                How::Make { lost } => lost,
-                How::Resume | How::Load { .. } => (memory == Memory::CutShort).then(|| {
-                    format!(
-                        "the agent `{}` ended in the middle of an answer and does not remember what it had said of it",
-                        self.line.name
-                    )
-                }),
-            };
-            let session_id = session_id.to_owned();
-            self.report(EngineReport::Agent(AgentReport::Rebound {
-                session_id,
-                at_agent: at_agent.clone(),
-                lost,
-            }));
+        match making {
+            Some((wish, reply)) => self.tell_made(session_id, &at_agent, wish, reply),
+            None => self.tell_rebound(session_id, &at_agent, how, memory),
         }
         self.tell_change(session_id, change, None);
         self.link_log(session_id);
@@ -202,6 +155,71 @@ impl Agent {
             return self.close(session_id);
         }
         self.now_open(session_id);
+    }
+
+    /// The agent's id of a session that it opened: of one that it made the new one, which must be its own.
+    fn id_at_agent(
+        &self,
+        session_id: &str,
+        session: &Session,
+        how: &How,
+        result: &SessionResult,
+    ) -> Result<String, WireError> {
+        let made = matches!(how, How::Make { .. });
+        let named = result.session_id.clone().filter(|id| made && !id.is_empty());
+        let Some(at_agent) = named.or_else(|| session.at_agent.clone().filter(|_| !made)) else {
+            return Err(WireError::new(
+                ErrorCode::EngineRejected,
+                format!(
+                    "The agent `{}` made a session without an id; try another release of it.",
+                    self.line.name
+                ),
+            ));
+        };
+        if made && self.is_open_as(&at_agent, session_id) {
+            return Err(WireError::new(
+                ErrorCode::EngineRejected,
+                format!(
+                    "The agent `{}` gave two sessions one id; close the other tab or try another release of it.",
+                    self.line.name
+                ),
+            ));
+        }
+        Ok(at_agent)
+    }
+
+    /// Somebody waits for the session.
+    fn tell_made(&mut self, session_id: &str, at_agent: &str, wish: NewSession, reply: SessionReply) {
+        let made = EngineSession {
+            session_id: session_id.to_owned(),
+            status: "running".to_owned(),
+            workspace: self.sessions.get(session_id).and_then(|session| session.workspace.clone()),
+            at_agent: Some((self.line.name.clone(), at_agent.to_owned())),
+            ..EngineSession::default()
+        };
+        let model = wish.model.clone();
+        self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
+        if let Some(model) = model {
+            self.set_model_quietly(session_id, &model);
+        }
+    }
+
+    /// The session was there before, and may have lost something on the way.
+    fn tell_rebound(&mut self, session_id: &str, at_agent: &str, how: How, memory: Memory) {
+        let lost = match how {
+            How::Make { lost } => lost,
+            How::Resume | How::Load { .. } => (memory == Memory::CutShort).then(|| {
+                format!(
+                    "the agent `{}` ended in the middle of an answer and does not remember what it had said of it",
+                    self.line.name
+                )
+            }),
+        };
+        self.report(EngineReport::Agent(AgentReport::Rebound {
+            session_id: session_id.to_owned(),
+            at_agent: at_agent.to_owned(),
+            lost,
+        }));
     }
 
     /// An answer says how a session stands: the adapter needs it for the next request, the loop for whoever asks.
@@ -224,13 +242,13 @@ impl Agent {
 
     /// Whether another session is open under this id of the agent's. What the agent told of one would be told in the other.
     fn is_open_as(&self, at_agent: &str, session_id: &str) -> bool {
-        let other = self.by_agent.get(at_agent).filter(|other| *other != session_id);
+        let other = self.sessions.ours(at_agent).filter(|other| *other != session_id);
         let other = other.and_then(|other| self.sessions.get(other));
         other.is_some_and(|other| other.state.is_there() && other.claim == Claim::Used)
     }
 
     fn opened_badly(&mut self, session_id: &str, how: How, error: &AcpError) {
-        if !self.sessions.contains_key(session_id) {
+        if !self.sessions.contains(session_id) {
             return;
         }
         if error.code == AcpError::AUTH_REQUIRED {

@@ -1,20 +1,22 @@
 //! The task of one agent: carries calls, lines, time and reports between the agent's state and the world.
 //!
-//! Owns the process, its pipes, and the workers where what it wants of its client is done. While reports wait for the loop nothing is read, so that the pipe holds the agent back
-//! and nothing is lost; calls are taken all the while. Decides nothing: `agent` does.
+//! Owns the process and the workers where what it wants of its client is done. While reports wait for the loop nothing is
+//! read, so that the pipe holds the agent back and nothing is lost; calls are taken all the while. Decides nothing: `agent`
+//! does.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Effect};
+use super::agent::Agent;
 use super::client_side::{Finished, Workers};
-use super::framing::{Line, LineReader};
+use super::framing::Line;
+use super::outgoing::Effect;
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
+use super::running::{Running, Written};
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
@@ -22,11 +24,8 @@ use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::request::ModelsResult;
 use crate::protocol::{ErrorCode, WireError};
 
-/// Lines that wait for an agent to read. Ours are few: past that it does not read at all, and is ended.
-const UNREAD: usize = 256;
-
-/// How long the output of an agent that ended may be silent before it counts as whole: what it started may hold the pipe.
-const DRAIN: Duration = Duration::from_millis(300);
+/// What others finished for a task that has not looked at it. Every job answers once, and there is one of each kind a turn.
+const FINISHED: usize = 256;
 
 /// Bytes of one attachment that go along; a larger one is linked.
 const ATTACHMENT: u64 = 8 << 20;
@@ -37,7 +36,6 @@ pub(super) enum Message {
     Call(EngineCall),
     /// Whether the workspace is trusted, where it works, and which model comes next.
     Settings { trusted: bool, folder: Option<Cwd> },
-    /// The model for the next prompt.
     /// List its sessions.
     List(oneshot::Sender<Vec<EngineSession>>),
     /// Name its models.
@@ -58,90 +56,222 @@ enum Done {
     Read { session_id: String, turn: u64, attachments: Vec<PromptAttachment> },
 }
 
-/// A process that was started.
-struct Running {
-    lines: LineReader<AgentStdout>,
-    writer: mpsc::Sender<String>,
-    /// Message or dropped, the process is ended.
-    end: Option<oneshot::Sender<()>>,
-    exit: Option<ExitNote>,
-    /// Its output ended.
-    closed: bool,
-    /// When the output counts as whole, once the process ended.
-    drained: Option<Instant>,
+/// What a task waits for, beside its process and its workers.
+struct Incoming {
+    calls: mpsc::Receiver<Message>,
+    jobs: mpsc::Receiver<Done>,
+    /// Room for one more report.
+    room: mpsc::Sender<EngineReport>,
+}
+
+/// One agent, its process, and those who work for it.
+struct Task {
+    agent: Agent,
+    reports: mpsc::Sender<EngineReport>,
+    place: Surroundings,
+    /// For those who finish something for this one.
+    done: mpsc::Sender<Done>,
+    running: Option<Running>,
+    /// What the process wants done ends with it.
+    workers: Option<Workers>,
 }
 
 /// Runs until nobody calls any more; the process is ended then.
 pub(super) async fn run(
-    mut agent: Agent,
-    mut calls: mpsc::Receiver<Message>,
+    agent: Agent,
+    calls: mpsc::Receiver<Message>,
     reports: mpsc::Sender<EngineReport>,
     place: Surroundings,
 ) {
-    // Every job answers once, and there is one of each kind a turn.
-    let (done, mut jobs) = mpsc::channel::<Done>(UNREAD);
-    let mut running: Option<Running> = None;
-    // What the process wants done ends with it.
-    let mut workers: Option<Workers> = None;
+    let (done, jobs) = mpsc::channel(FINISHED);
+    let mut incoming = Incoming { calls, jobs, room: reports.clone() };
+    let mut task = Task { agent, reports, place, done, running: None, workers: None };
     loop {
-        agent.now = Instant::now();
-        carry_out(&mut agent, &mut running, &mut workers, &done, &place);
-        hand_over(&mut agent, &reports);
-        if let Some(note) = whole(&agent, &mut running) {
-            running = None;
-            agent.exited(&note);
-            continue;
+        task.agent.now = Instant::now();
+        task.carry_out();
+        task.hand_over();
+        if let Some(note) = task.whole() {
+            task.running = None;
+            task.agent.exited(&note);
+        } else if task.wait(&mut incoming).await.is_break() {
+            break;
         }
-        let held_back = agent.has_reports();
-        let deadline = agent.deadline();
-        let drained = running.as_ref().and_then(|running| running.drained).filter(|_| !held_back);
-        let next = [deadline, drained].into_iter().flatten().min();
-        let reads = running.as_ref().is_some_and(|running| !running.closed) && !held_back;
+    }
+    // The task that watches the process ends it, and lives as long as the runtime.
+    task.end_process();
+}
+
+impl Task {
+    /// Takes in what comes next. Breaks when nobody calls any more, or the loop is gone.
+    async fn wait(&mut self, incoming: &mut Incoming) -> ControlFlow<()> {
+        let held_back = self.agent.has_reports();
+        let drained = self.running.as_ref().and_then(Running::counts_as_whole_at).filter(|_| !held_back);
+        let next = [self.agent.deadline(), drained].into_iter().flatten().min();
+        let reads = self.running.as_ref().is_some_and(Running::speaks) && !held_back;
         tokio::select! {
-            told = calls.recv() => match told {
-                Some(told) => {
-                    agent.now = Instant::now();
-                    tell(&mut agent, told);
-                }
-                None => break,
-            },
-            Some(finished) = jobs.recv() => {
-                agent.now = Instant::now();
-                match &finished {
-                    Done::Spawned(generation, Ok(_)) if *generation == agent.process.generation() => {
-                        workers = Some(Workers::new(reports.clone(), place.guard.clone()));
-                    }
-                    Done::Exited(generation, _) if *generation == agent.process.generation() => workers = None,
-                    Done::Spawned(..) | Done::Exited(..) | Done::Read { .. } => {}
-                }
-                take(&mut agent, &mut running, finished, &done);
+            told = incoming.calls.recv() => {
+                let Some(told) = told else { return ControlFlow::Break(()) };
+                self.agent.now = Instant::now();
+                tell(&mut self.agent, told);
             }
-            finished = next_work(&mut workers) => {
-                agent.now = Instant::now();
-                agent.work_done(finished.number, finished.outcome);
+            Some(finished) = incoming.jobs.recv() => {
+                self.agent.now = Instant::now();
+                self.take(finished);
             }
-            permit = reports.reserve(), if held_back => match permit {
+            finished = next_work(&mut self.workers) => {
+                self.agent.now = Instant::now();
+                self.agent.work_done(finished.number, finished.outcome);
+            }
+            permit = incoming.room.reserve(), if held_back => {
+                // The loop is gone.
+                let Ok(permit) = permit else { return ControlFlow::Break(()) };
+                if let Some(report) = self.agent.next_report() {
+                    permit.send(report);
+                }
+            }
+            line = next_line(&mut self.running), if reads => {
+                self.agent.now = Instant::now();
+                self.hear(line);
+            }
+            () = until(next), if next.is_some() => {
+                self.agent.now = Instant::now();
+                self.agent.passed();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn hear(&mut self, line: std::io::Result<Option<Line>>) {
+        let Some(running) = &mut self.running else { return };
+        match line {
+            Ok(Some(line)) => {
+                running.heard(self.agent.now);
+                self.agent.heard(line);
+            }
+            Ok(None) | Err(_) => running.fell_silent(self.agent.now),
+        }
+    }
+
+    /// Everything that the process said was heard, and it has ended.
+    fn whole(&mut self) -> Option<ExitNote> {
+        if self.agent.has_reports() {
+            return None;
+        }
+        self.running.as_mut()?.whole(self.agent.now)
+    }
+
+    /// Gives the loop as many reports as it has room for.
+    fn hand_over(&mut self) {
+        while self.agent.has_reports() {
+            match self.reports.try_reserve() {
                 Ok(permit) => {
-                    if let Some(report) = agent.next_report() {
+                    if let Some(report) = self.agent.next_report() {
                         permit.send(report);
                     }
                 }
-                // The loop is gone.
-                Err(_) => break,
-            },
-            line = next_line(&mut running), if reads => {
-                agent.now = Instant::now();
-                hear(&mut agent, &mut running, line);
-            }
-            () = until(next), if next.is_some() => {
-                agent.now = Instant::now();
-                agent.passed();
+                Err(TrySendError::Full(()) | TrySendError::Closed(())) => return,
             }
         }
     }
-    if let Some(end) = running.as_mut().and_then(|running| running.end.take()) {
-        // Its own task ends the process, and lives as long as the runtime.
-        let _ = end.send(());
+
+    fn carry_out(&mut self) {
+        while let Some(effect) = self.agent.next_effect() {
+            match effect {
+                Effect::Start => self.start_process(),
+                Effect::Write(line) => self.write(line),
+                // Without one it is still being started, and `take` ends it.
+                Effect::End => self.end_process(),
+                Effect::Work(order) => self.with_workers(|workers| workers.begin(order)),
+                Effect::GiveUp(number) => self.with_workers(|workers| workers.give_up(number)),
+                Effect::EndTerminals(session_id) => {
+                    self.with_workers(|workers| workers.end_session(&session_id));
+                }
+                Effect::Read { session_id, turn, attachments, takes } => {
+                    self.read_attachments(session_id, turn, attachments, takes);
+                }
+            }
+        }
+    }
+
+    fn start_process(&self) {
+        let command = AgentCommand {
+            program: self.agent.line.program.clone(),
+            args: self.agent.line.args.clone(),
+            env: self.agent.line.env.clone(),
+            cwd: self.agent.cwd(),
+            log: self.agent.log_file(),
+            hide: self.place.hide.clone(),
+            guard: self.place.guard.clone(),
+        };
+        let (done, generation) = (self.done.clone(), self.agent.process.generation());
+        tokio::spawn(async move {
+            let outcome = AgentProcess::spawn(&command).await.map(Box::new);
+            // A task that is gone wants no process; it is ended by being dropped.
+            let _ = done.send(Done::Spawned(generation, outcome)).await;
+        });
+    }
+
+    fn end_process(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.end();
+        }
+    }
+
+    fn write(&mut self, line: String) {
+        if self.running.as_ref().is_some_and(|running| running.write(line) == Written::NoRoom) {
+            self.agent.broke("reads nothing of what it is told");
+        }
+    }
+
+    /// Without workers the process has ended, and `gone` forgets what it wanted.
+    fn with_workers(&mut self, work: impl FnOnce(&mut Workers)) {
+        if let Some(workers) = &mut self.workers {
+            work(workers);
+        }
+    }
+
+    fn read_attachments(
+        &self,
+        session_id: String,
+        turn: u64,
+        attachments: Vec<Attachment>,
+        takes: PromptCapabilities,
+    ) {
+        let done = self.done.clone();
+        tokio::task::spawn_blocking(move || {
+            let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
+            // The agent may be gone by now.
+            let _ = done.blocking_send(Done::Read { session_id, turn, attachments });
+        });
+    }
+
+    fn take(&mut self, finished: Done) {
+        match finished {
+            Done::Spawned(generation, _) if generation != self.agent.process.generation() => {}
+            Done::Spawned(_, Err(error)) => self.agent.started(Err(error)),
+            Done::Spawned(generation, Ok(spawned)) => {
+                let (process, stdin, stdout) = *spawned;
+                let (running, end) = Running::begin(stdin, stdout);
+                tokio::spawn(watch(process, end, self.done.clone(), generation));
+                let running = self.running.insert(running);
+                if self.agent.process.is_ending() {
+                    // It was wanted no more before it was there.
+                    running.end();
+                }
+                self.workers = Some(Workers::new(self.reports.clone(), self.place.guard.clone()));
+                self.agent.started(Ok(()));
+            }
+            Done::Exited(generation, _) if generation != self.agent.process.generation() => {}
+            Done::Exited(_, note) => {
+                self.workers = None;
+                if let Some(running) = &mut self.running {
+                    running.exited(note, self.agent.now);
+                }
+            }
+            Done::Read { session_id, turn, attachments } => {
+                self.agent.attachments_read(&session_id, turn, &attachments);
+            }
+        }
     }
 }
 
@@ -161,173 +291,8 @@ async fn next_work(workers: &mut Option<Workers>) -> Finished {
 
 async fn next_line(running: &mut Option<Running>) -> std::io::Result<Option<Line>> {
     match running {
-        Some(running) => running.lines.next().await,
+        Some(running) => running.next_line().await,
         None => std::future::pending().await,
-    }
-}
-
-fn hear(agent: &mut Agent, running: &mut Option<Running>, line: std::io::Result<Option<Line>>) {
-    let Some(running) = running else { return };
-    match line {
-        Ok(Some(line)) => {
-            if running.exit.is_some() {
-                running.drained = Some(agent.now + DRAIN);
-            }
-            agent.heard(line);
-        }
-        Ok(None) | Err(_) => {
-            running.closed = true;
-            if running.exit.is_none() {
-                // Usually it is ending, and its exit code comes at once.
-                running.drained = Some(agent.now + DRAIN);
-            }
-        }
-    }
-}
-
-/// Everything that the process said was heard, and it has ended.
-fn whole(agent: &Agent, running: &mut Option<Running>) -> Option<ExitNote> {
-    let running = running.as_mut()?;
-    let silent = running.drained.is_some_and(|at| at <= agent.now);
-    if agent.has_reports() {
-        return None;
-    }
-    if running.exit.is_none() && running.closed && silent {
-        running.drained = None;
-        if let Some(end) = running.end.take() {
-            // It closed its output and lives on: of no use to anybody.
-            let _ = end.send(());
-        }
-        return None;
-    }
-    if running.closed || silent { running.exit.take() } else { None }
-}
-
-/// Gives the loop as many reports as it has room for.
-fn hand_over(agent: &mut Agent, reports: &mpsc::Sender<EngineReport>) {
-    while agent.has_reports() {
-        match reports.try_reserve() {
-            Ok(permit) => {
-                if let Some(report) = agent.next_report() {
-                    permit.send(report);
-                }
-            }
-            Err(TrySendError::Full(()) | TrySendError::Closed(())) => return,
-        }
-    }
-}
-
-fn carry_out(
-    agent: &mut Agent,
-    running: &mut Option<Running>,
-    workers: &mut Option<Workers>,
-    done: &mpsc::Sender<Done>,
-    place: &Surroundings,
-) {
-    while let Some(effect) = agent.next_deed() {
-        match effect {
-            Effect::Start => {
-                let command = AgentCommand {
-                    program: agent.line.program.clone(),
-                    args: agent.line.args.clone(),
-                    env: agent.line.env.clone(),
-                    cwd: agent.cwd(),
-                    log: agent.log_file(),
-                    hide: place.hide.clone(),
-                    guard: place.guard.clone(),
-                };
-                let (done, generation) = (done.clone(), agent.process.generation());
-                tokio::spawn(async move {
-                    let outcome = AgentProcess::spawn(&command).await.map(Box::new);
-                    // A task that is gone wants no process; it is ended by being dropped.
-                    let _ = done.send(Done::Spawned(generation, outcome)).await;
-                });
-            }
-            Effect::Write(line) => {
-                let full = running.as_ref().is_some_and(|running| {
-                    matches!(running.writer.try_send(line), Err(TrySendError::Full(_)))
-                });
-                if full {
-                    agent.broke("reads nothing of what it is told");
-                }
-            }
-            Effect::End => {
-                // Without one it is still being started, and `take` ends it.
-                if let Some(end) = running.as_mut().and_then(|running| running.end.take()) {
-                    // It may be ending by itself.
-                    let _ = end.send(());
-                }
-            }
-            // Without a workers the process has ended, and `gone` forgets what it wanted.
-            Effect::Work(order) => {
-                if let Some(workers) = workers {
-                    workers.begin(order);
-                }
-            }
-            Effect::GiveUp(number) => {
-                if let Some(workers) = workers {
-                    workers.give_up(number);
-                }
-            }
-            Effect::EndTerminals(session_id) => {
-                if let Some(workers) = workers {
-                    workers.end_session(&session_id);
-                }
-            }
-            Effect::Read { session_id, turn, attachments, takes } => {
-                let done = done.clone();
-                tokio::task::spawn_blocking(move || {
-                    let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
-                    // The agent may be gone by now.
-                    let _ = done.blocking_send(Done::Read { session_id, turn, attachments });
-                });
-            }
-        }
-    }
-}
-
-fn take(agent: &mut Agent, running: &mut Option<Running>, finished: Done, done: &mpsc::Sender<Done>) {
-    match finished {
-        Done::Spawned(generation, _) if generation != agent.process.generation() => {}
-        Done::Spawned(_, Err(error)) => agent.started(Err(error)),
-        Done::Spawned(generation, Ok(spawned)) => {
-            let (process, stdin, stdout) = *spawned;
-            let (writer, lines) = mpsc::channel(UNREAD);
-            let (end, ends) = oneshot::channel();
-            tokio::spawn(write(stdin, lines));
-            tokio::spawn(watch(process, ends, done.clone(), generation));
-            let unwanted = agent.process.is_ending();
-            *running = Some(Running {
-                lines: LineReader::new(stdout),
-                writer,
-                // Dropped, the process ends: it was wanted no more before it was there.
-                end: Some(end).filter(|_| !unwanted),
-                exit: None,
-                closed: false,
-                drained: None,
-            });
-            agent.started(Ok(()));
-        }
-        Done::Exited(generation, note) => {
-            if let Some(running) = running.as_mut().filter(|_| generation == agent.process.generation()) {
-                running.exit = Some(note);
-                running.drained = Some(agent.now + DRAIN);
-            }
-        }
-        Done::Read { session_id, turn, attachments } => {
-            agent.attachments_read(&session_id, turn, &attachments)
-        }
-    }
-}
-
-/// Writes lines until nobody has any more or nobody reads.
-async fn write(mut stdin: AgentStdin, mut lines: mpsc::Receiver<String>) {
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
-        if stdin.write_all(line.as_bytes()).await.is_err() {
-            // It is ending, or reads no more; its exit is seen elsewhere.
-            return;
-        }
     }
 }
 

@@ -5,7 +5,8 @@
 
 use tokio::time::Instant;
 
-use super::agent::{Agent, Effect};
+use super::agent::Agent;
+use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, Session, State};
@@ -32,7 +33,7 @@ impl Agent {
             failure: Some(why),
             cancelled: false,
         };
-        let session = self.sessions.entry(session_id.to_owned()).or_insert_with(|| Session::new(None, None));
+        let session = self.sessions.known_or_new(session_id);
         if let Some(running) = &session.turn {
             let why = format!(
                 "The agent still works on turn {} of this session, so nothing was sent; wait for its end.",
@@ -42,7 +43,7 @@ impl Agent {
         }
         session.claim = Claim::Used;
         session.turn = Some(Turn { number, stage: Stage::Waiting { prompt: Box::new(prompt), model } });
-        self.latest = Some(session_id.to_owned());
+        self.sessions.use_now(session_id);
         if self.is_open(session_id) {
             return self.begin_prompt(session_id);
         }
@@ -178,9 +179,7 @@ impl Agent {
         match session.turn.as_ref()?.stage {
             Stage::Waiting { .. } => None,
             // Whoever waits for the user or for us is not silent.
-            Stage::Running { silent_at } => {
-                silent_at.filter(|_| !self.asks.any_of(session_id) && !self.wanted.any_of(session_id))
-            }
+            Stage::Running { silent_at } => silent_at.filter(|_| !self.rpc.holds_up(session_id)),
             Stage::Stopping { late_at } => late_at,
         }
     }

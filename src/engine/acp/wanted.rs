@@ -9,19 +9,17 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::agent::{Agent, Effect};
+use super::agent::Agent;
 use super::ask::Kind;
 use super::client_request::{Method, Then, ToAsk, UnderWay};
 use super::client_side::{CreateTerminal, Job, Order, WorkResult};
+use super::outgoing::Effect;
 use super::sentence::one_line;
 use super::turn::Turn;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, method_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
 use crate::protocol::{ErrorCode, WireError};
-
-/// Requests of one agent that can be under way; agents wait for a few at once. One more is refused.
-const UNDER_WAY: usize = 256;
 
 impl Agent {
     /// Whether this agent was given that.
@@ -38,8 +36,8 @@ impl Agent {
         params: Payload,
         repaired: bool,
     ) {
-        let session_id = at_agent.and_then(|at_agent| self.by_agent.get(at_agent)).cloned();
-        let session_id = session_id.filter(|session_id| self.sessions.contains_key(session_id));
+        let session_id = at_agent.and_then(|at_agent| self.sessions.ours(at_agent));
+        let session_id = session_id.filter(|id| self.sessions.contains(id)).map(str::to_owned);
         let begins = self.may_begin(session_id.as_deref(), method).and_then(|()| begin(method, &params));
         let (session_id, (job, then)) = match (session_id, begins) {
             (Some(session_id), Ok(begins)) => (session_id, begins),
@@ -50,7 +48,7 @@ impl Agent {
             // Without a session nothing begins.
             (None, Ok(_)) => return,
         };
-        if self.wanted.number_of(&id).is_some() || self.asks.waits(&id) {
+        if self.rpc.is_waited_for(&id) {
             // An id that is used twice is answered once.
             tracing::warn!(agent = self.name(), method = name, "an agent used the id of a request twice");
             return self.tell_request(at_agent, name, params, repaired);
@@ -69,14 +67,12 @@ impl Agent {
     }
 
     fn order(&mut self, session_id: &str, id: RpcId, job: Job, to_ask: Option<Box<ToAsk>>) {
-        self.wanted.last += 1;
-        let number = self.wanted.last;
         let workspace = self.sessions.get(session_id).and_then(|session| session.workspace.clone());
         let folders = workspace.or_else(|| self.folder()).into_iter().collect();
         let ends_with_a_stop = to_ask.is_some() || matches!(job, Job::Read { .. } | Job::Create(..));
         let session_id = session_id.to_owned();
         let one = UnderWay { id, session_id: session_id.clone(), to_ask, ends_with_a_stop };
-        self.wanted.under_way.insert(number, one);
+        let number = self.rpc.wanted.add(one);
         self.lay_down(Effect::Work(Order { number, session_id, folders, job }));
     }
 
@@ -106,7 +102,7 @@ impl Agent {
                 return Err(no_turn());
             }
         }
-        if self.wanted.under_way.len() >= UNDER_WAY {
+        if self.rpc.wanted.is_full() {
             return Err(WireError::new(
                 ErrorCode::Overloaded,
                 "Too many requests are under way, so nothing was done; wait for an answer and ask again.",
@@ -117,7 +113,7 @@ impl Agent {
 
     /// A job is done.
     pub(super) fn work_done(&mut self, number: u64, outcome: Result<WorkResult, WireError>) {
-        let Some(one) = self.wanted.under_way.remove(&number) else { return };
+        let Some(one) = self.rpc.wanted.take(number) else { return };
         self.heard_of(&one.session_id);
         let UnderWay { id, session_id, to_ask, .. } = one;
         let method = to_ask.as_ref().and_then(|to_ask| Method::named(&to_ask.method));
@@ -167,14 +163,7 @@ impl Agent {
 
     /// Its turn is stopped: what did not begin to change anything does not any more. With `whole` the session is closed.
     pub(super) fn cancel_work(&mut self, session_id: &str, whole: bool) {
-        let of_session = |one: &UnderWay| one.session_id == session_id && (whole || one.ends_with_a_stop);
-        let given_up: Vec<u64> = self
-            .wanted
-            .under_way
-            .iter()
-            .filter(|(_, one)| of_session(one))
-            .map(|(number, _)| *number)
-            .collect();
+        let given_up = self.rpc.wanted.numbers_of(session_id, |one| whole || one.ends_with_a_stop);
         for number in given_up {
             self.give_up_work(number, &no_turn());
         }
@@ -185,14 +174,14 @@ impl Agent {
 
     /// The agent takes a request back that is under way; its session.
     pub(super) fn withdraw_work(&mut self, id: &RpcId) -> Option<String> {
-        let number = self.wanted.number_of(id)?;
-        let session_id = self.wanted.under_way.get(&number)?.session_id.clone();
+        let number = self.rpc.wanted.number_of(id)?;
+        let session_id = self.rpc.wanted.session_of(number)?.to_owned();
         self.give_up_work(number, &WireError::new(ErrorCode::Cancelled, "The request was taken back."));
         Some(session_id)
     }
 
     fn give_up_work(&mut self, number: u64, why: &WireError) {
-        let Some(one) = self.wanted.under_way.remove(&number) else { return };
+        let Some(one) = self.rpc.wanted.take(number) else { return };
         self.lay_down(Effect::GiveUp(number));
         self.refuse_work(&one.id, why);
         self.tell_unasked(&one.session_id, one.to_ask);
@@ -200,7 +189,7 @@ impl Agent {
 
     /// The process is gone, and with it whoever waited. Nothing that it said is lost.
     pub(super) fn lose_work(&mut self) {
-        for one in std::mem::take(&mut self.wanted.under_way).into_values() {
+        for one in self.rpc.wanted.take_all() {
             self.tell_unasked(&one.session_id, one.to_ask);
         }
     }

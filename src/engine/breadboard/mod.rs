@@ -29,12 +29,12 @@ use self::link::{LinkTiming, Links};
 use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, Secret, SessionHome, Settlement, StreamCall,
-    StreamReport, StreamResume, TurnEnd,
+    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, NewSession, Ruling, Secret, SessionHome,
+    SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
 use crate::http::{BaseUrl, NoBaseUrl};
-use crate::protocol::request::CredentialScope;
+use crate::protocol::request::{ApprovePermissionResult, CredentialScope};
 use crate::protocol::settings::{EngineKind, EngineSetting};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -198,17 +198,7 @@ impl Engine for BreadboardEngine {
                 shared.links.detach(&session_id);
                 shared.state().sessions.remove(&session_id);
             }
-            EngineCall::MakeSession { wish, reply, .. } => {
-                match Arc::clone(&shared.calls).try_acquire_owned() {
-                    Ok(place) => shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply)),
-                    // To the loop, not to the reply alone: a tab hears of it by what the loop makes of it.
-                    Err(_) => {
-                        let own = Arc::clone(shared);
-                        let report = EngineReport::SessionMade { wish, outcome: Err(busy()), reply };
-                        shared.runtime.spawn(async move { own.report(report).await });
-                    }
-                }
-            }
+            EngineCall::MakeSession { wish, reply, .. } => self.make_session(wish, reply),
             EngineCall::ListSessions { reply } => sessions::list(shared, reply),
             EngineCall::DeleteSession { session_id, asks, reply } => {
                 if let Some((place, reply)) = shared.place_for(&shared.long_calls, reply) {
@@ -216,19 +206,8 @@ impl Engine for BreadboardEngine {
                 }
             }
             EngineCall::Decide { session_id, engine_request_id, decision, request_id, reply } => {
-                let own = Arc::clone(shared);
-                // Not counted: one ask has one decision, and a stop must never wait for a place.
-                shared.runtime.spawn(async move {
-                    let outcome =
-                        commands::decide(&own, &session_id, &engine_request_id, &decision.ruling).await;
-                    own.report(EngineReport::Stream(StreamReport::Answered {
-                        session_id,
-                        request_id,
-                        outcome,
-                        reply,
-                    }))
-                    .await;
-                });
+                let of = AskAtEngine { session_id, engine_request_id, request_id };
+                self.decide(of, decision.ruling, reply);
             }
             EngineCall::Command { session_id, command, args, reply } => {
                 shared.answer(
@@ -248,7 +227,43 @@ impl Engine for BreadboardEngine {
     }
 }
 
+/// An ask of a session, by its id at the engine and by ours.
+struct AskAtEngine {
+    session_id: String,
+    engine_request_id: String,
+    request_id: String,
+}
+
 impl BreadboardEngine {
+    fn make_session(&self, wish: NewSession, reply: SessionReply) {
+        let shared = &self.shared;
+        match Arc::clone(&shared.calls).try_acquire_owned() {
+            Ok(place) => shared.spawn(place, sessions::make(Arc::clone(shared), wish, reply)),
+            // To the loop, not to the reply alone: a tab hears of it by what the loop makes of it.
+            Err(_) => {
+                let own = Arc::clone(shared);
+                let report = EngineReport::SessionMade { wish, outcome: Err(busy()), reply };
+                shared.runtime.spawn(async move { own.report(report).await });
+            }
+        }
+    }
+
+    /// Not counted: one ask has one decision, and a stop must never wait for a place.
+    fn decide(&self, ask: AskAtEngine, ruling: Ruling, reply: Option<Reply<ApprovePermissionResult>>) {
+        let own = Arc::clone(&self.shared);
+        self.shared.runtime.spawn(async move {
+            let AskAtEngine { session_id, engine_request_id, request_id } = ask;
+            let outcome = commands::decide(&own, &session_id, &engine_request_id, &ruling).await;
+            own.report(EngineReport::Stream(StreamReport::Answered {
+                session_id,
+                request_id,
+                outcome,
+                reply,
+            }))
+            .await;
+        });
+    }
+
     /// A call that only engines have whose sessions are streams.
     fn stream_call(&self, call: StreamCall) {
         let shared = &self.shared;

@@ -140,56 +140,39 @@ impl ModelError {
         let origin = target.origin();
         let origin = origin.as_str();
         let body = serde_json::from_slice(body).unwrap_or(serde_json::Value::Null);
-        let (message, recoverable) = match status {
+        let message = match status {
             // The body of a refusal may repeat the credentials, so it is not shown.
-            401 | 403 if token.is_none() => (
-                format!(
-                    "The model at {origin} wants credentials (HTTP {status}) and none are set for it; give a token with \
-                     bb/setCredentials after choosing the model, or in the environment."
-                ),
-                false,
+            401 | 403 if token.is_none() => format!(
+                "The model at {origin} wants credentials (HTTP {status}) and none are set for it; give a token with \
+                 bb/setCredentials after choosing the model, or in the environment."
             ),
-            401 | 403 => (
-                format!("The model at {origin} refused our credentials (HTTP {status}); set a valid token."),
-                false,
+            401 | 403 => {
+                format!("The model at {origin} refused our credentials (HTTP {status}); set a valid token.")
+            }
+            300..=399 => format!(
+                "The model at {origin} answered with a redirect (HTTP {status}), which is never followed, because a \
+                 token must not travel; set `model.url` to the final address."
             ),
-            300..=399 => (
-                format!(
-                    "The model at {origin} answered with a redirect (HTTP {status}), which is never followed, because a \
-                     token must not travel; set `model.url` to the final address."
-                ),
-                false,
+            404 => format!(
+                "There is no model `{}` at {} (HTTP 404){}; check the model's name and url.",
+                excerpt(&target.name),
+                target.base,
+                said(&body, token)
             ),
-            404 => (
-                format!(
-                    "There is no model `{}` at {} (HTTP 404){}; check the model's name and url.",
-                    excerpt(&target.name),
-                    target.base,
-                    said(&body, token)
-                ),
-                false,
+            429 | 503 | 529 => format!(
+                "The model at {origin} takes no more requests now (HTTP {status}){}; wait {}and ask again.",
+                said(&body, token),
+                wait.filter(|wait| !wait.is_zero()).map(|wait| in_words(wait) + " ").unwrap_or_default()
             ),
-            429 | 503 | 529 => (
-                format!(
-                    "The model at {origin} takes no more requests now (HTTP {status}){}; wait {}and ask again.",
-                    said(&body, token),
-                    wait.filter(|wait| !wait.is_zero()).map(|wait| in_words(wait) + " ").unwrap_or_default()
-                ),
-                true,
-            ),
-            500..=599 => (
-                format!("The model at {origin} failed (HTTP {status}){}; ask again.", said(&body, token)),
-                true,
-            ),
-            _ => (
-                format!(
-                    "The model at {origin} refused the request (HTTP {status}){}; check the model setting.",
-                    said(&body, token)
-                ),
-                false,
+            500..=599 => {
+                format!("The model at {origin} failed (HTTP {status}){}; ask again.", said(&body, token))
+            }
+            _ => format!(
+                "The model at {origin} refused the request (HTTP {status}){}; check the model setting.",
+                said(&body, token)
             ),
         };
-        Self { message, status: Some(status), recoverable }
+        Self { message, status: Some(status), recoverable: matches!(status, 429 | 500..=599) }
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::json;
 use super::intent::Replacement;
 use super::{counted, refused};
 use crate::domain::dialect::desktop::message::ThinkingPhase;
-use crate::host::proposal::{Change, Outcome, Proposal, blocking, propose, read_base};
+use crate::host::ports::WorkspaceView;
+use crate::host::proposal::{Base, Change, Outcome, Proposal, Refusal, blocking, propose, read_base};
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -21,23 +22,14 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
     let call = voice.tool_started("read_file", args(&[("path", json!(wish.path))])).await;
     let view = voice.port().workspace();
     let trusted = view.trusted;
-    let path = wish.path.clone();
-    let base = blocking(move |cancel| {
-        let base = read_base(&view, &path, cancel)?;
-        match &base.text {
-            Some(_) => Ok(base),
-            None => Err(RetrievalError::NotFound(path).into()),
-        }
-    })
-    .await;
-    let base = match base {
+    let base = match base_of(view, wish).await {
         Ok(base) => base,
         Err(refusal) => return refused(voice, &call, refusal).await,
     };
-    let old = base.text.unwrap_or_default();
-    let found = occurrences(&old, &wish.from, wish.whole_words);
+    let old = base.text.as_deref().unwrap_or_default();
+    let found = occurrences(old, &wish.from, wish.whole_words);
     voice.tool_ended(&call, Ok(json!({ "summary": counted(found.len() as u64, "occurrence") }))).await;
-    let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
+    let (from, place) = (quoted(&wish.from), &base.shown);
     if found.is_empty() {
         let how = if wish.whole_words { " as a whole word" } else { "" };
         voice
@@ -46,7 +38,7 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
         return false;
     }
     let times = if found.len() == 1 { "once".to_owned() } else { format!("{} times", found.len()) };
-    voice.lines(&format!("{from} occurs {times} in `{place}` ({}).\n", lines_of(&old, &found))).await;
+    voice.lines(&format!("{from} occurs {times} in `{place}` ({}).\n", lines_of(old, &found))).await;
     if !trusted {
         voice
             .lines("The workspace is not trusted, so no change is proposed; trust it (in a terminal: `ask --trust`) and ask \
@@ -54,6 +46,28 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
             .await;
         return false;
     }
+    propose_replacement(voice, wish, &base, &found).await
+}
+
+async fn base_of(view: WorkspaceView, wish: &Replacement) -> Result<Base, Refusal> {
+    let path = wish.path.clone();
+    blocking(move |cancel| {
+        let base = read_base(&view, &path, cancel)?;
+        match &base.text {
+            Some(_) => Ok(base),
+            None => Err(RetrievalError::NotFound(path).into()),
+        }
+    })
+    .await
+}
+
+async fn propose_replacement(
+    voice: &mut TurnOutput<'_>,
+    wish: &Replacement,
+    base: &Base,
+    found: &[usize],
+) -> bool {
+    let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
     voice.thinking(ThinkingPhase::Executing, "Proposing the change.").await;
     let call = voice.tool_started("propose_patch", args(&[("file_path", json!(place))])).await;
     let proposal = Proposal {
@@ -65,7 +79,7 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
         acceptance_criteria: vec![format!("`{place}` has {to} wherever it had {from}.")],
         change: Change::Rewritten {
             base_hash: base.hash.clone(),
-            text: replaced(&old, &found, wish.from.len(), &wish.to),
+            text: replaced(base.text.as_deref().unwrap_or_default(), found, wish.from.len(), &wish.to),
         },
     };
     match propose(voice, proposal).await {

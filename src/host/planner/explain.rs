@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{counted, list, places, refused};
 use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
+use crate::host::proposal::Refusal;
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
@@ -93,11 +94,79 @@ async fn outline(voice: &mut TurnOutput<'_>, head: &ReadText, symbols: &[Symbol]
 
 async fn symbol(voice: &mut TurnOutput<'_>, what: &str, question: &str) -> bool {
     let call = voice.tool_started("search_symbols", args(&[("name", json!(what))])).await;
-    let view = voice.port().workspace();
     // `Type::method` and `module.function` are searched by their last part.
     let name = what.rsplit([':', '.']).next().unwrap_or(what).trim_end_matches("()").to_owned();
-    let (whole, wanted) = (what.trim_end_matches("()").to_owned(), name.clone());
-    let found = search(move |cancel| {
+    let Definitions { count, shown } = match definitions(voice, what, &name).await {
+        Ok(found) => found,
+        Err(refusal) => return refused(voice, &call, refusal).await,
+    };
+    voice
+        .retrieving(
+            RetrieveStage::SymbolSearch,
+            count as u64,
+            format!("{} found.", counted(count as u64, "definition")),
+        )
+        .await;
+    voice.tool_ended(&call, Ok(json!({ "summary": counted(count as u64, "definition") }))).await;
+    if shown.is_empty() {
+        voice.lines(&format!("No file and no definition is called `{}`.\n", code(what))).await;
+        return places::find(voice, question).await;
+    }
+    if let [Definition { place, symbol: module, .. }] = shown.as_slice()
+        && declares_only(module)
+        && let Some((head, symbols)) = module_file(voice, place, &module.name).await
+    {
+        outline(voice, &head, &symbols).await;
+        return true;
+    }
+    let exact = shown.iter().all(|one| one.symbol.name == name);
+    let how =
+        if exact { "is defined" } else { "is not defined as such; definitions with a name like it are" };
+    let more =
+        if count > shown.len() { format!(" (the first {} of {count})", shown.len()) } else { String::new() };
+    voice.lines(&format!("`{}` {how} here{more}:\n", code(&name))).await;
+    for one in &shown {
+        voice.lines(&one.described()).await;
+    }
+    true
+}
+
+/// Definitions that a name fits, and how many there are.
+struct Definitions {
+    count: usize,
+    shown: Vec<Definition>,
+}
+
+struct Definition {
+    place: String,
+    symbol: Symbol,
+    text: String,
+}
+
+impl Definition {
+    fn described(&self) -> String {
+        let Self { place, symbol, text } = self;
+        let within = match &symbol.container {
+            Some(container) => format!(" in `{}`", code(container)),
+            None => String::new(),
+        };
+        format!(
+            "\n`{place}:{}` — {} `{}`{within}, lines {}-{}\n\n{}",
+            symbol.start_line,
+            symbol.kind.as_str(),
+            code(&symbol.name),
+            symbol.start_line,
+            symbol.end_line,
+            places::fenced(place, text)
+        )
+    }
+}
+
+/// Definitions of exactly this name where there are any, else of names like it.
+async fn definitions(voice: &TurnOutput<'_>, what: &str, name: &str) -> Result<Definitions, Refusal> {
+    let view = voice.port().workspace();
+    let (whole, wanted) = (what.trim_end_matches("()").to_owned(), name.to_owned());
+    search(move |cancel| {
         let mut found = retrieval::search_symbols(&view, &whole, 50, cancel)?;
         if found.is_empty() && whole != wanted {
             found = retrieval::search_symbols(&view, &wanted, 50, cancel)?;
@@ -114,58 +183,11 @@ async fn symbol(voice: &mut TurnOutput<'_>, what: &str, question: &str) -> bool 
         for (root, path, symbol) in found {
             let place = shown(root.as_deref(), &path);
             let text = definition(&view, &place, &symbol, cancel)?;
-            shown_ones.push((place, symbol, text));
+            shown_ones.push(Definition { place, symbol, text });
         }
-        Ok((count, shown_ones))
+        Ok(Definitions { count, shown: shown_ones })
     })
-    .await;
-    let (count, found) = match found {
-        Ok(found) => found,
-        Err(refusal) => return refused(voice, &call, refusal).await,
-    };
-    voice
-        .retrieving(
-            RetrieveStage::SymbolSearch,
-            count as u64,
-            format!("{} found.", counted(count as u64, "definition")),
-        )
-        .await;
-    voice.tool_ended(&call, Ok(json!({ "summary": counted(count as u64, "definition") }))).await;
-    if found.is_empty() {
-        voice.lines(&format!("No file and no definition is called `{}`.\n", code(what))).await;
-        return places::find(voice, question).await;
-    }
-    if let [(place, module, _)] = found.as_slice()
-        && declares_only(module)
-        && let Some((head, symbols)) = module_file(voice, place, &module.name).await
-    {
-        outline(voice, &head, &symbols).await;
-        return true;
-    }
-    let exact = found.iter().all(|(_, symbol, _)| symbol.name == name);
-    let how =
-        if exact { "is defined" } else { "is not defined as such; definitions with a name like it are" };
-    let more =
-        if count > found.len() { format!(" (the first {} of {count})", found.len()) } else { String::new() };
-    voice.lines(&format!("`{}` {how} here{more}:\n", code(&name))).await;
-    for (place, symbol, text) in &found {
-        let within = match &symbol.container {
-            Some(container) => format!(" in `{}`", code(container)),
-            None => String::new(),
-        };
-        voice
-            .lines(&format!(
-                "\n`{place}:{}` — {} `{}`{within}, lines {}-{}\n\n{}",
-                symbol.start_line,
-                symbol.kind.as_str(),
-                code(&symbol.name),
-                symbol.start_line,
-                symbol.end_line,
-                places::fenced(place, text)
-            ))
-            .await;
-    }
-    true
+    .await
 }
 
 async fn is_folder(voice: &TurnOutput<'_>, what: &str) -> bool {

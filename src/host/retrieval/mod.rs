@@ -4,6 +4,7 @@
 //! callers run it on a blocking thread and can cancel it. Never writes, never follows a link out of a root, and never
 //! keeps anything between calls: the tree as it is now, with open buffers over it, is the only truth.
 
+mod candidate;
 mod content;
 mod kinds;
 mod languages;

@@ -1,27 +1,23 @@
 //! The ranked answer to a question in natural language.
 //!
-//! Owns how files and places compare: rare terms count more, terms that stand together more than scattered ones,
-//! definitions and their doc comments more than mentions, code more than tests and generated text. The same tree and
-//! the same question give the same answer.
+//! Owns how files and places compare: rare terms count more, and of the rest what `windows` and `candidate` say. The same
+//! tree and the same question give the same answer.
 
 use std::sync::atomic::AtomicBool;
 
-use super::kinds::{kind_of_file, names_path, path_terms};
+use super::candidate::{Candidate, CloserLook};
+use super::kinds::{names_path, path_terms};
 use super::paths::label;
 use super::question::Question;
 use super::scan::{Repeated, Scan, fade_repeated, most_hits, scan};
-use super::symbols::symbols_of;
 use super::walk::Tree;
-use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
+use super::windows::Scorer;
 use super::workers::spread;
 use super::{Found, Place, RetrievalError};
 use crate::host::ports::WorkspaceView;
 
 /// Files whose definitions are read before the last ranking.
 const CLOSER_LOOK: usize = 40;
-
-/// Most places of one file in an answer, so that one file does not hide the others.
-const PLACES_PER_FILE: usize = 3;
 
 /// What a search is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,18 +46,7 @@ pub fn find_places(
     if question.terms.is_empty() {
         return Ok(found);
     }
-    let mut scans = spread(tree.files.len(), cancel, |at| {
-        let file = &tree.files[at];
-        let named = !path_terms(&file.rel, &question).is_empty() || names_path(&file.rel, &question);
-        match scan(&tree.text(file, cancel)?, &question, most_hits(tree.files.len())) {
-            Some(scan) => Some(scan),
-            None if named => {
-                let sums = vec![0.0; question.terms.len() + question.pairs.len()];
-                Some(Scan { sums, ..Scan::default() })
-            }
-            None => None,
-        }
-    })?;
+    let mut scans = scans(&tree, &question, cancel)?;
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
 
@@ -69,56 +54,60 @@ pub fn find_places(
     scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
 
     let scorer = scorer(&scans, &question, tree.files.len());
-    let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
-    let mut files: Vec<Candidate<'_>> = scans
-        .iter()
-        .map(|(at, scan)| Candidate::new(*at, scan, &tree.files[*at].rel, &question, &scorer, mean))
-        .collect();
-    files.sort_by(|a, b| b.score().total_cmp(&a.score()).then(a.at.cmp(&b.at)));
-    files.truncate(CLOSER_LOOK.max(limit));
+    let files = best_files(&scans, &tree, &question, &scorer, CLOSER_LOOK.max(limit));
     found.symbols_found = scans.iter().map(|(_, scan)| lines_with(scan, true)).sum();
     progress(Stage::SymbolSearch, found.symbols_found);
 
     let looked = spread(files.len(), cancel, |at| {
-        let candidate = &files[at];
-        let file = &tree.files[candidate.at];
-        let text = tree.text(file, cancel)?;
-        let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
-        let lines: Vec<&str> = text.lines().collect();
-        let mut stretches = candidate.windows.clone();
-        let mut definitions = scorer.definitions(&candidate.scan.hits, &symbols, &lines);
-        candidate.damp_tests(&mut definitions);
-        stretches.append(&mut definitions);
-        if stretches.is_empty() {
-            // Only the path fits: show how the file begins.
-            let end = lines.len().clamp(1, 12) as u64;
-            stretches.push(Stretch { start: 1, end, focus: 1, score: 0.0, symbol: None });
-        }
-        let mut places = Vec::new();
-        for (rank, mut stretch) in without_overlap(stretches, PLACES_PER_FILE).into_iter().enumerate() {
-            stretch.symbol = stretch.symbol.or_else(|| symbol_around(&symbols, &lines, stretch.focus));
-            // What a doc comment says, it says of its definition.
-            if let Some(symbol) = stretch.symbol.map(|at| &symbols[at])
-                && (stretch.start..=stretch.end).contains(&symbol.start_line)
-                && stretch.focus < symbol.start_line
-            {
-                stretch.focus = symbol.start_line;
-            }
-            stretch.end = stretch.end.min(lines.len().max(1) as u64);
-            let score = candidate.place_score(stretch.score) * [1.0, 0.8, 0.65][rank.min(2)];
-            places.push(Place {
-                root: label(view, file.root),
-                path: file.rel.clone(),
-                start_line: stretch.start,
-                end_line: stretch.end,
-                line: stretch.focus.clamp(stretch.start, stretch.end.max(stretch.start)),
-                snippet: snippet(&lines, stretch.start, stretch.end),
-                score: (score * 1_000.0).round() / 1_000.0,
-                symbol: stretch.symbol.map(|at| symbols[at].clone()),
-            });
-        }
-        Some(places)
+        let file = &tree.files[files[at].at];
+        let look = CloserLook::at(file, tree.text(file, cancel)?, cancel)?;
+        Some(look.places(&files[at], &scorer, label(view, file.root)))
     })?;
+    found.places = best_places(&files, looked, limit);
+    progress(Stage::Reranking, found.places.len() as u64);
+    Ok(found)
+}
+
+/// Every file in which something of the question stands, or whose path says something of it.
+fn scans(
+    tree: &Tree,
+    question: &Question,
+    cancel: &AtomicBool,
+) -> Result<Vec<(usize, Scan)>, RetrievalError> {
+    spread(tree.files.len(), cancel, |at| {
+        let file = &tree.files[at];
+        let named = !path_terms(&file.rel, question).is_empty() || names_path(&file.rel, question);
+        match scan(&tree.text(file, cancel)?, question, most_hits(tree.files.len())) {
+            Some(scan) => Some(scan),
+            None if named => {
+                let sums = vec![0.0; question.terms.len() + question.pairs.len()];
+                Some(Scan { sums, ..Scan::default() })
+            }
+            None => None,
+        }
+    })
+}
+
+/// The files that are worth a closer look, best first.
+fn best_files<'a>(
+    scans: &'a [(usize, Scan)],
+    tree: &Tree,
+    question: &Question,
+    scorer: &Scorer,
+    most: usize,
+) -> Vec<Candidate<'a>> {
+    let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
+    let mut files: Vec<Candidate<'a>> = scans
+        .iter()
+        .map(|(at, scan)| Candidate::new(*at, scan, &tree.files[*at].rel, question, scorer, mean))
+        .collect();
+    files.sort_by(|a, b| b.score().total_cmp(&a.score()).then(a.at.cmp(&b.at)));
+    files.truncate(most);
+    files
+}
+
+/// The best places of all files, best first.
+fn best_places(files: &[Candidate<'_>], looked: Vec<(usize, Vec<Place>)>, limit: usize) -> Vec<Place> {
     let mut places: Vec<(usize, Place)> = looked
         .into_iter()
         .flat_map(|(at, places)| places.into_iter().map(move |place| (at, place)))
@@ -133,9 +122,7 @@ pub fn find_places(
     let best = places.first().map_or(0.0, |(_, place)| place.score);
     // What is far from the best is noise, and an agent would read it.
     places.retain(|(_, place)| place.score > best * 0.12);
-    found.places = places.into_iter().take(limit).map(|(_, place)| place).collect();
-    progress(Stage::Reranking, found.places.len() as u64);
-    Ok(found)
+    places.into_iter().take(limit).map(|(_, place)| place).collect()
 }
 
 fn lines_with(scan: &Scan, in_name: bool) -> u64 {
@@ -159,65 +146,6 @@ fn scorer(scans: &[(usize, Scan)], question: &Question, files: usize) -> Scorer 
         weights.push(0.3 * both);
     }
     Scorer { weights, terms, named: question.identifiers.keys().cloned().collect() }
-}
-
-/// One file that may answer.
-struct Candidate<'a> {
-    at: usize,
-    scan: &'a Scan,
-    windows: Vec<Stretch>,
-    /// Score of the file as a whole.
-    whole: f64,
-    /// What kind of file it is.
-    damp: f64,
-    /// First line of its tests, from 0, when the question is not about tests.
-    tests_from: Option<u32>,
-}
-
-impl<'a> Candidate<'a> {
-    fn new(at: usize, scan: &'a Scan, rel: &str, question: &Question, scorer: &Scorer, mean: f64) -> Self {
-        let length = 0.25 + 0.75 * scan.bytes as f64 / mean.max(1.0);
-        let mut whole = 0.0;
-        for (sum, weight) in scan.sums[..scorer.terms].iter().zip(&scorer.weights) {
-            let sum = f64::from(*sum);
-            whole += weight * sum * 2.2 / (sum + 1.2 * length);
-        }
-        whole *= 0.35;
-        for (term, factor) in path_terms(rel, question) {
-            // The name of a file says what it is about, even by a word that all files mention.
-            whole += scorer.weights[term].max(1.0) * factor;
-        }
-        if names_path(rel, question) {
-            whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
-        }
-        let mut damp = kind_of_file(rel, question);
-        if scan.generated {
-            damp *= 0.4;
-        }
-        if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
-            damp *= 0.15;
-        }
-        let mut windows = scorer.windows(&scan.hits, scan.lines, 6);
-        let tests_from = scan.tests_from.filter(|_| !question.about_tests);
-        let candidate = Self { at, scan, windows: Vec::new(), whole, damp, tests_from };
-        candidate.damp_tests(&mut windows);
-        Self { windows, ..candidate }
-    }
-
-    fn score(&self) -> f64 {
-        self.place_score(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
-    }
-
-    fn damp_tests(&self, stretches: &mut [Stretch]) {
-        let Some(from) = self.tests_from else { return };
-        for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
-            stretch.score *= 0.35;
-        }
-    }
-
-    fn place_score(&self, local: f64) -> f64 {
-        (local + self.whole) * self.damp
-    }
 }
 
 #[cfg(test)]

@@ -51,47 +51,115 @@ pub(super) struct Scan {
 
 /// Passes over a text; `None` when nothing of the question is in it.
 pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<Scan> {
-    let first_bytes = first_bytes(question);
-    let count = question.terms.len() + question.pairs.len();
-    let mut scan = Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() };
-    let (mut key, mut after_test_mark, mut in_header) = (String::new(), false, true);
+    let mut pass = Pass::begin(text, question);
     for line in text.split_inclusive('\n') {
-        let row = scan.lines;
-        scan.lines += 1;
+        let row = pass.next_row(line);
+        if pass.scan.hits.len() < most_hits {
+            pass.take_line(row, line);
+        }
+    }
+    let mut scan = pass.scan;
+    if !question.phrases.is_empty() {
+        phrases(text, question, most_hits, &mut scan);
+    }
+    if scan.hits.is_empty() {
+        return None;
+    }
+    scan.hits.shrink_to_fit();
+    scan.texts.shrink_to_fit();
+    let head = text[..text.floor_char_boundary(600)].to_ascii_lowercase();
+    scan.generated = head.contains("@generated")
+        || head.contains("do not edit")
+        || head.contains("automatically generated");
+    Some(scan)
+}
+
+/// Where a pass stands.
+struct Pass<'a> {
+    question: &'a Question,
+    first_bytes: [bool; 256],
+    scan: Scan,
+    /// The stem of the word that is looked at.
+    stem: String,
+    after_test_mark: bool,
+    in_header: bool,
+}
+
+impl<'a> Pass<'a> {
+    fn begin(text: &str, question: &'a Question) -> Self {
+        let count = question.terms.len() + question.pairs.len();
+        Self {
+            question,
+            first_bytes: first_bytes(question),
+            scan: Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() },
+            stem: String::new(),
+            after_test_mark: false,
+            in_header: true,
+        }
+    }
+
+    /// Counts a line, and sees where the tests begin.
+    fn next_row(&mut self, line: &str) -> u32 {
+        let row = self.scan.lines;
+        self.scan.lines += 1;
         let trimmed = line.trim_start();
         // Tests of a Rust file stand in a module at its end.
-        if after_test_mark && scan.tests_from.is_none() && is_inline_module(trimmed) {
-            scan.tests_from = Some(row);
+        if self.after_test_mark && self.scan.tests_from.is_none() && is_inline_module(trimmed) {
+            self.scan.tests_from = Some(row);
         }
-        after_test_mark = is_test_mark(trimmed) || after_test_mark && trimmed.starts_with("#[");
-        if scan.hits.len() >= most_hits {
-            continue;
+        self.after_test_mark = is_test_mark(trimmed) || self.after_test_mark && trimmed.starts_with("#[");
+        row
+    }
+
+    fn take_line(&mut self, row: u32, line: &str) {
+        let trimmed = line.trim_start();
+        let factor = self.factor(row, trimmed);
+        let hits_before = self.scan.hits.len();
+        self.take_terms(row, line, factor);
+        if !self.question.identifiers.is_empty() {
+            self.take_identifiers(row, line, factor);
         }
-        let in_tests = scan.tests_from.is_some() && !question.about_tests;
-        in_header &= row < 16 && (trimmed.trim_end().is_empty() || is_comment(trimmed));
-        let factor = if in_tests {
+        for hit in &self.scan.hits[hits_before..] {
+            self.scan.sums[hit.term as usize] += hit.weight;
+        }
+        if self.scan.hits.len() > hits_before && trimmed.len() > 24 {
+            let mut hasher = DefaultHasher::new();
+            trimmed.trim_end().hash(&mut hasher);
+            self.scan.texts.push((row, hasher.finish() as u32));
+        }
+    }
+
+    /// What a hit counts on this line.
+    fn factor(&mut self, row: u32, trimmed: &str) -> f32 {
+        let in_tests = self.scan.tests_from.is_some() && !self.question.about_tests;
+        self.in_header &= row < 16 && (trimmed.trim_end().is_empty() || is_comment(trimmed));
+        if in_tests {
             0.3
         } else if is_import(trimmed) || is_data(trimmed) {
             0.35
-        } else if in_header {
+        } else if self.in_header {
             // What a file says of itself.
             1.3
         } else {
             1.0
-        };
+        }
+    }
+
+    /// Terms, and pairs of terms that stand side by side.
+    fn take_terms(&mut self, row: u32, line: &str, factor: f32) {
+        let Self { question, first_bytes, scan, stem, .. } = self;
         // Found at the first hit only: most lines have none.
         let mut name: Option<(usize, usize)> = None;
         let mut last: Option<(usize, usize)> = None;
         let mut at_word = 0;
-        let hits_before = scan.hits.len();
         words(line, |at, word| {
             at_word += 1;
             let first = word.as_bytes()[0].to_ascii_lowercase();
             if word.len() < 2 || !first_bytes[first as usize] {
                 return;
             }
-            stem_into(word, &mut key);
-            let Some(terms) = question.stems.get(&key) else { return };
+            stem_into(word, stem);
+            let Some(terms) = question.stems.get(stem.as_str()) else { return };
             let (from, to) = *name.get_or_insert_with(|| name_range(line));
             let in_name = at >= from && at < to;
             for (term, weight) in terms {
@@ -108,39 +176,15 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
             // The word itself, not a synonym, leads a pair.
             last = terms.iter().find(|(_, weight)| *weight == 1.0).map(|(term, _)| (*term, at_word)).or(last);
         });
-        if !question.identifiers.is_empty() {
-            identifiers(line, question, |at, term| {
-                let (from, to) = name_range(line);
-                scan.hits.push(Hit {
-                    line: row,
-                    term: term as u16,
-                    weight: factor,
-                    in_name: at >= from && at < to,
-                });
-            });
-        }
-        for hit in &scan.hits[hits_before..] {
-            scan.sums[hit.term as usize] += hit.weight;
-        }
-        if scan.hits.len() > hits_before && trimmed.len() > 24 {
-            let mut hasher = DefaultHasher::new();
-            trimmed.trim_end().hash(&mut hasher);
-            scan.texts.push((row, hasher.finish() as u32));
-        }
     }
-    if !question.phrases.is_empty() {
-        phrases(text, question, most_hits, &mut scan);
+
+    fn take_identifiers(&mut self, row: u32, line: &str, weight: f32) {
+        identifiers(line, self.question, |at, term| {
+            let (from, to) = name_range(line);
+            let in_name = at >= from && at < to;
+            self.scan.hits.push(Hit { line: row, term: term as u16, weight, in_name });
+        });
     }
-    if scan.hits.is_empty() {
-        return None;
-    }
-    scan.hits.shrink_to_fit();
-    scan.texts.shrink_to_fit();
-    let head = text[..text.floor_char_boundary(600)].to_ascii_lowercase();
-    scan.generated = head.contains("@generated")
-        || head.contains("do not edit")
-        || head.contains("automatically generated");
-    Some(scan)
 }
 
 /// How often a line stands in the workspace, of those that stand there more than once.

@@ -1,6 +1,6 @@
 //! What is written is read back, whole, and the promises of a commit hold.
 
-use super::super::journal::{BATCHES, BLOCKS};
+use super::super::read::{BATCHES, BLOCKS};
 use super::{batch, block_row, events, journal, session_row};
 use crate::app::ports::{BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, TabRow};
 use crate::domain::approval::PermissionStatus;

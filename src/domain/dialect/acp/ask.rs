@@ -2,8 +2,9 @@
 //! `fs/write_text_file` to a `PermissionAsk`.
 //!
 //! Owns the title: it says what would happen by what the agent will do (the command line, the paths), and by the agent's own
-//! words only where it says nothing else. Title and labels are made safe to show here, part by part; everything else of the
-//! ask is as the agent wrote it. The options of a permission are the agent's. Never makes a rule: what "always" covers, the agent alone knows and keeps.
+//! words only where it says nothing else. Title and labels are made safe to show here, part by part; everything else of the ask
+//! is as the agent wrote it. The options of a permission are the agent's. Never makes a rule: what "always" covers, the agent
+//! alone knows and keeps.
 
 use std::borrow::Cow;
 

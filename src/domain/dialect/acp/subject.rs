@@ -24,34 +24,46 @@ const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_content"];
 /// Of a tool call: what it changes, else what it runs, else the tool with its arguments.
 pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
     let input = call.object("rawInput").filter(|input| !input.is_empty());
-    let kind = text(call, "kind").unwrap_or("other");
     let reason =
         input.and_then(|input| ["reason", "description"].into_iter().find_map(|name| text(input, name)));
     let files = changed(call, input);
     let command = input.and_then(command_line);
-    if !files.is_empty() && command.is_none() {
-        let untold = |file: &FileChange| {
-            file.diff.is_none() && matches!(file.change, ChangeKind::Modify | ChangeKind::Create)
-        };
-        let unknown = files.iter().any(untold);
-        return Subject { unknown, ..Subject::new(Action::Edit { files }) }.because(reason);
-    }
-    if !files.is_empty() {
+    let subject = match command {
+        Some(command) if files.is_empty() => running(command, input),
         // Neither may hide the other.
-        let name = text(call, "title").or_else(|| text(call, "name")).unwrap_or("Several actions").to_owned();
-        let both =
-            serde_json::json!({ "command": command, "content": call.get("content"), "arguments": input });
-        return Subject::new(Action::Tool { name, input: Some(both) }).because(reason);
-    }
-    if let Some(command) = command {
-        let cwd = input.and_then(|input| {
-            ["cwd", "workdir", "directory", "working_directory"]
-                .into_iter()
-                .find_map(|name| text(input, name))
-        });
-        let cwd = cwd.unwrap_or(".").to_owned();
-        return Subject::new(Action::Command { command, cwd, env: None }).because(reason);
-    }
+        Some(command) => both(&command, call, input),
+        None if files.is_empty() => by_kind(call, input),
+        None => editing(files),
+    };
+    subject.because(reason)
+}
+
+fn editing(files: Vec<FileChange>) -> Subject {
+    let untold = |file: &FileChange| {
+        file.diff.is_none() && matches!(file.change, ChangeKind::Modify | ChangeKind::Create)
+    };
+    let unknown = files.iter().any(untold);
+    Subject { unknown, ..Subject::new(Action::Edit { files }) }
+}
+
+fn running(command: String, input: Option<&Map<String, Value>>) -> Subject {
+    let cwd = input.and_then(|input| {
+        ["cwd", "workdir", "directory", "working_directory"].into_iter().find_map(|name| text(input, name))
+    });
+    let cwd = cwd.unwrap_or(".").to_owned();
+    Subject::new(Action::Command { command, cwd, env: None })
+}
+
+/// A command and changes of files in one call.
+fn both(command: &str, call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Subject {
+    let name = text(call, "title").or_else(|| text(call, "name")).unwrap_or("Several actions").to_owned();
+    let both = serde_json::json!({ "command": command, "content": call.get("content"), "arguments": input });
+    Subject::new(Action::Tool { name, input: Some(both) })
+}
+
+/// Of a call that tells neither a change nor a command: what its kind and its paths say.
+fn by_kind(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Subject {
+    let kind = text(call, "kind").unwrap_or("other");
     let paths = paths_of(call, input);
     let name = text(call, "title").or_else(|| text(call, "name")).or_else(|| text(call, "kind"));
     let tool = || Action::Tool {
@@ -87,7 +99,6 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
         }
         _ => Subject::unknown(tool()),
     }
-    .because(reason)
 }
 
 /// Of a command in a terminal.

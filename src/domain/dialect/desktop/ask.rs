@@ -117,8 +117,9 @@ fn elsewhere(tool: &str, args: &Value) -> String {
     }
 }
 
-/// Title and rule pattern of a command, as the engine wrote them. Both hold the command whole: what is shown is what a rule would cover. The directory
-/// is quoted where it has more than plain letters, so that no command and directory together read like two others.
+/// Title and rule pattern of a command, as the engine wrote them. Both hold the command whole: what is shown is what a rule
+/// would cover. The directory is quoted where it has more than plain letters, so that no command and directory together read
+/// like two others.
 fn run(command: &str, directory: Option<&str>) -> (String, Option<String>) {
     (command.to_owned(), Some(format!("run: {command} (in {})", quoted(directory.unwrap_or(".")))))
 }

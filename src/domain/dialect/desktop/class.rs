@@ -1,8 +1,9 @@
 //! The table of the desktop dialect (seed 002).
 //!
 //! Owns which fields a message must have to be understood, in the words of the seed and in those that the public source of the
-//! seed has for the same things (`assistant.message_delta`, `assistant.tool_use`, a bare `error` …). Asks for no more than the reducers and the ledger read, so
-//! that a host that leaves out what we added to the seed (`call_id`, `request_id` of a command) still works.
+//! seed has for the same things (`assistant.message_delta`, `assistant.tool_use`, a bare `error` …). Asks for no more than the
+//! reducers and the ledger read, so that a host that leaves out what we added to the seed (`call_id`, `request_id` of a
+//! command) still works.
 
 use serde_json::{Map, Value};
 

@@ -6,7 +6,12 @@
 //!    └─ another try failed: Down, one more ┘
 //! ```
 //!
-//! Owns what is told of it. Never opens or reads a connection: `task` and `follow` do.
+//! Owns what is told of it. Whoever changes it stands in this folder: `task` opens its connections, `follow` reads one, `take`
+//! takes in what came. Never reads bytes.
+
+mod follow;
+mod take;
+mod task;
 
 use std::sync::Arc;
 
@@ -22,12 +27,12 @@ use super::timing::LinkTiming;
 use crate::app::ports::{EngineCursor, LinkNews};
 use crate::domain::delivery::{Continuity, Resumption};
 
-pub(super) const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
-pub(super) const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
+const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
+const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";
 
 /// How the stream stands, as it was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+enum Standing {
     /// It does not: a verdict is due even when nothing comes.
     Down {
         /// Tries since it last stood, as last told.
@@ -39,7 +44,7 @@ pub(super) enum Standing {
 
 impl Standing {
     /// A try failed.
-    pub(super) fn failed(self) -> Self {
+    fn failed(self) -> Self {
         match self {
             Self::Up => Self::Down { retry: 0 },
             Self::Down { retry } => Self::Down { retry: retry.saturating_add(1) },
@@ -49,33 +54,33 @@ impl Standing {
 
 /// One link.
 pub(super) struct Link<S> {
-    pub source: Arc<S>,
-    pub desk: ReportSender,
-    pub session_id: String,
-    pub pace: LinkTiming,
-    pub now_ms: WallClock,
-    pub chance: Rng,
+    source: Arc<S>,
+    desk: ReportSender,
+    session_id: String,
+    pace: LinkTiming,
+    now_ms: WallClock,
+    chance: Rng,
     /// The last event with a number that was passed on, or could not be.
-    pub cursor: Option<EngineCursor>,
-    pub continuity: Continuity,
-    pub heard: Heard,
-    pub books: Resumption,
+    cursor: Option<EngineCursor>,
+    continuity: Continuity,
+    heard: Heard,
+    books: Resumption,
     /// How the stream stands, as it was told.
-    pub standing: Standing,
+    standing: Standing,
     /// What waits at the engine has to be told, since events are missing.
-    pub owes_facts: bool,
+    owes_facts: bool,
     /// First number of a gap without an end that was told, so that it is told once.
-    pub open_gap: Option<u64>,
+    open_gap: Option<u64>,
     /// The engine's newest number, where it says so.
-    pub head: Option<u64>,
+    head: Option<u64>,
     /// How often in a row an idle stream was opened again without anything coming.
-    pub idle_times: u32,
+    idle_times: u32,
     /// Tries since the last event that was passed on.
-    pub fruitless: u32,
+    fruitless: u32,
     /// Where the engine wants to be asked, once.
-    pub hint: Option<String>,
+    hint: Option<String>,
     /// Why the last connection broke, until that is told.
-    pub broken: Option<String>,
+    broken: Option<String>,
 }
 
 impl<S: Source> Link<S> {
@@ -112,21 +117,21 @@ impl<S: Source> Link<S> {
     }
 
     /// How the session stands at the engine.
-    pub(super) async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
+    async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
         let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
         let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
         Ok(answer.map(Summary::read))
     }
 
     /// Numbers are missing for good.
-    pub(super) async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
+    async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
         self.books.lost(from, to, reason);
         self.owes_facts = true;
         self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
     }
 
     /// The backlog has come: gives the verdict where one is due.
-    pub(super) async fn settle(&mut self) -> Result<(), Closed> {
+    async fn settle(&mut self) -> Result<(), Closed> {
         if self.owes_facts {
             self.tell_facts().await?;
         }
@@ -140,7 +145,7 @@ impl<S: Source> Link<S> {
     }
 
     /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
-    pub(super) async fn tell_facts(&mut self) -> Result<(), Closed> {
+    async fn tell_facts(&mut self) -> Result<(), Closed> {
         let Ok(summary) = self.probe().await? else { return Ok(()) };
         self.owes_facts = false;
         self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;

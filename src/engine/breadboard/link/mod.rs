@@ -1,17 +1,16 @@
 //! One link a session: keeps its stream alive and truthful.
 //!
-//! Owns the links that run, one task each, and their bound. `link_state` is what one knows, `task` its life,
-//! `connection` what one connection knows, `follow` its reading, `take` what it brings, `report_sender` its side to the loop, `source` its side to the engine, `timing` its timeouts. Never sends a prompt or
-//! an answer: those are requests.
+//! Owns the links that run, one task each, and their bound. `link_state` is what one knows, and below it its life, the reading
+//! of a connection and what that brings; `connection` is what one connection knows, `item` what it reads, `report_sender` the
+//! side to the loop, `source` the side to the engine, `timing` the timeouts. Never sends a prompt or an answer: those are
+//! requests.
 
 mod connection;
 mod facts;
-mod follow;
+mod item;
 mod link_state;
 mod report_sender;
 mod source;
-mod take;
-mod task;
 mod timing;
 
 use std::collections::HashMap;

@@ -93,6 +93,12 @@ impl Chunks for EventStream {
 /// A stream that was opened.
 pub(super) struct Opened<T> {
     pub stream: T,
+    pub beginning: Beginning,
+}
+
+/// Where a stream begins, and what the engine said of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beginning {
     /// It begins with the engine's history, not behind our place.
     pub history: bool,
     /// The engine did not know our place.

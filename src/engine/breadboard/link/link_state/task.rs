@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::super::client::From;
-use super::super::engine_error::{EngineError, Window};
-use super::connection::{Connection, Cut};
-use super::link_state::{LEFT_OUT, Link, Standing};
-use super::report_sender::Closed;
-use super::source::{Opened, Source};
+use super::{LEFT_OUT, Link, Standing};
 use crate::app::ports::LinkNews;
 use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
+use crate::engine::breadboard::client::From;
+use crate::engine::breadboard::engine_error::{EngineError, Window};
+use crate::engine::breadboard::link::connection::{Connection, Cut};
+use crate::engine::breadboard::link::report_sender::Closed;
+use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
 
 /// Requests for one stream: our place, the whole history, and the two places that the engine may name.
 const OPENINGS: usize = 4;
 
 impl<S: Source> Link<S> {
     /// Lives until the session is over or nobody listens.
-    pub(super) async fn run(mut self) {
+    pub(in crate::engine::breadboard::link) async fn run(mut self) {
         // Closed: the loop is gone, and so is the reason to live.
         while let Ok(None) = self.round().await {}
     }
@@ -53,8 +53,8 @@ impl<S: Source> Link<S> {
             Err(EngineError::Gone { .. }) => return self.gone().await,
             Err(trouble) => return self.failed(self.source.say(&trouble), trouble.wait()).await,
         };
-        let wall = (self.now_ms)();
-        match Connection::new(&opened, over, wall).follow(self, opened.stream).await? {
+        let connection = Connection::new(opened.beginning, over, (self.now_ms)());
+        match self.follow(connection, opened.stream).await? {
             Cut::Drained if self.lacks_the_end().await? => {}
             Cut::Drained => {
                 self.desk.end(LinkNews::Ended { status: summary.status }).await?;
@@ -121,54 +121,24 @@ impl<S: Source> Link<S> {
             (None, Some(cursor)) => From::After(cursor.id.clone()),
             (None, None) => From::Start,
         };
-        let mut history = from == From::Start;
-        let mut place_unknown = false;
-        let mut live = false;
-        let mut begins_after = None;
-        // The oldest number that the engine says it has.
-        let mut first = None;
+        let mut places = Places::beginning_at(&from);
         let mut refused = EngineError::WindowExceeded(Window::default());
         for _ in 0..OPENINGS {
             let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
             let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
             let window = match answer {
-                Ok(stream) => {
-                    let declared = live || first.is_some();
-                    // Of nothing there is no doubt: the engine says how far it is.
-                    let place_unknown = place_unknown && !live;
-                    return Ok(Ok(Opened { stream, history, place_unknown, declared, live, begins_after }));
-                }
+                Ok(stream) => return Ok(Ok(Opened { stream, beginning: places.beginning() })),
                 Err(EngineError::WindowExceeded(window)) => window,
                 Err(trouble) => return Ok(Err(trouble)),
             };
             refused = EngineError::WindowExceeded(window.clone());
-            from = match (history, first) {
-                (false, _) => {
-                    history = true;
-                    place_unknown = true;
-                    self.books.place_was_unknown();
-                    From::Start
-                }
-                (true, None) => match window.first {
-                    Some(named) => {
-                        first = Some(named);
-                        let place = named.saturating_sub(1);
-                        begins_after = Some(place);
-                        From::After(place.to_string())
-                    }
-                    // All of its history grew too old; its number still says what was lost.
-                    None if self.head.is_some() && !live => {
-                        live = true;
-                        From::Live
-                    }
-                    None => break,
-                },
-                // The place before the oldest is lossless, and yet not every engine knows it.
-                (true, Some(first)) => {
-                    begins_after = Some(first);
-                    From::After(first.to_string())
-                }
-            };
+            if !places.known.history {
+                self.books.place_was_unknown();
+            }
+            match places.next(&window, self.head) {
+                Some(next) => from = next,
+                None => break,
+            }
         }
         Ok(Err(refused))
     }
@@ -196,5 +166,63 @@ impl<S: Source> Link<S> {
                       keeps sessions in memory only; what came before is kept here, make a new session to go on.";
         self.desk.end(LinkNews::Gone { reason: reason.to_owned() }).await?;
         Ok(Some(()))
+    }
+}
+
+/// Where a stream is asked for, one place after the other, and what the engine said to each.
+struct Places {
+    known: Beginning,
+    /// The oldest number that the engine says it has.
+    first: Option<u64>,
+}
+
+impl Places {
+    fn beginning_at(from: &From) -> Self {
+        let known = Beginning {
+            history: *from == From::Start,
+            place_unknown: false,
+            declared: false,
+            live: false,
+            begins_after: None,
+        };
+        Self { known, first: None }
+    }
+
+    /// The next place after one that the engine does not know; none when there is no other. `head` is its newest number.
+    fn next(&mut self, window: &Window, head: Option<u64>) -> Option<From> {
+        match (self.known.history, self.first, window.first) {
+            (false, _, _) => {
+                self.known.history = true;
+                self.known.place_unknown = true;
+                Some(From::Start)
+            }
+            (true, None, Some(named)) => {
+                self.first = Some(named);
+                Some(self.after(named.saturating_sub(1)))
+            }
+            // All of its history grew too old; its number still says what was lost.
+            (true, None, None) if head.is_some() && !self.known.live => {
+                self.known.live = true;
+                Some(From::Live)
+            }
+            (true, None, None) => None,
+            // The place before the oldest is lossless, and yet not every engine knows it.
+            (true, Some(first), _) => Some(self.after(first)),
+        }
+    }
+
+    fn after(&mut self, place: u64) -> From {
+        self.known.begins_after = Some(place);
+        From::After(place.to_string())
+    }
+
+    /// Where the stream begins that was opened at the last place.
+    fn beginning(&self) -> Beginning {
+        Beginning {
+            declared: self.known.live || self.first.is_some(),
+            // Of nothing there is no doubt: the engine says how far it is.
+            place_unknown: self.known.place_unknown && !self.known.live,
+            ..self.known
+        }
     }
 }

@@ -1,0 +1,378 @@
+//! One turn of `ask`: the prompt, what the server says of it, its end.
+//!
+//! Owns which request follows what, and how the turn went. Never draws, and never decides what is asked: `answers` does.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{Stderr, Stdout};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+
+use super::super::client::{Client, ClientError, Incoming, Refusal};
+use super::super::console::Console;
+use super::super::exit::TurnOutcome;
+use super::super::render::{Piece, Renderer, Seen};
+use super::super::terminal::{Terminal, Tone, marked, visible_line};
+use crate::domain::approval::{Decision, Permission};
+use crate::domain::dialect::{Dialect, fact};
+use crate::domain::event::SessionEvent;
+use crate::domain::fact::{Answered, Fact, TurnReport};
+use crate::protocol::notification::{ConnectionParams, EventsParams};
+use crate::protocol::request::ConnectionStatus;
+
+/// A session in which to ask.
+pub(super) struct Opened {
+    pub(super) session_id: String,
+    pub(super) trusted: bool,
+    /// What its engine speaks.
+    pub(super) dialect: Dialect,
+}
+
+/// What the user is being asked.
+pub(super) enum Open {
+    /// About this permission.
+    Decision(Permission),
+    /// Whether to trust the folder, because this permission was allowed.
+    Trust(Permission, Decision),
+    /// Whether to trust the folder, because the engine takes no prompt without.
+    TrustForPrompt,
+}
+
+/// Why a turn ended before its end.
+pub(super) enum Ended {
+    Client(ClientError),
+    Refused(Refusal),
+    NobodyTrusts,
+    Unread,
+}
+
+impl From<ClientError> for Ended {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// What follows one event or line.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Listen,
+    Finished,
+}
+
+/// One turn, from the prompt to its end.
+pub(super) struct Turn {
+    pub(super) client: Client,
+    pub(super) console: Console<Stdout, Stderr>,
+    pub(super) renderer: Renderer,
+    json: bool,
+    pub(super) interactive: bool,
+    pub(super) workspace: PathBuf,
+    pub(super) session_id: String,
+    dialect: Dialect,
+    pub(super) trusted: bool,
+    pub(super) trust_refused: bool,
+    /// The last event that came.
+    seq: u64,
+    /// Asks behind that question.
+    pub(super) waiting: VecDeque<Permission>,
+    /// The question on the screen.
+    pub(super) open: Option<Open>,
+    /// Its number.
+    pub(super) question: u64,
+    /// Whether somebody waits for a line.
+    pub(super) reading: bool,
+    /// What was answered, by the id of our own request.
+    pub(super) answers: HashMap<u64, (Permission, Decision)>,
+    /// Requests whose whole subject is on its way, by the id of our own request.
+    pub(super) coming: HashMap<u64, Permission>,
+    /// Our request to stop.
+    pub(super) stop: Option<u64>,
+    interrupted: Arc<AtomicBool>,
+    pub(super) outcome: TurnOutcome,
+}
+
+impl Turn {
+    pub(super) fn new(
+        client: Client,
+        terminal: &Terminal,
+        json: bool,
+        workspace: PathBuf,
+        opened: Opened,
+        interrupted: Arc<AtomicBool>,
+    ) -> Self {
+        let seen =
+            Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
+        Self {
+            client,
+            console: Console::new(std::io::stdout(), std::io::stderr(), terminal.progress() && !json),
+            renderer: Renderer::new(seen),
+            json,
+            interactive: terminal.stdin,
+            workspace,
+            session_id: opened.session_id,
+            dialect: opened.dialect,
+            trusted: opened.trusted,
+            trust_refused: false,
+            seq: 0,
+            waiting: VecDeque::new(),
+            open: None,
+            question: 0,
+            reading: false,
+            answers: HashMap::new(),
+            coming: HashMap::new(),
+            stop: None,
+            interrupted,
+            outcome: TurnOutcome::default(),
+        }
+    }
+
+    pub(super) fn run(&mut self, question: &str) -> Result<(), Ended> {
+        let mut prompt = Some(self.prompt(question)?);
+        loop {
+            let incoming = self.client.next();
+            if self.stop.is_none() && self.interrupted.load(Ordering::SeqCst) {
+                self.stop(question_is_open(&self.open))?;
+                if self.stop.is_none() {
+                    return Ok(());
+                }
+            }
+            let next = match incoming {
+                Incoming::Notification { method, raw } => self.notification(&method, &raw)?,
+                Incoming::Answer { id, outcome } if Some(id) == prompt => {
+                    prompt = None;
+                    self.prompt_answered(outcome)?
+                }
+                Incoming::Answer { id, outcome } => self.answered(id, outcome)?,
+                Incoming::Line { question: number, text } => {
+                    let again = self.typed(number, text)?;
+                    if again {
+                        prompt = Some(self.prompt(question)?);
+                    }
+                    Next::Listen
+                }
+                Incoming::Interrupt => Next::Listen,
+                Incoming::Gone(why) => return Err(ClientError::Gone(why).into()),
+            };
+            if next == Next::Finished {
+                break;
+            }
+        }
+        let last = self.renderer.close();
+        self.show(&last)
+    }
+
+    fn prompt(&mut self, question: &str) -> Result<u64, Ended> {
+        let params = json!({ "sessionId": self.session_id, "text": question });
+        Ok(self.client.send_request("bb/sendMessage", params)?)
+    }
+
+    fn prompt_answered(&mut self, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+        match outcome {
+            Ok(_) => Ok(Next::Listen),
+            Err(refusal) if refusal.code == "untrusted_workspace" => {
+                if !self.interactive {
+                    self.say(
+                        Tone::Bad,
+                        &format!("{} Nobody can be asked here: pass --trust.", marked(&refusal.message)),
+                    );
+                    return Err(Ended::NobodyTrusts);
+                }
+                self.say(Tone::Warn, &marked(&refusal.message));
+                self.open = Some(Open::TrustForPrompt);
+                self.put_question();
+                Ok(Next::Listen)
+            }
+            Err(refusal) => Err(Ended::Refused(refusal)),
+        }
+    }
+
+    fn notification(&mut self, method: &str, raw: &str) -> Result<Next, Ended> {
+        if self.json {
+            let line = one_line(raw);
+            self.console.raw(&line).map_err(|_| Ended::Unread)?;
+        }
+        match method {
+            "bb/events" => {
+                let batch: EventsParams = params_of(raw)?;
+                if batch.session_id == self.session_id {
+                    for event in batch.events {
+                        if self.event(event)? == Next::Finished {
+                            return Ok(Next::Finished);
+                        }
+                    }
+                }
+                Ok(Next::Listen)
+            }
+            "bb/connection" => {
+                let connection: ConnectionParams = params_of(raw)?;
+                if connection.status == ConnectionStatus::Error {
+                    let why =
+                        connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
+                    self.say(Tone::Warn, &visible_line(&why, 1_000));
+                }
+                Ok(Next::Listen)
+            }
+            _ => Ok(Next::Listen),
+        }
+    }
+
+    fn count(&mut self, seq: u64) {
+        if seq != self.seq + 1 {
+            // Shown, not fatal: what is there is still worth reading.
+            self.outcome.errors = true;
+            self.say(
+                Tone::Bad,
+                &format!("error: events {} to {} are missing", self.seq + 1, seq.saturating_sub(1)),
+            );
+        }
+        self.seq = seq;
+    }
+
+    fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
+        self.count(event.seq);
+        let fact = fact(self.dialect, &event);
+        if !self.json {
+            let pieces = self.renderer.draw(event.origin, &fact);
+            self.show(&pieces)?;
+        }
+        // A task asks inside an event of its own, so the permission tells and not the class.
+        if let Some(permission) = event.permission.clone() {
+            self.asked(*permission)?;
+        }
+        self.heed(&fact)
+    }
+
+    /// What an event says of the end of the turn, and of an ask that is settled.
+    fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, Ended> {
+        match fact {
+            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,
+            Fact::Answered(Answered::Settled { request_id, .. }) => self.settled(request_id)?,
+            Fact::TurnEnded(end) => match &end.report {
+                TurnReport::Whole { success, .. } => {
+                    self.outcome.unsuccessful = !success;
+                    return Ok(Next::Finished);
+                }
+                TurnReport::Part(report) => {
+                    // Where the engine says no more of it, it went well.
+                    self.outcome.unsuccessful |= report.completed == Some(false) || report.error.is_some();
+                    if report.last {
+                        return Ok(Next::Finished);
+                    }
+                }
+            },
+            Fact::TurnClosed(closed) => {
+                self.outcome.unsuccessful |= closed.notice.is_some();
+                return Ok(Next::Finished);
+            }
+            Fact::Prompt(_)
+            | Fact::Text(_)
+            | Fact::ToolCall(_)
+            | Fact::ToolOutput(_)
+            | Fact::ToolResult(_)
+            | Fact::Plan(_)
+            | Fact::Patch(_)
+            | Fact::Ask { .. }
+            | Fact::Answered(Answered::Confirmed(_) | Answered::Unnamed)
+            | Fact::TurnBegan
+            | Fact::Usage(_)
+            | Fact::Reward(_)
+            | Fact::Mode(_)
+            | Fact::Commands(_)
+            | Fact::Task(_)
+            | Fact::Checkpoints(_)
+            | Fact::Restored(_)
+            | Fact::Compaction(_)
+            | Fact::Search { .. }
+            | Fact::Link(_)
+            | Fact::TreeNode
+            | Fact::Tree { .. }
+            | Fact::Notice(_)
+            | Fact::Nothing
+            | Fact::Unknown => {}
+        }
+        Ok(Next::Listen)
+    }
+
+    fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+        if self.stop == Some(id) {
+            let stopping =
+                outcome.as_ref().is_ok_and(|said| said.get("stopping") == Some(&Value::Bool(true)));
+            // A turn that does not run has no end to wait for.
+            return Ok(if stopping { Next::Listen } else { Next::Finished });
+        }
+        if let Some(permission) = self.coming.remove(&id) {
+            self.whole_came(permission, outcome)?;
+            return Ok(Next::Listen);
+        }
+        let Some((pending, decision)) = self.answers.remove(&id) else { return Ok(Next::Listen) };
+        if let Err(refusal) = outcome {
+            self.say(Tone::Bad, &format!("the answer was not taken: {}", marked(&refusal.message)));
+            // The engine still waits. A denial needs nothing that could be missing; if even that is refused, it was
+            // settled already.
+            if decision != Decision::Deny {
+                self.decide(pending, Decision::Deny)?;
+            }
+        }
+        Ok(Next::Listen)
+    }
+
+    /// The first Ctrl-C. Before the prompt was taken there is no turn to stop, so `stop` stays empty.
+    fn stop(&mut self, prompt_held_back: bool) -> Result<(), Ended> {
+        self.outcome.interrupted = true;
+        if prompt_held_back {
+            return Ok(());
+        }
+        self.say(Tone::Warn, "stopping… (Ctrl-C again quits at once)");
+        let params = json!({ "sessionId": self.session_id });
+        self.stop = Some(self.client.send_request("bb/stop", params)?);
+        Ok(())
+    }
+
+    pub(super) fn say(&mut self, tone: Tone, text: &str) {
+        let pieces = self.renderer.remark(tone, text);
+        // A remark goes to stderr; at most a newline of it goes to stdout, whose end the next answer will notice.
+        let _ = self.show(&pieces);
+    }
+
+    pub(super) fn show(&mut self, pieces: &[Piece]) -> Result<(), Ended> {
+        self.console.show(pieces).map_err(|_| Ended::Unread)
+    }
+}
+
+fn question_is_open(open: &Option<Open>) -> bool {
+    matches!(open, Some(Open::TrustForPrompt))
+}
+
+#[derive(serde::Deserialize)]
+struct Message<P> {
+    params: P,
+}
+
+fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
+    serde_json::from_str::<Message<P>>(raw).map(|message| message.params).map_err(|error| {
+        ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
+    })
+}
+
+/// The message as it came, on one line. Only a message that was laid out over several lines is written anew.
+fn one_line(raw: &str) -> String {
+    let raw = raw.trim();
+    if !raw.contains(['\n', '\r']) {
+        return raw.to_owned();
+    }
+    serde_json::from_str::<Value>(raw)
+        .map_or_else(|_| raw.replace(['\n', '\r'], " "), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_message_laid_out_over_lines_becomes_one_line() {
+        assert_eq!(one_line("{\"a\": 1}"), "{\"a\": 1}");
+        assert_eq!(one_line("{\r\n  \"a\": 1\n}"), "{\"a\":1}");
+    }
+}

@@ -1,0 +1,34 @@
+//! A sentence for the user, and how loud it is.
+//!
+//! Owns the levels. Never words anything: whoever makes a notice does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A sentence and how loud it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// How loud.
+    pub level: NoticeLevel,
+    /// One sentence.
+    pub text: String,
+}
+
+/// How loud a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeLevel {
+    /// For information.
+    Info,
+    /// To be seen.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+impl Notice {
+    /// A sentence.
+    pub fn new(level: NoticeLevel, text: impl Into<String>) -> Self {
+        Self { level, text: text.into() }
+    }
+}

@@ -1,0 +1,88 @@
+//! What is said: prompts, by who tells of them, and the words of the assistant.
+//!
+//! Owns which text a piece belongs to and how much of it the piece is. Never joins pieces: the reducer does.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// A prompt, by who tells of it.
+#[derive(Debug, PartialEq)]
+pub enum Prompt<'a> {
+    /// Ours, as it goes to the engine.
+    Sent {
+        /// Its words.
+        text: &'a str,
+        /// The client's id of it.
+        message_id: Option<&'a str>,
+        /// What goes with it.
+        attachment_ids: Vec<String>,
+    },
+    /// The engine tells of a prompt that it took, ours or another client's.
+    Echo {
+        /// Its words, where there are any.
+        words: Option<Cow<'a, str>>,
+        /// One line of what the engine tells its model under the type of a prompt.
+        remark: Option<String>,
+    },
+    /// A piece of a prompt of a history that is told again.
+    History {
+        /// The engine's id of the message, as key.
+        id: Option<String>,
+        /// Its words; none in a piece without content.
+        words: Option<Cow<'a, str>>,
+    },
+}
+
+/// Whose words a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Voice {
+    /// The answer.
+    Answer,
+    /// Reasoning, or what the agent is busy with.
+    Reasoning,
+}
+
+/// Words of the assistant.
+#[derive(Debug, PartialEq)]
+pub struct Text<'a> {
+    /// Whose.
+    pub voice: Voice,
+    /// Which text they belong to.
+    pub of: TextOf<'a>,
+    /// How much of it.
+    pub part: TextPart<'a>,
+}
+
+/// Which text a piece belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TextOf<'a> {
+    /// The turn has one answer, and reasoning beside it.
+    Turn {
+        /// What the reasoning is about.
+        phase: &'a str,
+    },
+    /// A message by id, or what is open in this step. Several may be open, and the whole may follow.
+    Message(Option<Cow<'a, str>>),
+    /// A message by id, or the run of pieces that is not interrupted. One is open at a time, and no whole follows.
+    Run(Option<Cow<'a, str>>),
+}
+
+/// How much of a text an event has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TextPart<'a> {
+    /// It begins.
+    Start,
+    /// A piece.
+    Piece(Cow<'a, str>),
+    /// It has no more pieces.
+    End,
+    /// All of it.
+    Whole {
+        /// All of it.
+        text: Cow<'a, str>,
+        /// The engine made it from what it may have said already.
+        again: bool,
+    },
+}

@@ -1,0 +1,131 @@
+//! What happens to a tool call, and the plans that some tools keep.
+//!
+//! Owns the steps of a call and the forms in which engines tell its results. Never knows a tool by name.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What one event says of a tool call. Ids are the engine's, as keys; `None` says nothing of that.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolNews<'a> {
+    /// The call.
+    pub id: Option<String>,
+    /// Its execution, which may have an id of its own.
+    pub exec: Option<String>,
+    /// Name of the tool.
+    pub name: Option<String>,
+    /// One line: what it does.
+    pub title: Option<String>,
+    /// Its arguments, bounded.
+    pub input: Option<Value>,
+    /// What it would change, before there is a result.
+    pub preview: Option<String>,
+    /// What happened to it.
+    pub step: ToolStep<'a>,
+    /// A list of things to do that it carries or keeps.
+    pub plan: Option<Plan>,
+}
+
+/// What happened to a tool call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum ToolStep<'a> {
+    /// It is announced.
+    #[default]
+    Called,
+    /// Its execution began.
+    Began,
+    /// It printed this.
+    Printed(String),
+    /// Its execution ended, with its exit code where there is one.
+    Ended(Option<i64>),
+    /// One of its results came.
+    Result(ToolOutcome<'a>),
+    /// It is told anew, whatever happened to it; the news is found by the call's id, in its turn and after it.
+    Update(Box<ToolState>),
+}
+
+/// A result of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutcome<'a> {
+    /// Which of its results.
+    pub shape: Shape,
+    /// Whether it failed.
+    pub failed: bool,
+    /// The compact result, whole.
+    pub text: Option<Cow<'a, str>>,
+    /// How much it found, in words.
+    pub count: Option<String>,
+    /// Path of the file that has everything.
+    pub artifact: Option<String>,
+}
+
+/// Which of the results of one call this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The only one.
+    Only,
+    /// How the tool ended. Its status is the truth.
+    Execution,
+    /// What the model reads about it.
+    Transcript,
+}
+
+/// How a tool call stands, where an engine tells it anew with each change. `None` fields stay as they were.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolState {
+    /// It begins, perhaps under the id of a call of an earlier turn.
+    pub begins: bool,
+    /// How far it is.
+    pub progress: Option<ToolProgress>,
+    /// Its content, whole: it takes the place of what was there.
+    pub content: Option<String>,
+    /// What its output says, for a call without content.
+    pub output: Option<String>,
+    /// What it printed more.
+    pub printed: Option<String>,
+    /// Exit code of its command; `Some(None)`: it has none because it was stopped.
+    pub exit: Option<Option<i64>>,
+    /// It is a tool that keeps a list of things to do.
+    pub keeps_plan: bool,
+}
+
+/// How far a tool call is, in the engine's judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolProgress {
+    /// It waits or runs.
+    Open,
+    /// It ended well.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// A plan or a list of things to do, bounded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Which list; lists of two scopes stand side by side.
+    pub scope: Option<String>,
+    /// Its steps.
+    pub steps: Vec<PlanStep>,
+    /// How things stood already, told at a connect: news for nobody.
+    pub standing: bool,
+}
+
+/// One step of a plan block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PlanStepView")]
+pub struct PlanStep {
+    /// What.
+    pub text: String,
+    /// `pending`, `running`, `done` …, where the engine says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Files of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}

@@ -1,0 +1,88 @@
+//! The end of a turn, in one event or in several.
+//!
+//! Owns the reasons why a run ends. Never decides which of several reports counts: the reducer does.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::notice::{Notice, NoticeLevel};
+
+/// The end of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd<'a> {
+    /// Why, in one word that means the same for every engine, or in the engine's own.
+    pub reason: Cow<'a, str>,
+    /// What is said of it.
+    pub report: TurnReport<'a>,
+}
+
+/// What is said of the end of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnReport<'a> {
+    /// All of it, in one event.
+    Whole {
+        /// The whole answer.
+        answer: Option<&'a str>,
+        /// Whether the turn did what it was for.
+        success: bool,
+        /// One sentence.
+        text: Cow<'a, str>,
+        /// How loud the chat says it too, once a turn.
+        told: Option<NoticeLevel>,
+        /// What the engine counted.
+        details: Option<Value>,
+    },
+    /// One of several events that tell of the end of one run.
+    Part(Box<RunReport>),
+}
+
+/// What one of several events adds to the report of a run. `None` fields stay as they were.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunReport {
+    /// The run is over with it.
+    pub last: bool,
+    /// Whether the run is done.
+    pub completed: Option<bool>,
+    /// Why it ended.
+    pub reason: Option<RunReason>,
+    /// The engine's own word for that.
+    pub word: Option<String>,
+    /// Somebody stopped it.
+    pub stopped: Option<bool>,
+    /// Steps that it may have at most.
+    pub most_steps: Option<u64>,
+    /// What went wrong, in one line.
+    pub error: Option<String>,
+    /// What a client may want to show, under the engine's own names.
+    pub details: Map<String, Value>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RunReason {
+    /// Somebody stopped it.
+    Stopped,
+    /// It came to its limit of steps.
+    StepLimit,
+    /// The engine broke.
+    Broken,
+    /// The agent said that it was done.
+    SaidDone,
+    /// The model ended, in its own words.
+    Model(String),
+    /// Another reason, in words.
+    Other(String),
+}
+
+/// A turn is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnClosed {
+    /// It was cancelled, perhaps before it began.
+    pub cancelled: bool,
+    /// How it ended, where that is not well.
+    pub notice: Option<Notice>,
+    /// Why, in the words of `TurnEnd::reason`.
+    pub reason: &'static str,
+}

@@ -1,0 +1,161 @@
+//! One file that may answer a question: its score as a whole, and its best places.
+//!
+//! Owns what counts within a file: terms that stand together more than scattered ones, definitions and their doc comments more
+//! than mentions, code more than tests and generated text. Never compares files.
+
+use std::sync::atomic::AtomicBool;
+
+use super::kinds::{kind_of_file, names_path, path_terms};
+use super::question::Question;
+use super::scan::Scan;
+use super::symbols::symbols_of;
+use super::walk::SourceFile;
+use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
+use super::{Place, Symbol};
+
+/// Most places of one file in an answer, so that one file does not hide the others.
+const PLACES_PER_FILE: usize = 3;
+
+/// What a further place of a file counts, so that places of other files come before it.
+const FURTHER_PLACE: [f64; PLACES_PER_FILE] = [1.0, 0.8, 0.65];
+
+/// Lines that are shown of a file of which only the path fits.
+const BEGINNING: usize = 12;
+
+/// One file that may answer.
+pub(super) struct Candidate<'a> {
+    /// Its place in the tree.
+    pub at: usize,
+    scan: &'a Scan,
+    windows: Vec<Stretch>,
+    /// Score of the file as a whole.
+    whole: f64,
+    /// What kind of file it is.
+    damp: f64,
+    /// First line of its tests, from 0, when the question is not about tests.
+    tests_from: Option<u32>,
+}
+
+impl<'a> Candidate<'a> {
+    pub(super) fn new(
+        at: usize,
+        scan: &'a Scan,
+        rel: &str,
+        question: &Question,
+        scorer: &Scorer,
+        mean: f64,
+    ) -> Self {
+        let length = 0.25 + 0.75 * scan.bytes as f64 / mean.max(1.0);
+        let mut whole = 0.0;
+        for (sum, weight) in scan.sums[..scorer.terms].iter().zip(&scorer.weights) {
+            let sum = f64::from(*sum);
+            whole += weight * sum * 2.2 / (sum + 1.2 * length);
+        }
+        whole *= 0.35;
+        for (term, factor) in path_terms(rel, question) {
+            // The name of a file says what it is about, even by a word that all files mention.
+            whole += scorer.weights[term].max(1.0) * factor;
+        }
+        if names_path(rel, question) {
+            whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
+        }
+        let mut damp = kind_of_file(rel, question);
+        if scan.generated {
+            damp *= 0.4;
+        }
+        if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
+            damp *= 0.15;
+        }
+        let mut windows = scorer.windows(&scan.hits, scan.lines, 6);
+        let tests_from = scan.tests_from.filter(|_| !question.about_tests);
+        let candidate = Self { at, scan, windows: Vec::new(), whole, damp, tests_from };
+        candidate.damp_tests(&mut windows);
+        Self { windows, ..candidate }
+    }
+
+    /// How it compares with other files before its definitions are known.
+    pub(super) fn score(&self) -> f64 {
+        self.place_score(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
+    }
+
+    fn damp_tests(&self, stretches: &mut [Stretch]) {
+        let Some(from) = self.tests_from else { return };
+        for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
+            stretch.score *= 0.35;
+        }
+    }
+
+    fn place_score(&self, local: f64) -> f64 {
+        (local + self.whole) * self.damp
+    }
+}
+
+/// A file with its text and its definitions.
+pub(super) struct CloserLook<'a> {
+    path: &'a str,
+    text: String,
+    symbols: Vec<Symbol>,
+}
+
+impl<'a> CloserLook<'a> {
+    /// `None` when the search was cancelled.
+    pub(super) fn at(file: &'a SourceFile, text: String, cancel: &AtomicBool) -> Option<Self> {
+        let symbols = symbols_of(&file.rel, &text, cancel).ok()?;
+        Some(Self { path: &file.rel, text, symbols })
+    }
+
+    /// Its best places, best first.
+    pub(super) fn places(
+        &self,
+        candidate: &Candidate<'_>,
+        scorer: &Scorer,
+        root: Option<String>,
+    ) -> Vec<Place> {
+        let lines: Vec<&str> = self.text.lines().collect();
+        without_overlap(self.stretches(candidate, scorer, &lines), PLACES_PER_FILE)
+            .into_iter()
+            .zip(FURTHER_PLACE)
+            .map(|(stretch, counts)| {
+                let score = candidate.place_score(stretch.score) * counts;
+                self.place(stretch, score, &lines, root.clone())
+            })
+            .collect()
+    }
+
+    fn stretches(&self, candidate: &Candidate<'_>, scorer: &Scorer, lines: &[&str]) -> Vec<Stretch> {
+        let mut stretches = candidate.windows.clone();
+        let mut definitions = scorer.definitions(&candidate.scan.hits, &self.symbols, lines);
+        candidate.damp_tests(&mut definitions);
+        stretches.append(&mut definitions);
+        if stretches.is_empty() {
+            // Only the path fits: show how the file begins.
+            let end = lines.len().clamp(1, BEGINNING) as u64;
+            stretches.push(Stretch { start: 1, end, focus: 1, score: 0.0, symbol: None });
+        }
+        stretches
+    }
+
+    fn place(&self, stretch: Stretch, score: f64, lines: &[&str], root: Option<String>) -> Place {
+        let Stretch { start, end, mut focus, symbol, score: _ } = stretch;
+        let symbol =
+            symbol.or_else(|| symbol_around(&self.symbols, lines, focus)).map(|at| &self.symbols[at]);
+        // What a doc comment says, it says of its definition.
+        if let Some(symbol) = symbol
+            && (start..=end).contains(&symbol.start_line)
+            && focus < symbol.start_line
+        {
+            focus = symbol.start_line;
+        }
+        let end = end.min(lines.len().max(1) as u64);
+        Place {
+            root,
+            path: self.path.to_owned(),
+            start_line: start,
+            end_line: end,
+            line: focus.clamp(start, end.max(start)),
+            snippet: snippet(lines, start, end),
+            score: (score * 1_000.0).round() / 1_000.0,
+            symbol: symbol.cloned(),
+        }
+    }
+}
