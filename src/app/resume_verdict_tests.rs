@@ -1,3 +1,5 @@
+//! The verdict on a session, state by state.
+
 use super::*;
 use crate::app::record::RemoteSession;
 use crate::protocol::settings::EngineKind;
