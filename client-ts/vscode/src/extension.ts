@@ -49,6 +49,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       (sentence) => log.warn(sentence),
     ),
     showLog: () => log.show(true),
+    setToken,
   });
 
   const specs = new CreateSpecPanel({
