@@ -5,17 +5,27 @@ import { type Place, partsOf, type Which } from "../places";
 
 /** A sentence of the server, of an engine or of ours. */
 export function Words({ text }: { text: string }): ComponentChildren {
+  return codeOf(text).map(({ code, words }, at) =>
+    code ? (
+      <code key={at}>
+        <Places text={words} />
+      </code>
+    ) : (
+      <Places key={at} text={words} />
+    ),
+  );
+}
+
+/** The same in a page that opens no files. */
+export function PlainWords({ text }: { text: string }): ComponentChildren {
+  return codeOf(text).map(({ code, words }, at) => (code ? <code key={at}>{words}</code> : words));
+}
+
+/** A sentence in pieces, those in backticks without them. */
+function codeOf(text: string): { readonly code: boolean; readonly words: string }[] {
   return text
     .split(/(`[^`\n]+`)/)
-    .map((piece, at) =>
-      at % 2 === 1 ? (
-        <code key={at}>
-          <Places text={piece.slice(1, -1)} />
-        </code>
-      ) : (
-        <Places key={at} text={piece} />
-      ),
-    );
+    .map((piece, at) => (at % 2 === 1 ? { code: true, words: piece.slice(1, -1) } : { code: false, words: piece }));
 }
 
 /** A text with the places in it as links. */

@@ -10,14 +10,14 @@ import type { HostStatus, PageMethod } from "../../shared/page_methods";
 import type { HostLink } from "../host_link";
 import { Asks } from "./asks";
 import { EngineChoices } from "./engine_choices";
-import type { Connection } from "./open_session";
+import type { Connection, OpenSession } from "./open_session";
 import { OpenTabs } from "./open_tabs";
 import { Prompts } from "./prompts";
 import { RawEvents } from "./raw_events";
 import { Reading } from "./reading";
 import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
 import { Sentences } from "./sentences";
-import { Standing, type State } from "./standing";
+import { type NoPrompts, Standing, type State } from "./standing";
 
 /** What the model needs of a browser. */
 export interface ModelPorts {
@@ -43,6 +43,9 @@ export class Model {
     const sessionId = this.tabs.activeId.value;
     return sessionId !== undefined && this.standing.runs(sessionId);
   });
+
+  /** Why the session in front takes no prompts. */
+  readonly noPrompts = computed<NoPrompts | undefined>(() => this.noPromptsOf(this.tabs.active.value));
 
   private readonly client: BreadboardClient;
   private bootedGeneration = -1;
@@ -102,6 +105,12 @@ export class Model {
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
     if (method === "page.showSession") void this.showSession(params["sessionId"] as string);
+  }
+
+  /** Why a session takes no prompts here. */
+  noPromptsOf(session: OpenSession | undefined): NoPrompts | undefined {
+    if (session === undefined) return undefined;
+    return this.standing.noPrompts(session.sessionId) ?? (session.elsewhere.value ? "other_engine" : undefined);
   }
 
   /** Opens a tab for a new session: of an agent, or of the engine of the settings. */

@@ -8,6 +8,9 @@ import { signal } from "@preact/signals";
 import type { HostStatus } from "../../shared/page_methods";
 import type { Connection } from "./open_session";
 
+/** Why a session takes no prompts here. */
+export type NoPrompts = "other_engine" | "other_window";
+
 export type State = ServerNotifications["bb/state"];
 
 export class Standing {
@@ -33,6 +36,17 @@ export class Standing {
 
   summary(sessionId: string | undefined): State["sessions"][number] | undefined {
     return this.state.value.sessions.find((session) => session.sessionId === sessionId);
+  }
+
+  /** Why a session takes no prompts, as far as its summary says it. */
+  noPrompts(sessionId: string | undefined): NoPrompts | undefined {
+    const summary = this.summary(sessionId);
+    if (summary?.heldBy === "other_window") return "other_window";
+    // Agents are there beside whatever engine the settings name.
+    const engine = (summary as { readonly engine?: unknown } | undefined)?.engine;
+    const inUse = this.engine.value?.kind;
+    if (typeof engine !== "string" || engine === "acp" || inUse === undefined) return undefined;
+    return engine === inUse ? undefined : "other_engine";
   }
 
   /** Whether a turn of the session is under way, also while it waits for an answer. */
