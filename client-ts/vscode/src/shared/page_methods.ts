@@ -87,6 +87,7 @@ export const PAGE_METHODS = {
   "page.compose": { text },
   "page.newSession": {},
   "page.showSession": { sessionId: word },
+  "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
 } as const satisfies Record<string, Shape>;
 

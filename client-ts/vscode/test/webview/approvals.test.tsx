@@ -344,6 +344,9 @@ describe("an ask and the patch that it is about", () => {
         { sessionId: "s1", filePath: "src/a.rs", root: "web", beforeRef: "disk", afterRef: "patch:x1" },
       ],
     ]);
+    await page.pane("Files");
+    await page.click(".pane .files button", "Compare with HEAD");
+    expect(page.asked("editor.showDiff").at(-1)).toEqual({ sessionId: "s1", filePath: "src/a.rs", root: "web" });
   });
 
   it.each([
@@ -378,6 +381,30 @@ describe("an ask and the patch that it is about", () => {
   ])("%s keeps its diff", async (_what, other) => {
     const page = await openPage({ lanes: { chat: [other, ask(mine, { patchId: "x1" })] } });
     expect(added(page)).toEqual(["+of the patch\n", "+of the ask\n"]);
+  });
+});
+
+describe("an ask that the editor wants seen", () => {
+  const command: Subject = { kind: "command", command: "make all", cwd: "." };
+  const show = async (page: Page, params: object) => {
+    page.deliver({ v: 1, kind: "req", id: "h1", method: "page.showAsk", params });
+    await page.frame();
+    return document.activeElement?.closest("[data-request]")?.getAttribute("data-request") ?? document.activeElement;
+  };
+
+  it.each([
+    ["by its id", { requestId: "p2" }, "p2"],
+    ["the oldest, where it names none", {}, "p1"],
+    ["the oldest, where it was answered meanwhile", { requestId: "gone" }, "p1"],
+  ])("has the focus in the chat: %s", async (_which, named, id) => {
+    const page = await openPage({ lanes: { chat: [ask(command), ask(command, {}, "p2")] } });
+    await page.pane("Run");
+    expect(await show(page, { sessionId: "s1", ...named })).toBe(id);
+  });
+
+  it("where nothing waits any more the prompt has it", async () => {
+    const page = await openPage();
+    expect(await show(page, { sessionId: "s1", requestId: "p1" })).toBe(page.one(".composer textarea"));
   });
 });
 

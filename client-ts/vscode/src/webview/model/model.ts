@@ -29,6 +29,12 @@ export interface ModelPorts {
   now(): number;
 }
 
+/** A session that is to be seen, and an ask of it: by its id, or the oldest. */
+interface Wanted {
+  readonly sessionId: string;
+  readonly ask?: string;
+}
+
 export class Model {
   readonly standing = new Standing();
   readonly sentences = new Sentences();
@@ -51,7 +57,7 @@ export class Model {
   private bootedGeneration = -1;
   private wantsNew = false;
   /** A session to show as soon as there is a server. */
-  private wanted: string | undefined;
+  private wanted: Wanted | undefined;
   /** What the page had when it was last here. */
   private saved: SavedState;
   private touched = false;
@@ -104,7 +110,12 @@ export class Model {
     if (method === "page.focus") this.prompts.focus.value += 1;
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
-    if (method === "page.showSession") void this.showSession(params["sessionId"] as string);
+    if (method === "page.showSession") void this.showSession({ sessionId: params["sessionId"] as string });
+    if (method === "page.showAsk")
+      void this.showSession({
+        sessionId: params["sessionId"] as string,
+        ask: (params["requestId"] as string | undefined) ?? "oldest",
+      });
   }
 
   /** Why a session takes no prompts here. */
@@ -246,15 +257,19 @@ export class Model {
   }
 
   /** Shows the chat of a session, because the editor wants it seen. */
-  private async showSession(sessionId: string): Promise<void> {
+  private async showSession(wanted: Wanted): Promise<void> {
     if (!this.standing.booted.value) {
-      this.wanted = sessionId;
+      this.wanted = wanted;
       return;
     }
     this.wanted = undefined;
     await this.showPane("chat");
-    await this.tabs.select(sessionId);
-    this.prompts.focus.value += 1;
+    await this.tabs.select(wanted.sessionId);
+    const waiting = this.tabs.active.value?.pending().map(({ permission }) => permission.requestId) ?? [];
+    const ask = wanted.ask !== undefined && waiting.includes(wanted.ask) ? wanted.ask : waiting[0];
+    // What was answered meanwhile is not shown; the prompt is where one goes on.
+    if (wanted.ask !== undefined && ask !== undefined) this.asks.bring(ask);
+    else this.prompts.focus.value += 1;
   }
 
   private restore(saved: SavedState): void {

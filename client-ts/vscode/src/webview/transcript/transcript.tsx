@@ -2,6 +2,7 @@
 import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
 import { useModel } from "../model/context";
+import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
 import { type Row, rowsOf } from "./rows";
@@ -82,11 +83,10 @@ export function Transcript({ session }: { session: OpenSession }) {
 /** Puts the focus on the ask that it is to be on, as soon as that is drawn. */
 function useBrought(shown: readonly Row[], rows: Rows): void {
   const { asks } = useModel();
-  const brought = asks.brought.value;
-  const done = useRef(brought);
-  const looked = useRef(brought);
+  const brought = asks.toFocus();
+  const looked = useRef<Brought>(undefined);
   useLayoutEffect(() => {
-    if (brought === undefined || brought === done.current) return;
+    if (brought === undefined || brought !== asks.toFocus()) return;
     if (brought !== looked.current) {
       looked.current = brought;
       const at = shown.findIndex(
@@ -98,7 +98,7 @@ function useBrought(shown: readonly Row[], rows: Rows): void {
     const card = cards.find(({ dataset }) => dataset["request"] === brought.requestId);
     const button = card?.querySelector<HTMLElement>(".buttons button:not(:disabled)");
     if (button == null) return;
-    done.current = brought;
+    asks.hasFocus(brought);
     button.focus();
   });
 }
