@@ -31,13 +31,14 @@ export default async function hide({ page, view, card, model, ask, show, picture
   asks.open();
   const toast = page.locator(".notifications-toasts .notification-list-item", { hasText: "The agent asks:" });
   await toast.waitFor();
+  await toast.getByRole("button", { name: "Show It" }).waitFor();
   assert.match(await toast.textContent(), /echo unseen/);
   await page.locator('.activitybar .action-item:has(a[aria-label^="BreadBoard"]) .badge', { hasText: "1" }).waitFor();
   await picture("asked-while-hidden");
   await toast.getByRole("button", { name: "Show It" }).click();
   await card.getByRole("button", { name: "Allow once" }).and(view.locator(":focus")).waitFor();
   await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Deny" }).click();
-  await view.getByText("Not run.").waitFor();
+  await view.locator(".assistant", { hasText: "Not run." }).waitFor();
   assert.equal(await view.locator(".card.tool").last().locator(".status").textContent(), "denied");
   await picture("denied");
   say("an ask while the view is hidden: a notification, a number at the view, and the way to its card; denied reads denied");

@@ -353,13 +353,18 @@ describe("an ask and the patch that it is about", () => {
     ["by the id of the call", { toolCallId: "c1" }, { toolCallId: "c1" }],
     ["by its place right after the call", {}, {}],
   ])("a call that was not allowed is denied, whatever its engine says: %s", async (_how, ofCall, ofAsk) => {
-    const run = call({ name: "run_command", title: "run_command make", status: "failed", preview: "Denied.", ...ofCall });
+    const run = call({ name: "run_command", title: "run_command make", status: "failed", preview: "The user denied it. Do not try again.", ...ofCall });
     const denied = { ...ask({ kind: "command", command: "make", cwd: "." }, ofAsk), status: "denied" } as Block;
     const page = await openPage({ lanes: { chat: [run, denied] } });
     expect([page.one(".tool").className, page.one(".tool summary").textContent, texts(page, ".tool .hint")]).toEqual([
       "card tool denied",
       "Run makedenied",
       ["It was not allowed, so nothing was done."],
+    ]);
+    // The answer is a line: all of the call stands in its card.
+    expect([page.one(".approval header").textContent, texts(page, ".approval .asked")]).toEqual([
+      "deniedWhat is asked",
+      [],
     ]);
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { plain, runsOf } from "../../src/webview/blocks/ansi";
 import { deedOf, resultText, wholeResult } from "../../src/webview/blocks/tool_words";
 import { rowsOf, thoughtOf } from "../../src/webview/transcript/rows";
-import { openPage } from "./page";
+import { openPage, viewOf } from "./page";
 
 const call = (more: object = {}): Block =>
   ({ id: "t1", seq: 3, turn: 1, kind: "tool", name: "run_command", status: "ok", ...more }) as Block;
@@ -104,6 +104,31 @@ describe("a card", () => {
     expect([texts(page, ".tool .output"), texts(page, ".tool .hint")]).toEqual([["No."], ["It gave no reason."]]);
   });
 
+  it("whose output went to a terminal says so, and shows no placeholder", async () => {
+    const page = await openPage({ lanes: { chat: [call({ preview: "[terminal terminal-1]" })] } });
+    expect([texts(page, ".tool .output"), texts(page, ".tool .hint")]).toEqual([[], ["Its output went to a terminal."]]);
+  });
+
+  it("that ran though it was denied is done: what happened happened", async () => {
+    const denied: Block = {
+      id: "p1",
+      seq: 4,
+      turn: 1,
+      kind: "permission",
+      status: "denied",
+      permission: {
+        requestId: "p1",
+        digest: "sha256:d",
+        title: "make",
+        subject: { kind: "command", command: "make", cwd: "." },
+        options: [],
+        toolCallId: "c1",
+      },
+    };
+    const page = await openPage({ lanes: { chat: [call({ toolCallId: "c1", preview: "made" }), denied] } });
+    expect([page.one(".tool .status").textContent, texts(page, ".tool .output")]).toEqual(["done", ["made"]]);
+  });
+
   it("whose result is a diff draws it as one", async () => {
     const page = await openPage({ lanes: { chat: [call({ preview: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })] } });
     expect(texts(page, ".diff .added")).toEqual(["+b\n"]);
@@ -114,6 +139,35 @@ describe("a card", () => {
     await page.put(11, "chat", call({ status: "denied" }));
     expect(page.one(".tool .status").textContent).toBe("denied");
   });
+});
+
+it("an ask that names no call is about the one before it only where that is what it asks", () => {
+  const denied = (command: string): Block => ({
+    id: "p1",
+    seq: 4,
+    turn: 1,
+    kind: "permission",
+    status: "denied",
+    permission: {
+      requestId: "p1",
+      digest: "sha256:d",
+      title: command,
+      subject: { kind: "command", command, cwd: "." },
+      options: [],
+    },
+  });
+  const make = call({ status: "cancelled", input: { command: "make" } });
+  const refused = (command: string) => rowsOf([make, denied(command)]).map((row) => row.refused);
+  expect([refused("make"), refused("rm x")]).toEqual([
+    ["denied", "denied"],
+    [undefined, undefined],
+  ]);
+});
+
+it("a feed has articles and nothing else, also where older ones can be shown", async () => {
+  const page = await openPage({ view: viewOf({ chat: [call()] }, 10, true) });
+  expect(page.all(".older").length).toBe(1);
+  expect([...page.one("[role=feed]").children].map(({ tagName }) => tagName)).toEqual(["ARTICLE"]);
 });
 
 describe("a thought", () => {

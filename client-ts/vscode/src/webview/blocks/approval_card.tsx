@@ -58,6 +58,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const { trusted } = model.standing.host.value;
   const pending = status === "pending";
   const { subject, missing, read } = useWhole(permission, pending);
+  // Its call has a card with all of it; the answer needs no more than a line.
+  const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();
   const form = subject.kind === "question" ? subject.input : undefined;
   const fields = useMemo(() => fieldsOf(form?.schema), [form]);
@@ -127,7 +129,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   return (
     <section
       ref={section}
-      class={`card approval ${status}`}
+      class={`card approval ${status}${inCall ? " settled" : ""}`}
       aria-label={`Request: ${permission.title}`}
       data-request={permission.requestId}
       onKeyDown={once}
@@ -135,14 +137,15 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
         <span class="status">{pending ? askedFor(subject) : STATUS[status]}</span>
-        {status === "allowed" && call !== undefined && call.status !== "ok" && (
+        {inCall && <code class="title">{permission.title}</code>}
+        {status === "allowed" && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>
         )}
       </header>
       {pending ? (
         <SubjectView subject={subject} title={permission.title} patch={patch} />
       ) : (
-        <p class="asked">{permission.title}</p>
+        !inCall && <p class="asked">{permission.title}</p>
       )}
       {!pending && subject.kind === "edit" && (patch !== undefined || call !== undefined) && (
         <SettledEdit files={subject.files} patch={patch} call={call} refused={refused} />

@@ -5,7 +5,7 @@ import { useModel } from "../model/context";
 import { plain } from "./ansi";
 import { Arguments } from "./arguments";
 import { Icon } from "./icon";
-import { ToolResult } from "./tool_result";
+import { isDiff, ToolResult } from "./tool_result";
 import { deedOf, resultText, wholeResult } from "./tool_words";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
@@ -34,14 +34,14 @@ const REFUSED: Readonly<Record<Refusal, Standing>> = {
   expired: { icon: "circle-slash", word: "denied: the time ran out", look: "denied" },
 };
 
-/** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. */
+/** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
 export function standingOf({ status }: Pick<Call, "status">, refused: Refusal | undefined): Standing {
-  if (refused !== undefined) return REFUSED[refused];
+  if (refused !== undefined && status !== "ok") return REFUSED[refused];
   return STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
 }
 
-/** What the server puts in the place of a result where nothing ran. */
-const NOTHING_RAN = "Denied.";
+/** What the server puts in the place of output that went to a terminal. */
+const IN_TERMINAL = /^\[terminal [^\]\n]*\]$/;
 
 export function ToolCard({ block, refused }: { block: Call; refused?: Refusal | undefined }) {
   const { verb, to } = deedOf(block);
@@ -50,7 +50,7 @@ export function ToolCard({ block, refused }: { block: Call; refused?: Refusal | 
     <details class={`card tool ${look}`} open={look === "running" || look === "failed"}>
       <summary>
         <Icon name={icon} spin={look === "running"} />
-        <span class="title">
+        <span class="title" title={to === undefined ? verb : `${verb} ${to}`}>
           {verb}
           {to !== undefined && (
             <>
@@ -88,15 +88,18 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
     }
   };
   const { look } = standingOf(block, refused);
-  const preview = look === "denied" && block.preview === NOTHING_RAN ? "" : (block.preview ?? "");
-  const text = whole ?? resultText(preview);
+  const result = whole ?? resultText(block.preview ?? "");
+  const inTerminal = IN_TERMINAL.test(result);
+  // Of a call that was not allowed what it would have changed says something; what its model was told does not.
+  const text = inTerminal || (look === "denied" && !isDiff(result)) ? "" : result;
   return (
     <>
       {text === "" && look === "denied" && <p class="hint">It was not allowed, so nothing was done.</p>}
-      {text === "" && look === "failed" && <p class="hint">It gave no reason.</p>}
+      {inTerminal && <p class="hint">Its output went to a terminal.</p>}
+      {text === "" && look === "failed" && !inTerminal && <p class="hint">It gave no reason.</p>}
       {text !== "" && <ToolResult text={text} label={block.status === "running" ? "Output so far" : "Result"} />}
       <div class="actions">
-        {block.truncated === true && whole === undefined && (
+        {block.truncated === true && whole === undefined && look !== "denied" && (
           <button type="button" class="link" disabled={busy} onClick={() => void showAll()}>
             Show all{block.bytes == null ? "" : ` (${bytes(block.bytes)})`}
           </button>

@@ -6,8 +6,12 @@ import { Places } from "./words";
 /** A diff has a hunk, with or without the names of its files before it. */
 const DIFF = /^(?:diff .*\n|index .*\n|--- .*\n\+\+\+ .*\n)*@@ -\d/;
 
+export function isDiff(text: string): boolean {
+  return DIFF.test(text);
+}
+
 export function ToolResult({ text, label }: { text: string; label: string }) {
-  if (DIFF.test(text)) return <Diff text={text} label={label} />;
+  if (isDiff(text)) return <Diff text={text} label={label} />;
   return (
     <pre class="output" tabindex={0} aria-label={label}>
       {runsOf(text).map(({ text: words, look }, at) =>

@@ -5,7 +5,7 @@
  * asked, else the patch. Owns which ask kept which call from running, and which prompt can be sent again from where.
  * Pure; one pass over the blocks.
  */
-import type { Block, BlockOf } from "@breadboard-ls/sdk";
+import type { Block, BlockOf, Subject } from "@breadboard-ls/sdk";
 import type { Refusal } from "../blocks/tool_card";
 import { isEdit } from "../blocks/tool_words";
 
@@ -66,7 +66,9 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
         const call =
           toolCallId == null
             ? patchId == null
-              ? before
+              ? before !== undefined && fits(before, subject)
+                ? before
+                : undefined
               : patch && callOf.get(patch)
             : calls.get(named(turn, toolCallId));
         if (patch !== undefined) {
@@ -77,10 +79,8 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
           // A call may be asked about again: the last answer counts.
           refused.delete(call);
           if (block.status === "denied" || block.status === "expired") refused.set(call, block.status);
-          if (subject.kind === "edit") {
-            callOf.set(block, call);
-            if (isEdit(call.name)) hidden.add(call);
-          }
+          callOf.set(block, call);
+          if (subject.kind === "edit" && isEdit(call.name)) hidden.add(call);
         }
         last = undefined;
         break;
@@ -118,6 +118,22 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
         prompt: prompt !== undefined && ends.get(prompt) === block ? prompt : undefined,
       };
     });
+}
+
+/** Whether a call is what an ask that names none is about: several may run side by side. */
+function fits({ name, title, input }: BlockOf<"tool">, subject: Subject): boolean {
+  switch (subject.kind) {
+    case "edit":
+      return isEdit(name);
+    case "command":
+      return (
+        title?.includes(subject.command) === true || Object.values(Object(input) as object).includes(subject.command)
+      );
+    case "tool":
+      return subject.name === name;
+    default:
+      return false;
+  }
 }
 
 function named(turn: string, id: string): string {

@@ -32,9 +32,8 @@ export function Transcript({ session }: { session: OpenSession }) {
         class="scroller"
         ref={rows.scroller}
         tabindex={0}
-        role="feed"
+        role="region"
         aria-label="Conversation"
-        aria-busy={model.running.value}
       >
         {hasMore && (
           <button type="button" class="link older" onClick={older}>
@@ -42,7 +41,7 @@ export function Transcript({ session }: { session: OpenSession }) {
           </button>
         )}
         {shown.length === 0 && session.attached.value && <Welcome />}
-        <div class="rows" style={{ height: `${rows.height}px` }}>
+        <div class="rows" role="feed" aria-label="Messages" aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
             const one = shown[row.index];
             if (one === undefined) return null;
