@@ -40,6 +40,24 @@ it("one of the engine in use, and one of an agent beside it, are as always", asy
   }
 });
 
+it("one that worked with the engine before it was changed says so, also to a page that comes later", async () => {
+  const first = await openPage({ engine: { kind: "embedded" } });
+  await first.tell("bb/state", { sessions: session({ status: "running" }) });
+  const later = await openPage({ saved: first.saved.at(-1), engine: { kind: "breadboard" } });
+  expect(shown(later)).toEqual(ELSEWHERE);
+  const again = await openPage({ saved: first.saved.at(-1), engine: { kind: "embedded" } });
+  expect(shown(again).hint).toEqual([]);
+});
+
+it("one that is made new belongs to the engine in use, and one that an agent runs to neither", async () => {
+  const page = await openPage({ engine: { kind: "embedded" } });
+  await page.click(".strip button", /^New session/);
+  await page.tell("bb/state", {
+    sessions: [...session({ agent: "claude", status: "running" }), { sessionId: "new", status: "idle" }],
+  });
+  expect((page.saved.at(-1) as { engines: unknown }).engines).toEqual({ new: "embedded" });
+});
+
 it("one whose verdict says so is no conversation with holes", async () => {
   const page = await openPage();
   await page.tell("bb/connection", {

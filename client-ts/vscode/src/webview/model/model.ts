@@ -226,6 +226,9 @@ export class Model {
     const { standing, tabs, sentences } = this;
     const before = standing.state.value;
     standing.state.value = state;
+    const engines = standing.engines.value;
+    for (const { sessionId, status } of state.sessions) if (status === "running") standing.sawEngine(sessionId);
+    if (standing.engines.value !== engines) this.remember();
     const mine = (all: State) => all.sessions.find(({ sessionId }) => sessionId === tabs.activeId.value);
     const was = mine(before)?.status;
     const is = mine(state)?.status;
@@ -276,6 +279,7 @@ export class Model {
     this.saved = saved;
     this.pane.value = saved.pane;
     this.prompts.drafts.value = saved.drafts;
+    this.standing.engines.value = saved.engines;
   }
 
   private remember(): void {
@@ -290,6 +294,7 @@ export class Model {
       open,
       ...(active === undefined ? {} : { active }),
       drafts: this.prompts.saved(),
+      engines: this.standing.engines.value,
     });
   }
 }
