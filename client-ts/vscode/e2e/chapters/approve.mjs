@@ -50,6 +50,8 @@ export default async function approve(stage) {
   await card.getByRole("button", { name: "Show all 321 lines" }).click();
   assert.equal(await card.locator(".diff .line").last().textContent(), `+${lines.at(-1)}\n`);
   assert.equal(await card.getByText("This is not all of").count(), 0);
+  const [inner, outer] = await Promise.all([card.locator(".diff pre").boundingBox(), card.boundingBox()]);
+  assert.ok(inner.x + inner.width <= outer.x + outer.width, "a long line scrolls within the card");
   await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Deny" }).click();
   await view.getByText("It is not written.").waitFor();
   say("a long change is there to its last line");
