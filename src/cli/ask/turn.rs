@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::TurnOutcome;
-use super::super::render::{Piece, Renderer, Seen};
-use super::super::terminal::{Terminal, Tone, marked, visible_line};
+use super::super::render::{Choice, Piece, Renderer, Seen};
+use super::super::terminal::{Terminal, Tone, marked, width};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Answered, Fact, TurnReport};
+use crate::domain::fact::{Answered, Fact, NoticeLevel, TurnReport};
+use crate::domain::view::ViewState;
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
 
@@ -35,7 +36,7 @@ pub(super) enum Open {
     /// About this permission.
     Decision(Permission),
     /// Whether to trust the folder, because this permission was allowed.
-    Trust(Permission, Decision),
+    Trust(Permission, Choice),
     /// Whether to trust the folder, because the engine takes no prompt without.
     TrustForPrompt,
 }
@@ -71,6 +72,8 @@ pub(super) struct Turn {
     pub(super) workspace: PathBuf,
     pub(super) session_id: String,
     dialect: Dialect,
+    /// What every client is shown of the turn.
+    view: ViewState,
     pub(super) trusted: bool,
     pub(super) trust_refused: bool,
     /// The last event that came.
@@ -104,15 +107,17 @@ impl Turn {
     ) -> Self {
         let seen =
             Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
+        let width = terminal.progress().then_some(width as fn() -> usize);
         Self {
             client,
-            console: Console::new(std::io::stdout(), std::io::stderr(), terminal.progress() && !json),
+            console: Console::new(std::io::stdout(), std::io::stderr(), width.filter(|_| !json)),
             renderer: Renderer::new(seen),
             json,
             interactive: terminal.stdin,
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,
+            view: ViewState::default().speaking(opened.dialect),
             trusted: opened.trusted,
             trust_refused: false,
             seq: 0,
@@ -210,7 +215,8 @@ impl Turn {
                 if connection.status == ConnectionStatus::Error {
                     let why =
                         connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
-                    self.say(Tone::Warn, &visible_line(&why, 1_000));
+                    let pieces = self.renderer.remark_once(NoticeLevel::Warning, &why);
+                    self.show(&pieces)?;
                 }
                 Ok(Next::Listen)
             }
@@ -233,8 +239,9 @@ impl Turn {
     fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
+        let changes = self.view.apply(&event);
+        let pieces = self.renderer.draw(&fact, &changes);
         if !self.json {
-            let pieces = self.renderer.draw(event.origin, &fact);
             self.show(&pieces)?;
         }
         // A task asks inside an event of its own, so the permission tells and not the class.
@@ -247,26 +254,19 @@ impl Turn {
     /// What an event says of the end of the turn, and of an ask that is settled.
     fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, Ended> {
         match fact {
-            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,
+            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { expected: false, .. } => {
+                self.outcome.errors = true;
+            }
             Fact::Answered(Answered::Settled { request_id, .. }) => self.settled(request_id)?,
             Fact::TurnEnded(end) => match &end.report {
-                TurnReport::Whole { success, .. } => {
-                    self.outcome.unsuccessful = !success;
-                    return Ok(Next::Finished);
-                }
-                TurnReport::Part(report) => {
-                    // Where the engine says no more of it, it went well.
-                    self.outcome.unsuccessful |= report.completed == Some(false) || report.error.is_some();
-                    if report.last {
-                        return Ok(Next::Finished);
-                    }
-                }
+                TurnReport::Part(report) if !report.last => {}
+                TurnReport::Part(_) | TurnReport::Whole { .. } => return Ok(self.over(None)),
             },
             Fact::TurnClosed(closed) => {
-                self.outcome.unsuccessful |= closed.notice.is_some();
-                return Ok(Next::Finished);
+                return Ok(self.over(closed.notice.as_ref().map(|notice| notice.text.as_str())));
             }
-            Fact::Prompt(_)
+            Fact::Exited { expected: true, .. }
+            | Fact::Prompt(_)
             | Fact::Text(_)
             | Fact::ToolCall(_)
             | Fact::ToolOutput(_)
@@ -295,6 +295,20 @@ impl Turn {
         Ok(Next::Listen)
     }
 
+    /// The turn is over: how it went is the view's to say, and is said once.
+    fn over(&mut self, notice: Option<&str>) -> Next {
+        let failed =
+            self.renderer.ending().filter(|ending| !ending.success).map(|ending| ending.text.clone());
+        if let Some(sentence) = notice.map(str::to_owned).or(failed) {
+            self.outcome.unsuccessful = true;
+            let pieces = self.renderer.ended_badly(&sentence);
+            let _ = self.show(&pieces);
+        } else if self.renderer.is_silent() {
+            self.say(Tone::Dim, "The turn is done; the engine gave no answer.");
+        }
+        Next::Finished
+    }
+
     fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
         if self.stop == Some(id) {
             let stopping =
@@ -312,7 +326,7 @@ impl Turn {
             // The engine still waits. A denial needs nothing that could be missing; if even that is refused, it was
             // settled already.
             if decision != Decision::Deny {
-                self.decide(pending, Decision::Deny)?;
+                self.decide(pending, None)?;
             }
         }
         Ok(Next::Listen)
