@@ -166,6 +166,10 @@ pub(crate) struct AskArgs {
     /// The folder it is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
+    /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
+    /// [default: 200, 600 and 60].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
     /// Print the server's raw notifications, one JSON message a line, and nothing else.
     #[arg(long)]
     pub json: bool,

@@ -4,9 +4,10 @@
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
 mod answers;
+mod patience;
 mod turn;
 
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Read, Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,10 +16,12 @@ use serde_json::{Value, json};
 use self::turn::{Ended, Opened, Turn};
 use super::args::AskArgs;
 use super::client::{Client, ClientError, Refusal};
+use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
-use super::terminal::{Terminal, Tone, marked, visible, visible_code};
+use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
+use crate::protocol::settings::EngineKind;
 
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
 const SESSION: Duration = Duration::from_secs(200);
@@ -38,7 +41,9 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Err(error) => return refuse(&error.to_string(), Exit::Server),
     };
     let interrupted = interrupt::watch(client.sender());
-    let opened = match open(&mut client, args, &workspace, terminal.stdin) {
+    let width = (terminal.progress() && !args.json).then_some(width as fn() -> usize);
+    let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
+    let opened = match open(&mut client, &mut console, args, &workspace, terminal.stdin) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
             client.finish(END);
@@ -46,7 +51,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
-    let mut turn = Turn::new(client, &terminal, args.json, workspace, opened, interrupted);
+    let mut turn = Turn::new(client, console, &terminal, args, workspace, opened, interrupted);
     let ended = turn.run(&args.question);
     finish(turn, ended)
 }
@@ -59,6 +64,7 @@ fn finish(mut turn: Turn, ended: Result<(), Ended>) -> Exit {
             Exit::Failed
         }
         Err(Ended::NobodyTrusts) => Exit::Unanswered,
+        Err(Ended::GaveUp) => Exit::Failed,
         // Nobody reads any more, so there is nothing to say and nobody to say it to.
         Err(Ended::Unread) => Exit::Failed,
         Err(Ended::Client(error)) => return give_up(turn.client, &error),
@@ -109,6 +115,7 @@ fn give_up(client: Client, error: &ClientError) -> Exit {
 /// Makes the session; `None` when that needs trust and nobody gives it.
 fn open(
     client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
     args: &AskArgs,
     workspace: &Path,
     interactive: bool,
@@ -116,7 +123,7 @@ fn open(
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
-    let mut made = client.request("bb/createSession", json!({}), SESSION);
+    let mut made = session(client, console, args, hello.engine.kind);
     if let Err(ClientError::Refused(refusal)) = &made
         && refusal.code == "untrusted_workspace"
     {
@@ -125,7 +132,7 @@ fn open(
         }
         trusted = true;
         client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
-        made = client.request("bb/createSession", json!({}), SESSION);
+        made = session(client, console, args, hello.engine.kind);
     }
     let made = made?;
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
@@ -133,6 +140,33 @@ fn open(
     })?;
     let dialect = hello.engine.kind.dialect();
     Ok(Some(Opened { session_id: session_id.to_owned(), trusted, dialect }))
+}
+
+/// Asks for a session; that it takes its time is said.
+fn session(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    engine: EngineKind,
+) -> Result<Value, ClientError> {
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let who = if engine == EngineKind::Acp { "the agent to start" } else { "the engine to make a session" };
+    let said = format!("Waiting up to {} s for {who}", most.as_secs());
+    let waits = &mut || console.wait(&said);
+    let made = client.request_saying("bb/createSession", json!({}), most, waits);
+    console.done();
+    match made {
+        Err(ClientError::Silent(_)) => Err(ClientError::Refused(Refusal {
+            number: 0,
+            code: String::new(),
+            message: format!(
+                "There was no session within {} s; run `breadboard-ls doctor` with the same options, or wait longer with \
+                 --timeout.",
+                most.as_secs()
+            ),
+        })),
+        other => other,
+    }
 }
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.

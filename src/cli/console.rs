@@ -14,8 +14,8 @@ use super::terminal::fitting;
 enum Row {
     /// Nothing.
     Free,
-    /// The start of a line of the answer.
-    Answer,
+    /// The start of a line of the answer, or a question.
+    Taken,
     /// A progress line.
     Progress,
 }
@@ -44,7 +44,7 @@ impl<O: Write, E: Write> Console<O, E> {
                     self.clear();
                     self.out.write_all(text.as_bytes())?;
                     if !text.is_empty() {
-                        self.row = if text.ends_with('\n') { Row::Free } else { Row::Answer };
+                        self.row = if text.ends_with('\n') { Row::Free } else { Row::Taken };
                     }
                     wrote = true;
                 }
@@ -71,6 +71,20 @@ impl<O: Write, E: Write> Console<O, E> {
         self.width.is_some()
     }
 
+    /// Says what is waited for: in place where that can be, else on a line of its own.
+    pub(super) fn wait(&mut self, sentence: &str) {
+        if self.has_progress() {
+            self.progress(sentence);
+        } else {
+            let _ = writeln!(self.err, "{sentence}.");
+        }
+    }
+
+    /// Nothing is waited for any more.
+    pub(super) fn done(&mut self) {
+        self.clear();
+    }
+
     /// One raw line on stdout.
     pub(super) fn raw(&mut self, line: &str) -> std::io::Result<()> {
         writeln!(self.out, "{line}")?;
@@ -82,11 +96,17 @@ impl<O: Write, E: Write> Console<O, E> {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();
+        self.row = Row::Taken;
+    }
+
+    /// Whoever answered a question ended its row.
+    pub(super) fn answered(&mut self) {
+        self.row = Row::Free;
     }
 
     fn progress(&mut self, line: &str) {
         let Some(width) = self.width else { return };
-        if self.row == Row::Answer {
+        if self.row == Row::Taken {
             return;
         }
         // Up to two for the dots, and one that stays free: some terminals begin a new row behind the last cell.

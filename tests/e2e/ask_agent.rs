@@ -111,3 +111,21 @@ fn calls_are_named_and_a_failed_and_a_denied_one_and_the_plan_are_told() {
         denied: nobody can be asked here; run it in a terminal to decide.\n· execute rm x: denied\n";
     assert_eq!(err, wanted);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_agent_that_never_greets_is_said_and_given_up_in_time() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "go", "--engine=acp:sleep 100", "--trust", "--timeout=3", "--workspace"]);
+    command.arg(place.path()).arg("--state-dir").arg(place.path().join("state")).stdin(Stdio::null());
+    command.env_remove("BREADBOARD_API_URL");
+    let began = std::time::Instant::now();
+    let (out, err, code) = said(&command.output().expect("the binary runs"));
+    assert_eq!((out.as_str(), code), ("", Some(1)), "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    assert_eq!(lines[0], "Waiting up to 3 s for the agent to start.");
+    assert!(lines[1].contains("There was no session within 3 s") && lines[1].contains("--timeout"), "{err}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
+}

@@ -1,6 +1,7 @@
 //! `breadboard-ls ask` with the simulated BreadBoard engine: what it does, how it ends, and what goes wrong on the way.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
@@ -146,4 +147,72 @@ fn a_turn_that_says_nothing_is_told_so() {
         (out.as_str(), err.as_str(), code),
         ("", "The turn is done; the engine gave no answer.\n", Some(0))
     );
+}
+
+/// A proxy that answers a page to every request for events, and passes on the rest. Its address.
+fn page_for_events(engine: &str) -> String {
+    let engine = engine.strip_prefix("http://").expect("an address").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let engine = engine.clone();
+            // Whoever goes away ends only its own connection.
+            std::thread::spawn(move || pass_on(client, &engine).ok());
+        }
+    });
+    address
+}
+
+fn pass_on(mut client: TcpStream, engine: &str) -> std::io::Result<()> {
+    let mut reader = BufReader::new(client.try_clone()?);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let lower = line.to_lowercase();
+        if let Some(bytes) = lower.strip_prefix("content-length:") {
+            length = bytes.trim().parse().unwrap_or(0);
+        }
+        if !lower.starts_with("connection:") {
+            head.push_str(&line);
+        }
+    }
+    if head.lines().next().is_some_and(|line| line.contains("/events")) {
+        let page = "<html>Please log in</html>";
+        let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length:";
+        return write!(client, "{answer} {}\r\n\r\n{page}", page.len());
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut upstream = TcpStream::connect(engine)?;
+    upstream.write_all(head.trim_end().as_bytes())?;
+    upstream.write_all(b"\r\nconnection: close\r\n\r\n")?;
+    upstream.write_all(&body)?;
+    std::io::copy(&mut upstream, &mut client).map(drop)
+}
+
+#[test]
+fn events_that_do_not_come_are_said_once_and_given_up_in_time() {
+    let mut engine = Engine::start(&run(&[message("Hello")], json!({ "completed": true })), &[]);
+    engine.url = page_for_events(&engine.url);
+    let (out, err, code) = engine.ask(&["--timeout", "4"]);
+    assert_eq!((out.as_str(), code), ("", Some(1)), "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    assert!(lines[0].starts_with("Waiting up to 4 s for the engine's "), "{err}");
+    assert!(lines[1].starts_with("error: No events of the engine came for 4 s: "), "{err}");
+}
+
+#[test]
+fn an_engine_without_a_word_is_said_and_given_up_in_time() {
+    let steps = json!({ "bare": true, "steps": [{ "delay_ms": 60_000 }] });
+    let engine = Engine::start(&steps, &[]);
+    let (out, err, code) = engine.ask(&["--timeout", "3"]);
+    assert_eq!((out.as_str(), code), ("", Some(1)), "{err}");
+    let wanted = "Waiting up to 3 s for the engine's first word.\nerror: The engine said nothing for 3 s; look into its log, or \
+        wait longer with --timeout.\n";
+    assert_eq!(err, wanted);
 }

@@ -132,6 +132,7 @@ impl Turn {
     /// `true`: the prompt is to be sent again.
     pub(super) fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, Ended> {
         self.reading = false;
+        self.console.answered();
         if text.is_none() {
             self.interactive = false;
         }

@@ -7,17 +7,20 @@ use std::io::{Stderr, Stdout};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::TurnOutcome;
 use super::super::render::{Choice, Piece, Renderer, Seen};
-use super::super::terminal::{Terminal, Tone, marked, width};
+use super::super::terminal::{Terminal, Tone, marked};
+use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
-use crate::domain::event::SessionEvent;
+use crate::domain::event::{Origin, SessionEvent};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, TurnReport};
 use crate::domain::view::ViewState;
 use crate::protocol::notification::{ConnectionParams, EventsParams};
@@ -46,6 +49,8 @@ pub(super) enum Ended {
     Client(ClientError),
     Refused(Refusal),
     NobodyTrusts,
+    /// The engine kept us waiting for too long, which was said.
+    GaveUp,
     Unread,
 }
 
@@ -92,6 +97,9 @@ pub(super) struct Turn {
     pub(super) coming: HashMap<u64, Permission>,
     /// Our request to stop.
     pub(super) stop: Option<u64>,
+    patience: Patience,
+    /// That we wait was said where there is no progress line.
+    wait_told: bool,
     interrupted: Arc<AtomicBool>,
     pub(super) outcome: TurnOutcome,
 }
@@ -99,20 +107,20 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn new(
         client: Client,
+        console: Console<Stdout, Stderr>,
         terminal: &Terminal,
-        json: bool,
+        args: &AskArgs,
         workspace: PathBuf,
         opened: Opened,
         interrupted: Arc<AtomicBool>,
     ) -> Self {
         let seen =
             Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
-        let width = terminal.progress().then_some(width as fn() -> usize);
         Self {
             client,
-            console: Console::new(std::io::stdout(), std::io::stderr(), width.filter(|_| !json)),
+            console,
             renderer: Renderer::new(seen),
-            json,
+            json: args.json,
             interactive: terminal.stdin,
             workspace,
             session_id: opened.session_id,
@@ -128,6 +136,8 @@ impl Turn {
             answers: HashMap::new(),
             coming: HashMap::new(),
             stop: None,
+            patience: Patience::new(args.timeout.map(Duration::from_secs), Instant::now()),
+            wait_told: false,
             interrupted,
             outcome: TurnOutcome::default(),
         }
@@ -136,13 +146,21 @@ impl Turn {
     pub(super) fn run(&mut self, question: &str) -> Result<(), Ended> {
         let mut prompt = Some(self.prompt(question)?);
         loop {
-            let incoming = self.client.next();
+            // A person takes the time that it takes.
+            let held_back = question_is_open(&self.open);
+            let deadline = self.patience.deadline().filter(|_| !held_back);
+            let incoming = self.client.next(deadline);
             if self.stop.is_none() && self.interrupted.load(Ordering::SeqCst) {
                 self.stop(question_is_open(&self.open))?;
                 if self.stop.is_none() {
                     return Ok(());
                 }
             }
+            // Asked also while something comes: a connection that fails again and again keeps nobody waiting for longer.
+            if !held_back && let Some(due) = self.patience.due(Instant::now()) {
+                self.overdue(due)?;
+            }
+            let Some(incoming) = incoming else { continue };
             let next = match incoming {
                 Incoming::Notification { method, raw } => self.notification(&method, &raw)?,
                 Incoming::Answer { id, outcome } if Some(id) == prompt => {
@@ -153,6 +171,7 @@ impl Turn {
                 Incoming::Line { question: number, text } => {
                     let again = self.typed(number, text)?;
                     if again {
+                        self.patience.begin(Instant::now());
                         prompt = Some(self.prompt(question)?);
                     }
                     Next::Listen
@@ -166,6 +185,25 @@ impl Turn {
         }
         let last = self.renderer.close();
         self.show(&last)
+    }
+
+    fn overdue(&mut self, due: Due) -> Result<(), Ended> {
+        match due {
+            Due::Say(sentence) if self.console.has_progress() => self.show(&[Piece::Progress(sentence)]),
+            Due::Say(sentence) => {
+                if !std::mem::replace(&mut self.wait_told, true) {
+                    self.say(Tone::Dim, &format!("{}.", marked(&sentence)));
+                }
+                Ok(())
+            }
+            Due::GiveUp(sentence) => {
+                let pieces = self.renderer.remark_once(NoticeLevel::Error, &sentence);
+                self.show(&pieces)?;
+                // What it may still do is not waited for.
+                let _ = self.client.send_request("bb/stop", json!({ "sessionId": self.session_id }));
+                Err(Ended::GaveUp)
+            }
+        }
     }
 
     fn prompt(&mut self, question: &str) -> Result<u64, Ended> {
@@ -212,6 +250,11 @@ impl Turn {
             }
             "bb/connection" => {
                 let connection: ConnectionParams = params_of(raw)?;
+                if connection.session_id.as_ref().is_none_or(|id| *id == self.session_id) {
+                    let is_connected = connection.status == ConnectionStatus::Connected;
+                    let why = connection.last_error.clone();
+                    self.patience.link(connection.session_id.clone(), is_connected, why, Instant::now());
+                }
                 if connection.status == ConnectionStatus::Error {
                     let why =
                         connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
@@ -239,6 +282,9 @@ impl Turn {
     fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
+        if event.origin == Origin::Engine {
+            self.patience.hear(is_word(&fact));
+        }
         let changes = self.view.apply(&event);
         let pieces = self.renderer.draw(&fact, &changes);
         if !self.json {
@@ -357,6 +403,27 @@ impl Turn {
 
 fn question_is_open(open: &Option<Open>) -> bool {
     matches!(open, Some(Open::TrustForPrompt))
+}
+
+/// Whether an engine that says this works on the prompt, and does not only tell how its session stands.
+fn is_word(fact: &Fact<'_>) -> bool {
+    match fact {
+        Fact::Text(_)
+        | Fact::ToolCall(_)
+        | Fact::ToolOutput(_)
+        | Fact::ToolResult(_)
+        | Fact::Patch(_)
+        | Fact::Ask { .. }
+        | Fact::Task(_)
+        | Fact::Search { .. }
+        | Fact::Notice(_)
+        | Fact::Failure(_)
+        | Fact::Gap(_)
+        | Fact::TurnEnded(_)
+        | Fact::TurnClosed(_) => true,
+        Fact::Plan(plan) => !plan.standing,
+        _ => false,
+    }
 }
 
 #[derive(serde::Deserialize)]
