@@ -5,6 +5,7 @@
 
 mod answers;
 mod patience;
+mod question;
 mod turn;
 
 use std::io::{BufRead, Read, Stderr, Stdout, Write};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::turn::{Ended, Opened, Turn};
-use super::args::AskArgs;
+use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
 use super::exit::Exit;
@@ -33,8 +34,20 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Ok(workspace) => workspace,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
-    if args.question.trim().is_empty() {
-        return refuse("The question is empty; put it in quotes behind `ask`.", Exit::Usage);
+    let waits = || {
+        let _ =
+            writeln!(std::io::stderr(), "Reading stdin; end it, or start with </dev/null to leave it out.");
+    };
+    let question = match question::prompt(&args.question, !terminal.stdin, waits) {
+        Ok(question) => question,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
+    let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
+    if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
+        return refuse(
+            "--config belongs to a breadboard engine; leave it out, or give --engine-url.",
+            Exit::Usage,
+        );
     }
     let mut client = match start(&args.server) {
         Ok(client) => client,
@@ -52,7 +65,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Err(error) => return give_up(client, &error),
     };
     let mut turn = Turn::new(client, console, &terminal, args, workspace, opened, interrupted);
-    let ended = turn.run(&args.question);
+    let ended = turn.run(&question);
     finish(turn, ended)
 }
 

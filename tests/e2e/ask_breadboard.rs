@@ -216,3 +216,12 @@ fn an_engine_without_a_word_is_said_and_given_up_in_time() {
         wait longer with --timeout.\n";
     assert_eq!(err, wanted);
 }
+
+#[test]
+fn the_configuration_of_the_command_line_reaches_the_engine() {
+    let engine = Engine::start(&run(&[message("Hello")], json!({ "completed": true })), &[]);
+    // The engine tells it in its catalogue of skills.
+    let (out, err, code) = engine.ask(&["--config", "agents/mini.yaml", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("\"config_path\":\"agents/mini.yaml\""), "{out}");
+}

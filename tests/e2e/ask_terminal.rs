@@ -36,6 +36,18 @@ impl Session {
         let workspace = tempfile::tempdir().expect("a workspace");
         let state = tempfile::tempdir().expect("a state directory");
         std::fs::write(workspace.path().join("a.txt"), BEFORE).expect("a file");
+        let mut command = Command::new(PROGRAM);
+        command.args(["ask", question, "--trust", "--workspace"]).arg(workspace.path());
+        command.arg("--state-dir").arg(state.path().join("state")).args(flags);
+        Self::of(command, columns, workspace, state)
+    }
+
+    fn of(
+        mut command: Command,
+        columns: u16,
+        workspace: tempfile::TempDir,
+        state: tempfile::TempDir,
+    ) -> Self {
         let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
         rustix::pty::grantpt(&ours).expect("it is ours");
         rustix::pty::unlockpt(&ours).expect("it is open");
@@ -50,9 +62,6 @@ impl Session {
                 .expect("the other end"),
         );
         let end = || Stdio::from(theirs.try_clone().expect("a copy of the other end"));
-        let mut command = Command::new(PROGRAM);
-        command.args(["ask", question, "--trust", "--workspace"]).arg(workspace.path());
-        command.arg("--state-dir").arg(state.path().join("state")).args(flags);
         command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm");
         for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN", "NO_COLOR"] {
             command.env_remove(name);
@@ -136,6 +145,18 @@ fn no_at_the_prompt_leaves_the_file_and_another_word_asks_again() {
     assert_eq!(session.shown.matches(QUESTION).count(), 2, "{}", session.shown);
     assert!(session.shown.contains("perhaps is no answer; type one of y, a, 1, n."), "{}", session.shown);
     assert!(session.shown.contains("not allowed, so nothing was written"), "{}", session.shown);
+}
+
+#[test]
+fn without_a_word_on_a_terminal_it_says_what_it_is() {
+    let place = || tempfile::tempdir().expect("a directory");
+    let mut session = Session::of(Command::new(PROGRAM), 80, place(), place());
+    assert_eq!(session.end(), Some(2), "{}", session.shown);
+    assert!(
+        session.shown.contains("is a language server") && session.shown.contains("--help"),
+        "{}",
+        session.shown
+    );
 }
 
 /// What a terminal shows in the end: its rows, from what was written to it.
