@@ -73,6 +73,8 @@ pub(super) struct Ending {
 pub(super) struct Renderer {
     seen: Seen,
     place: Place,
+    /// The answer ends with a blank line.
+    blank: bool,
     /// What was shown of each text of the answer, by its block.
     texts: HashMap<String, String>,
     /// The reasoning that goes on, by its last line.
@@ -95,6 +97,7 @@ impl Renderer {
         Self {
             seen,
             place: Place::Before,
+            blank: false,
             texts: HashMap::new(),
             thought: String::new(),
             calls: Calls::default(),
@@ -286,9 +289,10 @@ impl Renderer {
         if self.answer.len() < REMEMBERED {
             self.answer.push_str(&shown);
         }
-        if self.place == Place::Apart {
+        if self.place == Place::Apart && !self.blank {
             shown.insert(0, '\n');
         }
+        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == Place::Between);
         self.place = if shown.ends_with('\n') { Place::Between } else { Place::Within };
         pieces.push(Piece::Answer(shown));
     }
@@ -340,7 +344,7 @@ impl Renderer {
         self.part(pieces);
         self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
         pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
-        self.place = Place::Apart;
+        (self.place, self.blank) = (Place::Apart, false);
         // As a request shows it: its hunks, safe to show.
         let hunks = patch.diff.find("@@").and_then(|at| patch.diff.get(at..)).unwrap_or_default();
         self.shown_diff = Some(visible(hunks).into_owned());

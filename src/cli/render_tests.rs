@@ -238,6 +238,9 @@ fn texts_before_and_after_a_call_are_parted_by_a_blank_line() {
         assert_eq!(answer(&pieces), "Let me read.\n\nNow I change it.");
         assert_eq!(notes(&pieces), ["· read a.rs"]);
     }
+    let blank = [chunk("Found.\n\n"), events[2].clone(), events[3].clone(), chunk("Now.")];
+    let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &blank);
+    assert_eq!(answer(&pieces), "Found.\n\nNow.", "a blank line that is there is not made twice");
 }
 
 #[test]
