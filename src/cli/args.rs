@@ -64,6 +64,8 @@ pub(crate) enum Command {
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(DoctorArgs),
+    /// List the sessions of a workspace, newest first.
+    Sessions(SessionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -169,11 +171,31 @@ pub(crate) struct AskArgs {
     /// The folder it is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
+    /// Go on with the newest session of the workspace.
+    #[arg(long = "continue", conflicts_with = "session")]
+    pub go_on: bool,
+    /// Go on with this session; `breadboard-ls sessions` lists them.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
     /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
     /// [default: 200, 600 and 60].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
     /// Print the server's raw notifications, one JSON message a line, and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `sessions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SessionsArgs {
+    /// The folder that they belong to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+    /// Print them as JSON.
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.

@@ -22,6 +22,7 @@ use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
+use crate::protocol::request::{InitResult, ListSessionsResult};
 use crate::protocol::settings::EngineKind;
 
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
@@ -86,7 +87,7 @@ fn finish(mut turn: Turn, ended: Result<(), Ended>) -> Exit {
     exit
 }
 
-fn folder(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let whole = path.canonicalize().map_err(|error| {
         format!("The workspace {shown} cannot be opened ({error}); give another --workspace.")
@@ -98,13 +99,13 @@ fn folder(path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn refuse(sentence: &str, exit: Exit) -> Exit {
+pub(super) fn refuse(sentence: &str, exit: Exit) -> Exit {
     let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", marked(sentence));
     exit
 }
 
 /// The end of a conversation that failed: the reason, and the server's last words if it is gone.
-fn give_up(client: Client, error: &ClientError) -> Exit {
+pub(super) fn give_up(client: Client, error: &ClientError) -> Exit {
     match error {
         ClientError::Interrupted => {
             client.finish(END);
@@ -136,6 +137,9 @@ fn open(
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
+    if args.go_on || args.session.is_some() {
+        return resume(client, console, args, &hello).map(Some);
+    }
     let mut made = session(client, console, args, hello.engine.kind);
     if let Err(ClientError::Refused(refusal)) = &made
         && refusal.code == "untrusted_workspace"
@@ -152,7 +156,42 @@ fn open(
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
     let dialect = hello.engine.kind.dialect();
-    Ok(Some(Opened { session_id: session_id.to_owned(), trusted, dialect }))
+    Ok(Some(Opened { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+}
+
+/// A session that is there already: the newest, or the one that was named.
+fn resume(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    hello: &InitResult,
+) -> Result<Opened, ClientError> {
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the session", most.as_secs()));
+    let listed = client.request_saying("bb/listSessions", json!({}), most, waits)?;
+    let listed: ListSessionsResult = serde_json::from_value(listed).map_err(|error| {
+        ClientError::Nonsense(format!("The server's list of sessions does not fit this version ({error})."))
+    })?;
+    let wanted = args.session.as_deref();
+    let found = listed.sessions.into_iter().find(|one| wanted.is_none_or(|id| id == one.session_id));
+    let refused = |message: String| ClientError::Refused(Refusal { number: 0, code: String::new(), message });
+    let found = found.ok_or_else(|| {
+        refused(match wanted {
+            Some(id) => {
+                format!("There is no session {id} in this workspace; `breadboard-ls sessions` lists them.")
+            }
+            None => "There is no session of this workspace to go on with; leave --continue out.".to_owned(),
+        })
+    })?;
+    let params = json!({ "sessionId": found.session_id });
+    let selected = client.request_saying("bb/selectSession", params, most, waits)?;
+    console.done();
+    let seq = selected.get("seq").and_then(Value::as_u64).ok_or_else(|| {
+        ClientError::Nonsense("The server gave a session without its place; run `doctor`.".to_owned())
+    })?;
+    let kind = if found.agent.is_some() { EngineKind::Acp } else { hello.engine.kind };
+    let trusted = hello.workspace_trusted;
+    Ok(Opened { session_id: found.session_id, seq, trusted, dialect: kind.dialect() })
 }
 
 /// Asks for a session; that it takes its time is said.

@@ -20,6 +20,7 @@ mod origin_check;
 mod proxy;
 mod render;
 mod schema;
+mod sessions;
 mod simulate;
 mod simulate_help;
 mod state_check;
@@ -75,6 +76,7 @@ where
         None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
         Some(Command::Ask(args)) => ask::ask(&args).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
+        Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),

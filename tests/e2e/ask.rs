@@ -201,3 +201,35 @@ fn what_is_piped_in_goes_along_and_a_dash_reads_the_question_from_there() {
     let (_, err, code) = ask(&["q", "--engine=embedded", "--config=x"], b"");
     assert!(code == Some(2) && err.contains("--config belongs to a breadboard engine"), "{code:?} {err}");
 }
+
+#[test]
+fn a_session_is_listed_and_goes_on() {
+    let place = place();
+    let first = place.ask("Where is parse_frame_header defined?", &["--json"]);
+    let id_of = |output: &Output| {
+        let line = text(&output.stdout).lines().find(|line| line.contains("bb/events")).map(str::to_owned);
+        let message: Value = serde_json::from_str(&line.expect("events")).expect("is JSON");
+        message["params"]["sessionId"].as_str().expect("an id").to_owned()
+    };
+    let id = id_of(&first);
+    let mut command = binary();
+    command.args(["sessions", "--workspace"]).arg(place.workspace.path()).arg("--state-dir");
+    let listed = command.arg(place.state.path().join("state")).output().expect("the binary runs");
+    let line = text(&listed.stdout);
+    assert_eq!((listed.status.code(), line.lines().count()), (Some(0), 1), "{line}");
+    assert!(line.starts_with(&id) && line.ends_with("Where is parse_frame_header defined?\n"), "{line}");
+    for flags in [&["--continue", "--json"][..], &["--session", &id, "--json"]] {
+        let next = place.ask("Where is parse_frame_header used?", flags);
+        assert_eq!((next.status.code(), id_of(&next)), (Some(0), id.clone()), "{}", text(&next.stderr));
+        assert_eq!(text(&next.stderr), "", "nothing is missing");
+    }
+    let next = place.ask("Where is parse_frame_header used?", &["--continue"]);
+    assert!(
+        !text(&next.stdout).contains("defined?"),
+        "the history is not told again: {}",
+        text(&next.stdout)
+    );
+    let gone = place.ask("q", &["--session", "none"]);
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(text(&gone.stderr).contains("There is no session none"), "{}", text(&gone.stderr));
+}

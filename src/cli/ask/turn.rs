@@ -29,6 +29,8 @@ use crate::protocol::request::ConnectionStatus;
 /// A session in which to ask.
 pub(super) struct Opened {
     pub(super) session_id: String,
+    /// The last event that it had; what was before is not shown again.
+    pub(super) seq: u64,
     pub(super) trusted: bool,
     /// What its engine speaks.
     pub(super) dialect: Dialect,
@@ -128,7 +130,7 @@ impl Turn {
             view: ViewState::default().speaking(opened.dialect),
             trusted: opened.trusted,
             trust_refused: false,
-            seq: 0,
+            seq: opened.seq,
             waiting: VecDeque::new(),
             open: None,
             question: 0,
@@ -240,7 +242,9 @@ impl Turn {
             "bb/events" => {
                 let batch: EventsParams = params_of(raw)?;
                 if batch.session_id == self.session_id {
-                    for event in batch.events {
+                    // What stood there when the session was taken up is history.
+                    let seen = self.seq;
+                    for event in batch.events.into_iter().filter(|event| event.seq > seen) {
                         if self.event(event)? == Next::Finished {
                             return Ok(Next::Finished);
                         }
