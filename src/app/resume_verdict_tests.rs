@@ -1,4 +1,4 @@
-//! The verdict of every standing that a session can have.
+//! The verdict on a session, state by state.
 
 use super::*;
 use crate::app::record::RemoteSession;

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(DoctorArgs),
+    /// List the sessions of a workspace, newest first.
+    Sessions(SessionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -87,6 +89,9 @@ pub(crate) struct ServerArgs {
     /// Base URL of a breadboard or desktop engine; alone it means `--engine breadboard`.
     #[arg(long, value_name = "URL")]
     pub engine_url: Option<String>,
+    /// Configuration file of a breadboard engine, as the engine names it; alone it means `--engine breadboard`.
+    #[arg(long, value_name = "PATH")]
+    pub config: Option<String>,
     /// The model of the embedded engine.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -161,12 +166,36 @@ impl EngineArg {
 /// Options of `ask`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {
-    /// The question, or what to do.
+    /// The question, or what to do; `-` reads it from stdin. What is piped in goes along with it.
     pub question: String,
     /// The folder it is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
+    /// Go on with the newest session of the workspace.
+    #[arg(long = "continue", conflicts_with = "session")]
+    pub go_on: bool,
+    /// Go on with this session; `breadboard-ls sessions` lists them.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
+    /// [default: 200, 600 and 60].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
     /// Print the server's raw notifications, one JSON message a line, and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `sessions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SessionsArgs {
+    /// The folder that they belong to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+    /// Print them as JSON.
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.
@@ -287,7 +316,8 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
     let kind = match &args.engine {
         Some(engine) => Some(engine.kind()),
         None if args.agent.is_some() => Some(EngineKind::Acp),
-        None => (args.engine_url.is_some() || env_url.is_some()).then_some(EngineKind::Breadboard),
+        None => (args.engine_url.is_some() || args.config.is_some() || env_url.is_some())
+            .then_some(EngineKind::Breadboard),
     };
     let line = match &args.engine {
         Some(EngineArg::AcpCommand(_, words)) => Some(words.clone()),
@@ -305,7 +335,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
             command: line.as_ref().and_then(|words| words.first().cloned()),
             args: line.as_ref().map(|words| words.iter().skip(1).cloned().collect()),
             env: None,
-            config_path: None,
+            config_path: args.config.clone().filter(|_| kind == EngineKind::Breadboard),
             ca_file: None,
             name: args.agent.clone().filter(|_| kind == EngineKind::Acp),
         }
@@ -330,6 +360,7 @@ pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
         ("--engine", &engine),
         ("--agent", &args.agent),
         ("--engine-url", &args.engine_url),
+        ("--config", &args.config),
         ("--model", &args.model),
         ("--model-provider", &args.model_provider),
         ("--model-url", &args.model_url),
@@ -407,6 +438,20 @@ mod tests {
                 "{words:?} {url:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_configuration_belongs_to_a_breadboard_engine() {
+        let of = |words: &[&str]| {
+            let cli = parsed(words).expect("parses");
+            let engine = overrides(&cli.server, |_| None).engine.expect("an engine");
+            (engine.kind, engine.config_path, forwarded(&cli.server))
+        };
+        let path = Some("agents/mini.yaml".to_owned());
+        let flag = "--config=agents/mini.yaml".to_owned();
+        assert_eq!(of(&["--config", "agents/mini.yaml"]), (EngineKind::Breadboard, path, vec![flag.clone()]));
+        let other = of(&["--engine=acp", "--config", "agents/mini.yaml"]);
+        assert_eq!(other, (EngineKind::Acp, None, vec!["--engine=acp".to_owned(), flag]));
     }
 
     #[test]

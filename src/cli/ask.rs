@@ -4,21 +4,26 @@
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
 mod answers;
+mod patience;
+mod question;
 mod turn;
 
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Read, Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use self::turn::{Ended, Opened, Turn};
-use super::args::AskArgs;
+use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
+use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::interrupt;
-use super::terminal::{Terminal, Tone, marked, visible, visible_code};
+use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
+use crate::protocol::request::{InitResult, ListSessionsResult};
+use crate::protocol::settings::EngineKind;
 
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
 const SESSION: Duration = Duration::from_secs(200);
@@ -30,15 +35,29 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Ok(workspace) => workspace,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
-    if args.question.trim().is_empty() {
-        return refuse("The question is empty; put it in quotes behind `ask`.", Exit::Usage);
+    let waits = || {
+        let _ =
+            writeln!(std::io::stderr(), "Reading stdin; end it, or start with </dev/null to leave it out.");
+    };
+    let question = match question::prompt(&args.question, !terminal.stdin, waits) {
+        Ok(question) => question,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
+    let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
+    if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
+        return refuse(
+            "--config belongs to a breadboard engine; leave it out, or give --engine-url.",
+            Exit::Usage,
+        );
     }
     let mut client = match start(&args.server) {
         Ok(client) => client,
         Err(error) => return refuse(&error.to_string(), Exit::Server),
     };
     let interrupted = interrupt::watch(client.sender());
-    let opened = match open(&mut client, args, &workspace, terminal.stdin) {
+    let width = (terminal.progress() && !args.json).then_some(width as fn() -> usize);
+    let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
+    let opened = match open(&mut client, &mut console, args, &workspace, terminal.stdin) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
             client.finish(END);
@@ -46,8 +65,8 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
-    let mut turn = Turn::new(client, &terminal, args.json, workspace, opened, interrupted);
-    let ended = turn.run(&args.question);
+    let mut turn = Turn::new(client, console, &terminal, args, workspace, opened, interrupted);
+    let ended = turn.run(&question);
     finish(turn, ended)
 }
 
@@ -59,6 +78,7 @@ fn finish(mut turn: Turn, ended: Result<(), Ended>) -> Exit {
             Exit::Failed
         }
         Err(Ended::NobodyTrusts) => Exit::Unanswered,
+        Err(Ended::GaveUp) => Exit::Failed,
         // Nobody reads any more, so there is nothing to say and nobody to say it to.
         Err(Ended::Unread) => Exit::Failed,
         Err(Ended::Client(error)) => return give_up(turn.client, &error),
@@ -67,7 +87,7 @@ fn finish(mut turn: Turn, ended: Result<(), Ended>) -> Exit {
     exit
 }
 
-fn folder(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let whole = path.canonicalize().map_err(|error| {
         format!("The workspace {shown} cannot be opened ({error}); give another --workspace.")
@@ -79,13 +99,13 @@ fn folder(path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn refuse(sentence: &str, exit: Exit) -> Exit {
+pub(super) fn refuse(sentence: &str, exit: Exit) -> Exit {
     let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", marked(sentence));
     exit
 }
 
 /// The end of a conversation that failed: the reason, and the server's last words if it is gone.
-fn give_up(client: Client, error: &ClientError) -> Exit {
+pub(super) fn give_up(client: Client, error: &ClientError) -> Exit {
     match error {
         ClientError::Interrupted => {
             client.finish(END);
@@ -109,6 +129,7 @@ fn give_up(client: Client, error: &ClientError) -> Exit {
 /// Makes the session; `None` when that needs trust and nobody gives it.
 fn open(
     client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
     args: &AskArgs,
     workspace: &Path,
     interactive: bool,
@@ -116,7 +137,10 @@ fn open(
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
-    let mut made = client.request("bb/createSession", json!({}), SESSION);
+    if args.go_on || args.session.is_some() {
+        return resume(client, console, args, &hello).map(Some);
+    }
+    let mut made = session(client, console, args, hello.engine.kind);
     if let Err(ClientError::Refused(refusal)) = &made
         && refusal.code == "untrusted_workspace"
     {
@@ -125,14 +149,76 @@ fn open(
         }
         trusted = true;
         client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
-        made = client.request("bb/createSession", json!({}), SESSION);
+        made = session(client, console, args, hello.engine.kind);
     }
     let made = made?;
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
     let dialect = hello.engine.kind.dialect();
-    Ok(Some(Opened { session_id: session_id.to_owned(), trusted, dialect }))
+    Ok(Some(Opened { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+}
+
+/// A session that is there already: the newest, or the one that was named.
+fn resume(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    hello: &InitResult,
+) -> Result<Opened, ClientError> {
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the session", most.as_secs()));
+    let listed = client.request_saying("bb/listSessions", json!({}), most, waits)?;
+    let listed: ListSessionsResult = serde_json::from_value(listed).map_err(|error| {
+        ClientError::Nonsense(format!("The server's list of sessions does not fit this version ({error})."))
+    })?;
+    let wanted = args.session.as_deref();
+    let found = listed.sessions.into_iter().find(|one| wanted.is_none_or(|id| id == one.session_id));
+    let refused = |message: String| ClientError::Refused(Refusal { number: 0, code: String::new(), message });
+    let found = found.ok_or_else(|| {
+        refused(match wanted {
+            Some(id) => {
+                format!("There is no session {id} in this workspace; `breadboard-ls sessions` lists them.")
+            }
+            None => "There is no session of this workspace to go on with; leave --continue out.".to_owned(),
+        })
+    })?;
+    let params = json!({ "sessionId": found.session_id });
+    let selected = client.request_saying("bb/selectSession", params, most, waits)?;
+    console.done();
+    let seq = selected.get("seq").and_then(Value::as_u64).ok_or_else(|| {
+        ClientError::Nonsense("The server gave a session without its place; run `doctor`.".to_owned())
+    })?;
+    let kind = if found.agent.is_some() { EngineKind::Acp } else { hello.engine.kind };
+    let trusted = hello.workspace_trusted;
+    Ok(Opened { session_id: found.session_id, seq, trusted, dialect: kind.dialect() })
+}
+
+/// Asks for a session; that it takes its time is said.
+fn session(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    engine: EngineKind,
+) -> Result<Value, ClientError> {
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let who = if engine == EngineKind::Acp { "the agent to start" } else { "the engine to make a session" };
+    let said = format!("Waiting up to {} s for {who}", most.as_secs());
+    let waits = &mut || console.wait(&said);
+    let made = client.request_saying("bb/createSession", json!({}), most, waits);
+    console.done();
+    match made {
+        Err(ClientError::Silent(_)) => Err(ClientError::Refused(Refusal {
+            number: 0,
+            code: String::new(),
+            message: format!(
+                "There was no session within {} s; run `breadboard-ls doctor` with the same options, or wait longer with \
+                 --timeout.",
+                most.as_secs()
+            ),
+        })),
+        other => other,
+    }
 }
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.

@@ -25,6 +25,9 @@ const STDERR_LINES: usize = 20;
 /// Bytes of one such line; the rest of a longer one is cut into further lines.
 const STDERR_LINE: u64 = 1 << 10;
 
+/// How long a person waits without a word.
+pub(super) const WORDLESS: Duration = Duration::from_millis(1_500);
+
 /// What can come to whoever drives a session.
 #[derive(Debug)]
 pub(super) enum Incoming {
@@ -176,14 +179,30 @@ impl Client {
         params: Value,
         timeout: Duration,
     ) -> Result<Value, ClientError> {
+        self.request_saying(method, params, timeout, &mut || {})
+    }
+
+    /// The same, with `waits` called once when the answer takes longer than a person waits without a word.
+    pub(super) fn request_saying(
+        &mut self,
+        method: &str,
+        params: Value,
+        timeout: Duration,
+        waits: &mut dyn FnMut(),
+    ) -> Result<Value, ClientError> {
         if let Some(why) = &self.gone {
             return Err(ClientError::Gone(why.clone()));
         }
         let wanted = self.send_request(method, params)?;
-        let deadline = Instant::now() + timeout;
+        let began = Instant::now();
+        let mut said = timeout <= WORDLESS;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.incoming.recv_timeout(left) {
+            let most = if said { timeout } else { WORDLESS };
+            match self.incoming.recv_timeout(most.saturating_sub(began.elapsed())) {
+                Err(RecvTimeoutError::Timeout) if !said => {
+                    said = true;
+                    waits();
+                }
                 Ok(Incoming::Answer { id, outcome }) if id == wanted => {
                     return outcome.map_err(ClientError::Refused);
                 }
@@ -209,17 +228,25 @@ impl Client {
         }
     }
 
-    /// The next thing that came.
-    pub(super) fn next(&mut self) -> Incoming {
-        let next = match (self.backlog.pop_front(), &self.gone) {
-            (Some(kept), _) => kept,
-            (None, Some(why)) => Incoming::Gone(why.clone()),
-            (None, None) => self.incoming.recv().unwrap_or_else(|_| Incoming::Gone(CLOSED.to_owned())),
+    /// The next thing that came. `None`: nothing did until `deadline`.
+    pub(super) fn next(&mut self, deadline: Option<Instant>) -> Option<Incoming> {
+        let closed = || Incoming::Gone(CLOSED.to_owned());
+        let next = match (self.backlog.pop_front(), &self.gone, deadline) {
+            (Some(kept), _, _) => kept,
+            (None, Some(why), _) => Incoming::Gone(why.clone()),
+            (None, None, None) => self.incoming.recv().unwrap_or_else(|_| closed()),
+            (None, None, Some(deadline)) => {
+                match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                    Ok(next) => next,
+                    Err(RecvTimeoutError::Timeout) => return None,
+                    Err(RecvTimeoutError::Disconnected) => closed(),
+                }
+            }
         };
         if let Incoming::Gone(why) = &next {
             self.gone = Some(why.clone());
         }
-        next
+        Some(next)
     }
 
     /// The notifications that came while answers were awaited, as they came.

@@ -44,7 +44,7 @@ fn a_child_that_ends_early_leaves_its_last_words() {
     let mut command = Command::new("sh");
     command.args(["-c", "echo one >&2; echo two >&2; exit 9"]);
     let mut client = Client::start(command).expect("sh starts");
-    assert!(matches!(client.next(), Incoming::Gone(why) if why == CLOSED));
+    assert!(matches!(client.next(None), Some(Incoming::Gone(why)) if why == CLOSED));
     assert_eq!(client.abandon(Duration::from_secs(20)), ["one", "two"].map(str::to_owned));
 }
 

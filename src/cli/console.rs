@@ -1,23 +1,38 @@
 //! The one place that writes to the terminal: pieces in, bytes out.
 //!
-//! Owns the progress line and what a broken stdout means. Never looks at an event.
+//! Owns the progress line and what a broken stdout means. The progress line has a row of its own: where text of the answer
+//! stands on the row of the cursor there is none, and it is never longer than the row, so that taking it back takes nothing
+//! else away. Never looks at an event.
 
 use std::io::Write;
 
 use super::render::Piece;
+use super::terminal::fitting;
+
+/// What stands on the row of the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    /// Nothing.
+    Free,
+    /// The start of a line of the answer, or a question.
+    Taken,
+    /// A progress line.
+    Progress,
+}
 
 /// Stdout and stderr, with at most one transient line on the latter.
 pub(super) struct Console<O, E> {
     out: O,
     err: E,
-    progress: bool,
-    pending: bool,
+    /// Cells of a line, where both are one terminal and a line may be rewritten in place.
+    width: Option<fn() -> usize>,
+    row: Row,
 }
 
 impl<O: Write, E: Write> Console<O, E> {
-    /// `progress`: whether a line may be rewritten in place.
-    pub(super) fn new(out: O, err: E, progress: bool) -> Self {
-        Self { out, err, progress, pending: false }
+    /// `width`: how wide the terminal is, where a line may be rewritten in place.
+    pub(super) fn new(out: O, err: E, width: Option<fn() -> usize>) -> Self {
+        Self { out, err, width, row: Row::Free }
     }
 
     /// Shows the pieces. An error means that stdout is gone; a lost stderr is nobody's loss.
@@ -28,6 +43,9 @@ impl<O: Write, E: Write> Console<O, E> {
                 Piece::Answer(text) => {
                     self.clear();
                     self.out.write_all(text.as_bytes())?;
+                    if !text.is_empty() {
+                        self.row = if text.ends_with('\n') { Row::Free } else { Row::Taken };
+                    }
                     wrote = true;
                 }
                 Piece::Note(lines) => {
@@ -38,15 +56,33 @@ impl<O: Write, E: Write> Console<O, E> {
                     let _ = writeln!(self.err, "{lines}");
                 }
                 Piece::Progress(line) => {
-                    if self.progress {
-                        let _ = write!(self.err, "\r\x1b[2K\x1b[2m{line}…\x1b[0m");
-                        let _ = self.err.flush();
-                        self.pending = true;
+                    if wrote {
+                        self.out.flush()?;
                     }
+                    self.progress(line);
                 }
             }
         }
         if wrote { self.out.flush() } else { Ok(()) }
+    }
+
+    /// Whether a progress line can be seen.
+    pub(super) fn has_progress(&self) -> bool {
+        self.width.is_some()
+    }
+
+    /// Says what is waited for: in place where that can be, else on a line of its own.
+    pub(super) fn wait(&mut self, sentence: &str) {
+        if self.has_progress() {
+            self.progress(sentence);
+        } else {
+            let _ = writeln!(self.err, "{sentence}.");
+        }
+    }
+
+    /// Nothing is waited for any more.
+    pub(super) fn done(&mut self) {
+        self.clear();
     }
 
     /// One raw line on stdout.
@@ -55,18 +91,36 @@ impl<O: Write, E: Write> Console<O, E> {
         self.out.flush()
     }
 
-    /// A question; the cursor stays behind it.
+    /// A question; the cursor stays behind it, and whoever answers ends the row.
     pub(super) fn question(&mut self, text: &str) {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();
+        self.row = Row::Taken;
+    }
+
+    /// Whoever answered a question ended its row.
+    pub(super) fn answered(&mut self) {
+        self.row = Row::Free;
+    }
+
+    fn progress(&mut self, line: &str) {
+        let Some(width) = self.width else { return };
+        if self.row == Row::Taken {
+            return;
+        }
+        // Up to two for the dots, and one that stays free: some terminals begin a new row behind the last cell.
+        let line = fitting(line, width().saturating_sub(3));
+        let _ = write!(self.err, "\r\x1b[2K\x1b[2m{line}…\x1b[0m");
+        let _ = self.err.flush();
+        self.row = Row::Progress;
     }
 
     fn clear(&mut self) {
-        if self.pending {
+        if self.row == Row::Progress {
             let _ = write!(self.err, "\r\x1b[2K");
             let _ = self.err.flush();
-            self.pending = false;
+            self.row = Row::Free;
         }
     }
 }
@@ -75,27 +129,49 @@ impl<O: Write, E: Write> Console<O, E> {
 mod tests {
     use super::*;
 
-    fn shown(progress: bool) -> (String, String) {
+    fn shown(width: Option<fn() -> usize>, pieces: &[Piece]) -> (String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let pieces = [
+        Console::new(&mut out, &mut err, width).show(pieces).expect("vectors take all");
+        (String::from_utf8_lossy(&out).into_owned(), String::from_utf8_lossy(&err).into_owned())
+    }
+
+    fn pieces() -> [Piece; 4] {
+        [
             Piece::Progress("reading".into()),
             Piece::Note("· tool".into()),
             Piece::Progress("thinking".into()),
             Piece::Answer("text".into()),
-        ];
-        Console::new(&mut out, &mut err, progress).show(&pieces).expect("vectors take all");
-        (String::from_utf8_lossy(&out).into_owned(), String::from_utf8_lossy(&err).into_owned())
+        ]
     }
 
     #[test]
     fn progress_is_rewritten_in_place_and_cleared_before_anything_else() {
         let wanted =
             "\r\x1b[2K\x1b[2mreading…\x1b[0m\r\x1b[2K· tool\n\r\x1b[2K\x1b[2mthinking…\x1b[0m\r\x1b[2K";
-        assert_eq!(shown(true), ("text".into(), wanted.into()));
+        assert_eq!(shown(Some(|| 80), &pieces()), ("text".into(), wanted.into()));
     }
 
     #[test]
     fn without_a_terminal_there_is_no_progress_and_no_escape() {
-        assert_eq!(shown(false), ("text".into(), "· tool\n".into()));
+        assert_eq!(shown(None, &pieces()), ("text".into(), "· tool\n".into()));
+    }
+
+    #[test]
+    fn no_progress_line_begins_on_a_row_of_the_answer() {
+        let within = [Piece::Answer("Let me read.".into()), Piece::Progress("reading".into())];
+        assert_eq!(shown(Some(|| 80), &within), ("Let me read.".into(), String::new()));
+        let behind = [Piece::Answer("Let me read.\n".into()), Piece::Progress("reading".into())];
+        assert_eq!(
+            shown(Some(|| 80), &behind),
+            ("Let me read.\n".into(), "\r\x1b[2K\x1b[2mreading…\x1b[0m".into())
+        );
+    }
+
+    #[test]
+    fn a_progress_line_is_as_wide_as_the_terminal_at_most() {
+        let line = |text: &str, width| shown(Some(width), &[Piece::Progress(text.into())]).1;
+        assert_eq!(line("reading it all", || 10), "\r\x1b[2K\x1b[2mreading…\x1b[0m");
+        assert_eq!(line("日本語日本語", || 10), "\r\x1b[2K\x1b[2m日本語…\x1b[0m");
+        assert_eq!(line("reading", || 2), "\r\x1b[2K\x1b[2m…\x1b[0m");
     }
 }

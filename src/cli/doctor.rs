@@ -8,17 +8,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::{DoctorArgs, overrides};
+use super::args::{DoctorArgs, ENV_API_TOKEN, forwarded, overrides};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
+use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::knowledge::Knowledge;
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::state_check::{look, state};
-use super::terminal::{Terminal, visible};
+use super::terminal::{Terminal, visible, width};
 use crate::protocol::request::{ConnectionStatus, InitResult};
+use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
 
 /// A start that takes longer is worth a word.
@@ -26,6 +28,9 @@ const SLOW_START: Duration = Duration::from_secs(1);
 
 /// How long the engine may take to answer or to fail; it needs milliseconds, and a person waits.
 const ENGINE: Duration = Duration::from_secs(5);
+
+/// Longest wait for a session; an agent may have to be unpacked first.
+const SESSION: Duration = Duration::from_secs(120);
 
 /// Between two looks.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -43,7 +48,7 @@ pub(super) fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {
     } else {
         let mut text: String = checks.iter().map(|check| check.line(terminal.out())).collect();
         text.push_str(&match failed {
-            0 => "Nothing failed. Try: breadboard-ls ask \"What does this project do?\"\n".to_owned(),
+            0 => format!("Nothing failed. Try: {}\n", suggestion(args)),
             1 => "1 check failed.\n".to_owned(),
             many => format!("{many} checks failed.\n"),
         });
@@ -68,7 +73,7 @@ fn examine(
         vec![Check::ok("version", format!("breadboard-ls {SERVER_VERSION}, wire version {WIRE_VERSION}"))];
     let folder = readable(&args.workspace);
     let workspace = folder.as_ref().ok().cloned();
-    let visit = visit(args, workspace.as_deref());
+    let visit = visit(args, workspace.as_deref(), terminal);
     let after = state_dir.as_deref().map(look).unwrap_or_default();
     match &visit.met {
         Ok(met) => {
@@ -128,7 +133,7 @@ fn retold(check: &Check, set_aside: &[String], warnings: &[String]) -> bool {
         && set_aside.iter().all(|file| warnings.iter().any(|warning| warning.contains(file.as_str())))
 }
 
-fn visit(args: &DoctorArgs, workspace: Option<&Path>) -> Visit {
+fn visit(args: &DoctorArgs, workspace: Option<&Path>, terminal: Terminal) -> Visit {
     let began = Instant::now();
     let mut client = match start(&args.server) {
         Ok(client) => client,
@@ -143,7 +148,8 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>) -> Visit {
             let hello = settled(&mut client, hello);
             let said = client.drain();
             let warnings = said.iter().filter_map(|raw| warning(raw)).collect();
-            let engine_error = last_error(&said, &hello).or_else(|| engine_error(&mut client, &hello));
+            let engine_error =
+                last_error(&said, &hello).or_else(|| engine_error(&mut client, &hello, terminal));
             Visit { met: Ok(Met { took, hello }), warnings, engine_error, client: Some(client) }
         }
         Err(error) => {
@@ -200,15 +206,47 @@ fn last_error(said: &[String], hello: &InitResult) -> Option<String> {
     said.iter().rev().find_map(error)
 }
 
-/// Why the engine is not connected. A session is refused then, with the reason; none is made.
-fn engine_error(client: &mut Client, hello: &InitResult) -> Option<String> {
-    if hello.engine.status != ConnectionStatus::Error {
+/// Why the engine would make no session for `ask`, with the configuration that `ask` would use. One that it makes is deleted;
+/// nothing is asked in it. An agent is a program, so none is started without trust.
+fn engine_error(client: &mut Client, hello: &InitResult, terminal: Terminal) -> Option<String> {
+    let tried = match hello.engine.kind {
+        EngineKind::Acp => hello.workspace_trusted,
+        EngineKind::Breadboard => hello.engine.status != ConnectionStatus::Connecting,
+        EngineKind::Embedded | EngineKind::Desktop => hello.engine.status == ConnectionStatus::Error,
+    };
+    if !tried {
         return None;
     }
-    match client.request("bb/createSession", json!({}), ANSWER) {
-        Err(ClientError::Refused(refusal)) => Some(refusal.message),
-        Ok(_) | Err(_) => None,
+    let width = terminal.progress().then_some(width as fn() -> usize);
+    let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
+    let most = SESSION.as_secs();
+    let waits = &mut || console.wait(&format!("Waiting up to {most} s for a session"));
+    let made = client.request_saying("bb/createSession", json!({}), SESSION, waits);
+    console.done();
+    match made {
+        Ok(made) => {
+            // What is left of it does not change what was found.
+            let _ = client.request("bb/deleteSession", made, ANSWER);
+            None
+        }
+        Err(ClientError::Silent(_)) => Some(format!("There was no session within {most} s.")),
+        Err(ClientError::Interrupted) => None,
+        Err(error) => Some(error.to_string()),
     }
+}
+
+/// The question to begin with, with the options that were given.
+fn suggestion(args: &DoctorArgs) -> String {
+    let mut words = vec!["breadboard-ls".to_owned(), "ask".to_owned()];
+    words.extend(forwarded(&args.server));
+    words.extend(args.server.trust.then(|| "--trust".to_owned()));
+    if args.workspace != Path::new(".") {
+        words.push(format!("--workspace={}", args.workspace.display()));
+    }
+    // What cannot be in a command line is no option either.
+    let quoted =
+        |word: &String| shlex::try_quote(word).map_or_else(|_| word.clone(), |word| word.into_owned());
+    format!("{} \"What does this project do?\"", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 fn server(took: Duration) -> Check {
@@ -228,16 +266,58 @@ fn engine(hello: &InitResult, error: Option<&str>) -> Check {
         engine.capabilities.join(", ")
     };
     let kind = engine.kind.as_str();
+    if let Some(error) = error {
+        return Check::fail("engine", error.to_owned(), advice(engine.kind, error));
+    }
     match engine.status {
-        ConnectionStatus::Connected => Check::ok("engine", format!("{kind} is connected; it can: {can}")),
-        ConnectionStatus::Connecting => {
-            Check::warn("engine", format!("{kind} is connecting"), "run `doctor` again in a moment")
+        ConnectionStatus::Connected if engine.kind == EngineKind::Acp && !hello.workspace_trusted => {
+            Check::warn(
+                "engine",
+                "the agent was not started, since the folder is not trusted",
+                "add --trust to try it",
+            )
         }
-        ConnectionStatus::Error => Check::fail(
+        ConnectionStatus::Connected => Check::ok("engine", format!("{kind} is connected; it can: {can}")),
+        ConnectionStatus::Connecting => Check::fail(
             "engine",
-            error.map_or_else(|| format!("{kind} is not connected"), str::to_owned),
-            "correct --engine and --engine-url; `--engine embedded` needs nothing else",
+            format!("{kind} does not answer"),
+            "check that it runs and what --engine-url names",
         ),
+        ConnectionStatus::Error => {
+            Check::fail("engine", format!("{kind} is not connected"), advice(engine.kind, ""))
+        }
+    }
+}
+
+/// What to do about an engine that fails so, in words of the command line.
+fn advice(kind: EngineKind, error: &str) -> String {
+    let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
+    match kind {
+        EngineKind::Acp if says(&["login", "Authentication", "authenticate"]) => {
+            "log in with the agent's own command, in a shell of its own, then run `doctor` again".to_owned()
+        }
+        EngineKind::Acp
+            if says(&["could not be started", "not found", "No such file", "is not installed"]) =>
+        {
+            "install it, or give another --agent or --engine acp:\"<command line>\"".to_owned()
+        }
+        EngineKind::Acp => {
+            "correct --agent or --engine acp:\"<command line>\", or see what the agent says in a shell"
+                .to_owned()
+        }
+        EngineKind::Breadboard if says(&["token", "401"]) => {
+            format!("set {ENV_API_TOKEN} to a token that it takes")
+        }
+        EngineKind::Breadboard if says(&["429", "503", "busy", "wait"]) => "try again later".to_owned(),
+        EngineKind::Breadboard if says(&["config", "yaml", "Errno", "definitions"]) => {
+            "give a configuration that this engine has with --config".to_owned()
+        }
+        EngineKind::Breadboard => {
+            "start it, or correct --engine-url; `--engine embedded` needs nothing else".to_owned()
+        }
+        EngineKind::Embedded | EngineKind::Desktop => {
+            "give another engine; `--engine embedded` needs nothing else".to_owned()
+        }
     }
 }
 

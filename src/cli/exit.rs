@@ -21,7 +21,7 @@ pub enum Exit {
 
 /// The exit codes of `ask` for its help.
 pub(super) const ASK_EXIT_HELP: &str = "The answer and proposed diffs go to stdout, everything else to stderr.\n\n\
-Exit codes:\n  0    answered\n  1    the turn failed\n  2    wrong usage\n  3    the server could not be started, ended \
+Exit codes:\n  0    answered\n  1    the turn failed, was refused, cut or not done, or the engine kept silent\n  2    wrong usage\n  3    the server could not be started, ended \
 early or spoke nonsense\n  4    a permission was denied because nobody could be asked\n  130  stopped by Ctrl-C";
 
 /// The exit codes of `doctor` for its help.

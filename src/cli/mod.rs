@@ -20,12 +20,14 @@ mod origin_check;
 mod proxy;
 mod render;
 mod schema;
+mod sessions;
 mod simulate;
 mod simulate_help;
 mod state_check;
 mod terminal;
 
 use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,6 +39,11 @@ use crate::host::models::{ModelChoice, Target};
 use crate::protocol::settings::ModelSetting;
 use crate::store::resolve_state_dir;
 
+/// What a person is told who starts us without a word: an editor would be served in silence.
+const BARE: &str = "breadboard-ls is a language server: an editor starts it and speaks to it on stdin and stdout.\n\n  \
+breadboard-ls ask \"…\"   asks a question here\n  breadboard-ls doctor    checks what is there\n  breadboard-ls --help    has \
+the rest\n  breadboard-ls --stdio   serves all the same\n";
+
 /// Reads the command line and does what it says. `serve` serves one editor on stdin and stdout; it comes in as a value,
 /// so that the command line is tested without an editor.
 pub fn run<I, S>(argv: I, serve: S) -> ExitCode
@@ -45,6 +52,10 @@ where
     S: FnOnce(ServeOptions) -> ExitCode,
 {
     let argv: Vec<OsString> = argv.into_iter().map(Into::into).collect();
+    if argv.len() < 2 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        let _ = write!(std::io::stderr(), "{BARE}");
+        return Exit::Usage.into();
+    }
     // What every editor says. The parser is not even touched then: its code would stay resident for nothing.
     if argv.iter().skip(1).all(|argument| argument == "--stdio") {
         return serve(ServeOptions { overrides: overrides(&ServerArgs::default(), environment) });
@@ -65,6 +76,7 @@ where
         None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
         Some(Command::Ask(args)) => ask::ask(&args).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
+        Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),

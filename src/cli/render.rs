@@ -1,23 +1,24 @@
-//! Facts of a session as text for a person.
+//! What happens in a session as text for a person.
 //!
-//! Owns what is shown and how; every foreign text passes `terminal::visible` here, and what the server made safe
-//! `terminal::marked`. Never writes, never decides and never reads a payload: it turns a fact into pieces, the console puts
-//! them where they belong.
+//! Owns what is shown and how, and how the parts of an answer are kept apart; every foreign text passes `terminal::visible`
+//! here, and what the server made safe `terminal::marked`. Reads the changes of the view, so that a terminal is told the same
+//! as every other client; what is asked is `ask`'s, calls and plans are `calls`'. Never writes and never decides.
 
-use serde_json::{Map, Value};
+mod ask;
+mod calls;
 
-use super::terminal::{Look, Tone, diff, marked, marked_diff, visible, visible_line};
-use crate::domain::approval::{Action, ChangeKind, FileChange, Permission, PermissionOptionKind};
-use crate::domain::event::Origin;
-use crate::domain::fact::{
-    Answered, Fact, Notice, NoticeLevel, Patch, Plan, Shape, Text, TextPart, ToolNews, ToolProgress,
-    ToolStep, TurnReport, Voice,
-};
+use std::collections::HashMap;
 
-/// Characters of a progress line or of one tool's argument.
-const LINE: usize = 72;
-/// What is said of a request whose engine does not tell all of what it would do.
-const UNKNOWN: &str = "The agent did not tell exactly what it would do, so it can be allowed once only.";
+pub(super) use self::ask::{Choice, choices};
+use self::calls::{Calls, Line};
+use super::terminal::{Look, Tone, diff, marked, marked_line, visible, visible_line};
+use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
+use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
+
+/// Characters of a progress line; the console cuts it to the width of the terminal.
+const LINE: usize = 200;
+/// Characters of one sentence.
+const SENTENCE: usize = 1_000;
 /// Files remembered for the closing line; more are counted only.
 const FILES: usize = 8;
 /// Bytes of the answer remembered for the closing line, which looks for file names in it.
@@ -45,16 +46,47 @@ pub(super) struct Seen {
     pub one_screen: bool,
 }
 
-/// Turns the events of one turn into pieces.
+/// Where the answer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing of it was shown.
+    Before,
+    /// Within a line.
+    Within,
+    /// Behind a line.
+    Between,
+    /// Behind a line, and something else happened since: a blank line parts what follows.
+    Apart,
+}
+
+/// How the turn ended, as the view says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ending {
+    /// Whether it did what it was for.
+    pub success: bool,
+    /// One sentence, safe to show.
+    pub text: String,
+}
+
+/// Turns what happens in one turn into pieces.
 #[derive(Debug)]
 pub(super) struct Renderer {
     seen: Seen,
-    mid_line: bool,
-    answer: String,
-    said: bool,
-    /// Pieces of a message came, whose whole repeats them.
-    in_pieces: bool,
+    place: Place,
+    /// The answer ends with a blank line.
+    blank: bool,
+    /// What was shown of each text of the answer, by its block.
+    texts: HashMap<String, String>,
+    /// The reasoning that goes on, by its last line.
+    thought: String,
+    calls: Calls,
+    /// Sentences that were said, each once.
+    told: Vec<String>,
+    /// One of them said that something failed.
+    failure_told: bool,
+    ending: Option<Ending>,
     shown_diff: Option<String>,
+    answer: String,
     read: Vec<String>,
     read_more: usize,
 }
@@ -64,151 +96,107 @@ impl Renderer {
     pub(super) fn new(seen: Seen) -> Self {
         Self {
             seen,
-            mid_line: false,
-            answer: String::new(),
-            said: false,
-            in_pieces: false,
+            place: Place::Before,
+            blank: false,
+            texts: HashMap::new(),
+            thought: String::new(),
+            calls: Calls::default(),
+            told: Vec::new(),
+            failure_told: false,
+            ending: None,
             shown_diff: None,
+            answer: String::new(),
             read: Vec::new(),
             read_more: 0,
         }
     }
 
-    /// What to show for one event; often nothing.
-    pub(super) fn draw(&mut self, origin: Origin, fact: &Fact<'_>) -> Vec<Piece> {
+    /// How the turn ended, once the view says so.
+    pub(super) fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Whether nothing of an answer came.
+    pub(super) fn is_silent(&self) -> bool {
+        self.place == Place::Before
+    }
+
+    /// What to show for one event, which says `fact` and changes the view so; often nothing.
+    pub(super) fn draw(&mut self, fact: &Fact<'_>, changes: &[Change]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         match fact {
-            Fact::Text(text) => self.text(&mut pieces, text),
-            Fact::Search { message, .. } => progress(&mut pieces, message),
-            Fact::ToolCall(news) => progress(&mut pieces, &call(news)),
-            Fact::ToolResult(news) => self.tool_result(&mut pieces, news),
-            Fact::Plan(plan) => self.plan(&mut pieces, plan),
             Fact::Patch(patch) => self.patch(&mut pieces, *patch),
-            Fact::Notice(Notice { level, text }) => {
-                let tone = match level {
-                    NoticeLevel::Error => Tone::Bad,
-                    NoticeLevel::Warning => Tone::Warn,
-                    NoticeLevel::Info => Tone::Dim,
-                };
-                self.note(&mut pieces, self.seen.err.paint(tone, &visible_line(text, 1_000)));
-            }
-            Fact::Failure(Notice { text, .. })
-            | Fact::Gap(Notice { text, .. })
-            | Fact::Exited { text, .. } => {
-                let line = visible_line(text, 1_000);
-                self.note(&mut pieces, self.seen.err.paint(Tone::Bad, &format!("error: {line}")));
-            }
-            Fact::TurnEnded(end) => self.finish(&mut pieces, origin, &end.report),
-            Fact::TurnClosed(closed) => {
-                if let Some(notice) = &closed.notice {
-                    let line = visible_line(&notice.text, 1_000);
-                    self.note(&mut pieces, self.seen.err.paint(Tone::Warn, &line));
-                }
-            }
+            Fact::Search { message, .. } => progress(&mut pieces, message),
             Fact::Answered(Answered::Settled { status, by: Some(by), .. }) if *by != "user" => {
                 let line = format!("· {} by {}", status.as_str(), visible_line(by, LINE));
                 self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
             }
-            // A permission needs an answer, so the driver asks for `permission` itself; the rest is not for a terminal.
-            Fact::Ask { .. }
-            | Fact::Answered(_)
-            | Fact::Prompt(_)
-            | Fact::ToolOutput(_)
-            | Fact::TurnBegan
-            | Fact::Usage(_)
-            | Fact::Reward(_)
-            | Fact::Mode(_)
-            | Fact::Commands(_)
-            | Fact::Task(_)
-            | Fact::Checkpoints(_)
-            | Fact::Restored(_)
-            | Fact::Compaction(_)
-            | Fact::Link(_)
-            | Fact::TreeNode
-            | Fact::Tree { .. }
-            | Fact::Nothing
-            | Fact::Unknown => {}
+            _ => {}
+        }
+        let ended = self.calls.ended();
+        for change in changes {
+            match (change.lane, change.op, &change.block, &change.text) {
+                (Lane::Chat, ChangeOp::Put, Some(block), _) => self.chat(&mut pieces, fact, block),
+                (Lane::Chat, ChangeOp::Append, _, Some(more)) => self.append(&mut pieces, &change.id, more),
+                (
+                    Lane::Run,
+                    ChangeOp::Put,
+                    Some(Block { body: BlockBody::Summary { success, text, .. }, .. }),
+                    _,
+                ) => {
+                    self.ending = Some(Ending { success: *success, text: marked(text).into_owned() });
+                }
+                (_, _, _, _) => {}
+            }
+        }
+        if self.calls.ended() == ended {
+            self.calls.answered(fact);
         }
         pieces
     }
 
-    /// What is asked: the title, then the change, the command, the arguments or the question, then the rule that could be
-    /// saved. Nothing of it is cut here, since an allowing answer covers all of it.
-    pub(super) fn permission(&mut self, permission: &Permission) -> Vec<Piece> {
-        let (err, subject) = (self.seen.err, &permission.subject);
-        let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
-        if let Some(reason) = &subject.reason {
-            lines.push_str(&indented("why: ", &marked(reason)));
-        }
-        match &subject.action {
-            Action::Edit { files } => files.iter().for_each(|file| self.file(&mut lines, file)),
-            Action::Command { command, cwd, env } => {
-                lines.push_str(&indented("command: ", &marked(command)));
-                lines.push_str(&indented("in: ", &marked(cwd)));
-                for (name, value) in env.iter().flatten() {
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    lines.push_str(&indented("with: ", &marked(&format!("{name}={value}"))));
+    fn chat(&mut self, pieces: &mut Vec<Piece>, fact: &Fact<'_>, block: &Block) {
+        match &block.body {
+            BlockBody::Assistant { text, truncated, .. } => {
+                self.text(pieces, &block.id, text);
+                if *truncated {
+                    self.tell(pieces, NoticeLevel::Warning, "The answer is longer than what is shown of it.");
                 }
             }
-            Action::Tool { name, input } => {
-                lines.push_str(&indented("tool: ", &marked(name)));
-                match input {
-                    Some(Value::Object(fields)) => {
-                        for (name, value) in fields {
-                            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                            lines.push_str(&indented(&format!("{name}: "), &marked(&value)));
-                        }
+            BlockBody::Reasoning { text, streaming: true } => {
+                self.thought.clear();
+                self.think(pieces, text);
+            }
+            BlockBody::Tool { .. } => {
+                let Some(line) = self.calls.tool(fact, block) else { return };
+                self.part(pieces);
+                match line {
+                    Line::Begins(call) => pieces.push(Piece::Progress(call)),
+                    Line::Ended { tone, text, read } => {
+                        self.note(pieces, self.seen.err.paint(tone, &text));
+                        self.remember(read);
                     }
-                    Some(other) => lines.push_str(&indented("with: ", &marked(&other.to_string()))),
-                    None => {}
                 }
             }
-            Action::Question { text, input } => {
-                if marked(text) != marked(&permission.title) {
-                    lines.push_str(&indented("question: ", &marked(text)));
-                }
-                if let Some(url) = input.as_ref().and_then(|form| form.url.as_deref()) {
-                    lines.push_str(&indented("address: ", &marked(url)));
+            BlockBody::Plan { steps } => {
+                if let Some(lines) = self.calls.plan(&block.id, steps) {
+                    self.part(pieces);
+                    self.note(pieces, self.seen.err.paint(Tone::Dim, &lines));
                 }
             }
-        }
-        if subject.truncated {
-            lines.push_str(&indented("", "This is not all of it."));
-        }
-        if subject.unknown {
-            lines.push_str(&indented("", UNKNOWN));
-        }
-        if let Some(rule) = permission.options.iter().find_map(|option| option.rule.as_ref()) {
-            lines.push_str(&indented("a rule would cover: ", &marked(&rule.pattern)));
-        }
-        let mut pieces = Vec::new();
-        self.note(&mut pieces, lines);
-        pieces
-    }
-
-    fn file(&self, lines: &mut String, file: &FileChange) {
-        let what = match file.change {
-            ChangeKind::Modify => "change: ",
-            ChangeKind::Create => "new file: ",
-            ChangeKind::Delete => "delete: ",
-            ChangeKind::Rename => "rename: ",
-        };
-        let root = file.root.as_ref().map(|root| format!("{root}: ")).unwrap_or_default();
-        let from = file.old_path.as_ref().map(|old| format!("{old} → ")).unwrap_or_default();
-        let counts = match (file.added, file.removed) {
-            (Some(added), Some(removed)) => format!(" (+{added} −{removed})"),
-            (Some(added), None) => format!(" (+{added})"),
-            (None, _) => String::new(),
-        };
-        lines.push_str(&indented(
-            what,
-            &format!("{}{counts}", marked(&format!("{root}{from}{}", file.file_path))),
-        ));
-        if let Some(diff) = &file.diff
-            && (!self.seen.one_screen || self.shown_diff.as_ref() != Some(diff))
-        {
-            lines.push('\n');
-            lines.push_str(marked_diff(self.seen.err, diff).trim_end_matches('\n'));
+            BlockBody::Notice { level, text } => self.tell(pieces, *level, text),
+            // A permission needs an answer, so the driver asks for `permission` itself; a patch is shown whole, by its fact; the
+            // rest is not for a terminal.
+            BlockBody::Reasoning { .. }
+            | BlockBody::Permission { .. }
+            | BlockBody::Patch { .. }
+            | BlockBody::User { .. }
+            | BlockBody::Command { .. }
+            | BlockBody::Task { .. }
+            | BlockBody::Checkpoint { .. }
+            | BlockBody::Link { .. }
+            | BlockBody::Summary { .. }
+            | BlockBody::Unknown { .. } => {}
         }
     }
 
@@ -219,13 +207,22 @@ impl Renderer {
         pieces
     }
 
+    /// The same for a sentence that may be said only once.
+    pub(super) fn remark_once(&mut self, level: NoticeLevel, line: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        self.tell(&mut pieces, level, line);
+        pieces
+    }
+
+    /// How a turn ended that did not go well, unless that was said already.
+    pub(super) fn ended_badly(&mut self, sentence: &str) -> Vec<Piece> {
+        if self.failure_told { Vec::new() } else { self.remark_once(NoticeLevel::Warning, sentence) }
+    }
+
     /// The last pieces: the end of the last line, and the files that were read but that the answer does not name.
     pub(super) fn close(&mut self) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        if self.mid_line {
-            pieces.push(Piece::Answer("\n".to_owned()));
-            self.mid_line = false;
-        }
+        self.end_line(&mut pieces);
         let unnamed: Vec<&str> =
             self.read.iter().map(String::as_str).filter(|path| !self.answer.contains(path)).collect();
         if !unnamed.is_empty() {
@@ -237,83 +234,105 @@ impl Renderer {
         pieces
     }
 
+    /// A text of the answer as it stands. What was shown of it is not shown again.
+    fn text(&mut self, pieces: &mut Vec<Piece>, id: &str, whole: &str) {
+        let Some(shown) = self.texts.get(id) else {
+            // One that says nothing yet parts nothing.
+            if !whole.is_empty() {
+                self.part(pieces);
+                self.texts.insert(id.to_owned(), whole.to_owned());
+                self.say(pieces, whole);
+            }
+            return;
+        };
+        let more = match whole.strip_prefix(shown.as_str()) {
+            Some(more) => more.to_owned(),
+            // Engines trim what they said when they say it once more.
+            None if whole.trim() == shown.trim() => return,
+            None => {
+                self.part(pieces);
+                whole.to_owned()
+            }
+        };
+        self.texts.insert(id.to_owned(), whole.to_owned());
+        self.say(pieces, &more);
+    }
+
+    fn append(&mut self, pieces: &mut Vec<Piece>, id: &str, more: &str) {
+        match self.texts.get_mut(id) {
+            Some(shown) => {
+                shown.push_str(more);
+                self.say(pieces, more);
+            }
+            None => self.think(pieces, more),
+        }
+    }
+
+    /// Reasoning is shown as it goes on, by the end of its last line.
+    fn think(&mut self, pieces: &mut Vec<Piece>, more: &str) {
+        self.thought.push_str(more);
+        let line = self.thought.trim_end().rsplit('\n').next().unwrap_or_default();
+        let start = line.char_indices().rev().nth(LINE).map_or(0, |(at, _)| at);
+        let line = line.get(start..).unwrap_or_default().to_owned();
+        progress(pieces, &line);
+        if !more.ends_with('\n') {
+            self.thought = line;
+        }
+    }
+
     fn say(&mut self, pieces: &mut Vec<Piece>, text: &str) {
-        let text = visible(text).into_owned();
+        let text = if self.place == Place::Apart { text.trim_start_matches('\n') } else { text };
         if text.is_empty() {
             return;
         }
-        self.said = true;
-        self.mid_line = !text.ends_with('\n');
+        let mut shown = visible(text).into_owned();
         if self.answer.len() < REMEMBERED {
-            self.answer.push_str(&text);
+            self.answer.push_str(&shown);
         }
-        pieces.push(Piece::Answer(text));
+        if self.place == Place::Apart && !self.blank {
+            shown.insert(0, '\n');
+        }
+        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == Place::Between);
+        self.place = if shown.ends_with('\n') { Place::Between } else { Place::Within };
+        pieces.push(Piece::Answer(shown));
+    }
+
+    /// Something else happens: what is said next stands apart from what was said.
+    fn part(&mut self, pieces: &mut Vec<Piece>) {
+        self.end_line(pieces);
+        if self.place == Place::Between {
+            self.place = Place::Apart;
+        }
+    }
+
+    fn end_line(&mut self, pieces: &mut Vec<Piece>) {
+        if self.place == Place::Within {
+            pieces.push(Piece::Answer("\n".to_owned()));
+            self.place = Place::Between;
+        }
     }
 
     fn note(&mut self, pieces: &mut Vec<Piece>, lines: String) {
-        if self.mid_line && self.seen.one_screen {
-            pieces.push(Piece::Answer("\n".to_owned()));
-            self.mid_line = false;
+        if self.seen.one_screen {
+            self.end_line(pieces);
         }
         pieces.push(Piece::Note(lines));
     }
 
-    fn text(&mut self, pieces: &mut Vec<Piece>, text: &Text<'_>) {
-        match (text.voice, &text.part) {
-            (_, TextPart::Start | TextPart::End) => {}
-            (Voice::Reasoning, TextPart::Piece(words) | TextPart::Whole { text: words, .. }) => {
-                progress(pieces, words);
-            }
-            (Voice::Answer, TextPart::Piece(words)) => {
-                self.in_pieces = true;
-                self.say(pieces, words);
-            }
-            (Voice::Answer, TextPart::Whole { text, .. }) => {
-                if !std::mem::take(&mut self.in_pieces) {
-                    self.say(pieces, text);
-                }
-            }
-        }
-    }
-
-    fn tool_result(&mut self, pieces: &mut Vec<Piece>, news: &ToolNews<'_>) {
-        let (failed, why, count) = match &news.step {
-            // It repeats the result of the execution, for the model.
-            ToolStep::Result(outcome) if outcome.shape == Shape::Transcript => return,
-            ToolStep::Result(outcome) => (outcome.failed, outcome.text.as_deref(), outcome.count.as_deref()),
-            ToolStep::Update(state) => {
-                let failed = state.progress == Some(ToolProgress::Failed);
-                (failed, state.content.as_deref().or(state.output.as_deref()), None)
-            }
-            ToolStep::Called | ToolStep::Began | ToolStep::Printed(_) | ToolStep::Ended(_) => return,
-        };
-        let (call, err) = (call(news), self.seen.err);
-        if failed {
-            let why = why.filter(|why| !why.is_empty());
-            let why = why.map(|why| format!(": {}", visible_line(why, 200))).unwrap_or_default();
-            self.note(pieces, err.paint(Tone::Bad, &format!("✗ {call} failed{why}")));
+    /// A sentence beside the answer, unless it was said.
+    fn tell(&mut self, pieces: &mut Vec<Piece>, level: NoticeLevel, text: &str) {
+        let line = marked_line(text, SENTENCE);
+        if line.is_empty() || self.told.iter().any(|told| told.contains(&line)) {
             return;
         }
-        let count = count.map(|count| format!(" → {}", visible_line(count, 200))).unwrap_or_default();
-        self.note(pieces, err.paint(Tone::Dim, &format!("· {call}{count}")));
-        if news.name.as_deref() == Some("read_file")
-            && let Some(path) = news.input.as_ref().and_then(Value::as_object).and_then(path_of)
-        {
-            let path = visible_line(path, 200);
-            if !self.read.contains(&path) {
-                if self.read.len() < FILES { self.read.push(path) } else { self.read_more += 1 }
-            }
-        }
-    }
-
-    fn plan(&mut self, pieces: &mut Vec<Piece>, plan: &Plan) {
-        let steps = plan.steps.iter().enumerate();
-        let lines: Vec<String> = steps
-            .map(|(index, step)| format!("  {}. {}", index + 1, visible_line(&step.text, 200)))
-            .collect();
-        if !lines.is_empty() {
-            self.note(pieces, self.seen.err.paint(Tone::Dim, &format!("plan:\n{}", lines.join("\n"))));
-        }
+        let (tone, prefix) = match level {
+            NoticeLevel::Error => (Tone::Bad, "error: "),
+            NoticeLevel::Warning => (Tone::Warn, ""),
+            NoticeLevel::Info => (Tone::Dim, ""),
+        };
+        self.failure_told |= level == NoticeLevel::Error;
+        self.note(pieces, self.seen.err.paint(tone, &format!("{prefix}{line}")));
+        self.told.push(line);
     }
 
     fn patch(&mut self, pieces: &mut Vec<Piece>, patch: Patch<'_>) {
@@ -322,40 +341,19 @@ impl Renderer {
             Some(why) => format!(": {}", visible_line(why, 500)),
             None => String::new(),
         };
+        self.part(pieces);
         self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
-        if self.mid_line {
-            pieces.push(Piece::Answer("\n".to_owned()));
-            self.mid_line = false;
-        }
         pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
+        (self.place, self.blank) = (Place::Apart, false);
         // As a request shows it: its hunks, safe to show.
         let hunks = patch.diff.find("@@").and_then(|at| patch.diff.get(at..)).unwrap_or_default();
         self.shown_diff = Some(visible(hunks).into_owned());
     }
 
-    fn finish(&mut self, pieces: &mut Vec<Piece>, origin: Origin, report: &TurnReport<'_>) {
-        let TurnReport::Whole { answer, text, told, .. } = report else { return };
-        // An engine that does not stream says everything at its end.
-        if let Some(answer) = answer.filter(|_| !self.said) {
-            self.say(pieces, answer);
-        }
-        // Only a turn without the engine's own end is closed by us.
-        if origin == Origin::Local || told.is_some() {
-            let line = visible_line(text, 1_000);
-            if !line.is_empty() {
-                self.note(pieces, self.seen.err.paint(Tone::Warn, &line));
-            }
-        }
+    fn remember(&mut self, read: Option<String>) {
+        let Some(path) = read.filter(|path| !self.read.contains(path)) else { return };
+        if self.read.len() < FILES { self.read.push(path) } else { self.read_more += 1 }
     }
-}
-
-/// Whether "and from now on" can be answered.
-pub(super) fn offers_rule(permission: &Permission) -> bool {
-    permission.options.iter().any(|option| option.kind == PermissionOptionKind::AllowRule)
-}
-
-fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    map.get(name).and_then(Value::as_str)
 }
 
 fn progress(pieces: &mut Vec<Piece>, text: &str) {
@@ -363,35 +361,6 @@ fn progress(pieces: &mut Vec<Piece>, text: &str) {
     if !line.is_empty() {
         pieces.push(Piece::Progress(line));
     }
-}
-
-/// Name of a tool and the one argument that says most about the call; of a call that names itself, that.
-fn call(news: &ToolNews<'_>) -> String {
-    if let (ToolStep::Update(_), Some(title)) = (&news.step, &news.title) {
-        return visible_line(title, LINE);
-    }
-    let name = visible_line(news.name.as_deref().unwrap_or("tool"), LINE);
-    let args = news.input.as_ref().and_then(Value::as_object);
-    let argument = args.and_then(|args| {
-        ["query", "pattern", "symbol", "command"]
-            .iter()
-            .find_map(|key| text(args, key))
-            .or_else(|| path_of(args))
-            .or_else(|| args.values().find_map(Value::as_str))
-    });
-    match argument.map(|argument| visible_line(argument, LINE)).filter(|argument| !argument.is_empty()) {
-        Some(argument) => format!("{name} \"{argument}\""),
-        None => name,
-    }
-}
-
-fn path_of(args: &Map<String, Value>) -> Option<&str> {
-    ["path", "file_path", "filePath"].iter().find_map(|key| text(args, key))
-}
-
-/// `text`, safe to show, after a label, its further lines under its first, so that no line of it can pass for one of ours.
-fn indented(label: &str, text: &str) -> String {
-    format!("\n  {label}{}", text.trim_end().replace('\n', "\n  | "))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What is shown for events and asks, whole.
 
 use super::*;
+use crate::domain::approval::{Action, ChangeKind, Decision, FileChange, Permission, PermissionOptionKind};
 use crate::domain::approval::{
     AskRoot, OfferedRule, PermissionAsk, PermissionOption, RuleHolder, RuleScope, Subject,
 };
 use crate::domain::dialect::{Dialect, fact};
-use crate::domain::event::SessionEvent;
-use serde_json::json;
+use crate::domain::event::{Origin, SessionEvent};
+use crate::domain::view::ViewState;
+use serde_json::{Value, json};
 
 fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
     SessionEvent {
@@ -24,8 +26,28 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
     }
 }
 
-fn draw(renderer: &mut Renderer, event: &SessionEvent) -> Vec<Piece> {
-    renderer.draw(event.origin, &fact(Dialect::Desktop, event))
+/// What is drawn of these events, one after the other.
+fn drawn_of(renderer: &mut Renderer, dialect: Dialect, events: &[SessionEvent]) -> Vec<Piece> {
+    let mut view = ViewState::default().speaking(dialect);
+    let mut prompt = event("transcript.user_message", "local.prompt", json!({"text": "q"}));
+    (prompt.origin, prompt.turn) = (Origin::Local, Some(1));
+    view.apply(&prompt);
+    let numbered = events.iter().zip(2..).map(|(event, seq)| SessionEvent { seq, ..event.clone() });
+    numbered.flat_map(|event| renderer.draw(&fact(dialect, &event), &view.apply(&event))).collect()
+}
+
+fn answer(pieces: &[Piece]) -> String {
+    pieces
+        .iter()
+        .filter_map(|piece| if let Piece::Answer(text) = piece { Some(text.as_str()) } else { None })
+        .collect()
+}
+
+fn notes(pieces: &[Piece]) -> Vec<&str> {
+    pieces
+        .iter()
+        .filter_map(|piece| if let Piece::Note(text) = piece { Some(text.as_str()) } else { None })
+        .collect()
 }
 
 fn session() -> Vec<SessionEvent> {
@@ -67,14 +89,14 @@ fn session() -> Vec<SessionEvent> {
         event(
             "run.finished",
             "assistant.message_final",
-            json!({"message": "It is in a.rs:3", "metadata": {"success": true}}),
+            json!({"message": "It is in a.rs:3\x1b[31m", "metadata": {"success": true}}),
         ),
     ]
 }
 
 fn drawn(seen: Seen) -> Vec<Piece> {
     let mut renderer = Renderer::new(seen);
-    let mut pieces: Vec<Piece> = session().iter().flat_map(|event| draw(&mut renderer, event)).collect();
+    let mut pieces = drawn_of(&mut renderer, Dialect::Desktop, &session());
     pieces.extend(renderer.close());
     pieces
 }
@@ -84,21 +106,13 @@ const PIPED: Seen = Seen { out: Look::PLAIN, err: Look::PLAIN, one_screen: false
 #[test]
 fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
     let pieces = drawn(PIPED);
-    let answer: String = pieces
-        .iter()
-        .filter_map(|piece| if let Piece::Answer(text) = piece { Some(text.as_str()) } else { None })
-        .collect();
-    assert_eq!(answer, "It is in a.rs:3⟨U+001B⟩[31m\n-a\n+b\n");
-    let notes: Vec<&str> = pieces
-        .iter()
-        .filter_map(|piece| if let Piece::Note(text) = piece { Some(text.as_str()) } else { None })
-        .collect();
+    assert_eq!(answer(&pieces), "It is in a.rs:3⟨U+001B⟩[31m\n-a\n+b\n");
     assert_eq!(
-        notes,
+        notes(&pieces),
         [
-            "· search_text \"foo\" → 2 results",
-            "· read_file \"b⟨U+001B⟩.rs\" → 3 lines",
-            "✗ read_file \"c.rs\" failed: no such file",
+            "· search_text foo → 2 results",
+            "· read_file b⟨U+001B⟩.rs → 3 lines",
+            "✗ read_file c.rs failed: no such file",
             "Proposed change of a.rs: better",
             "error: The model failed.",
             "also read: b⟨U+001B⟩.rs",
@@ -107,7 +121,7 @@ fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
     let progress: Vec<&Piece> = pieces.iter().filter(|piece| matches!(piece, Piece::Progress(_))).collect();
     assert_eq!(
         progress,
-        [&Piece::Progress("Reading⟨U+001B⟩[2J".into()), &Piece::Progress("search_text \"foo\"".into())]
+        [&Piece::Progress("Reading⟨U+001B⟩[2J".into()), &Piece::Progress("search_text foo".into())]
     );
 }
 
@@ -124,7 +138,7 @@ fn an_engine_that_does_not_stream_is_heard_at_its_end() {
     let mut renderer = Renderer::new(PIPED);
     let last =
         event("run.finished", "assistant.message_final", json!({"message": "All of it.", "metadata": {}}));
-    assert_eq!(draw(&mut renderer, &last), [Piece::Answer("All of it.".into())]);
+    assert_eq!(drawn_of(&mut renderer, Dialect::Desktop, &[last]), [Piece::Answer("All of it.".into())]);
     assert_eq!(renderer.close(), [Piece::Answer("\n".into())]);
 }
 
@@ -138,9 +152,9 @@ fn permission(title: &str, action: Action) -> Permission {
         engine_request_id: String::new(),
         title: title.into(),
         options: vec![
-            PermissionOption::plain("allow_once", "allow_once", PermissionOptionKind::AllowOnce),
-            PermissionOption::ruling("allow_rule", "allow_rule", rule),
-            PermissionOption::plain("deny", "deny", PermissionOptionKind::Deny),
+            PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+            PermissionOption::ruling("allow_rule", "Always allow", rule),
+            PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
         ],
         subject: Subject::new(action).because(Some("to see")),
         tool_call_id: None,
@@ -157,7 +171,7 @@ fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let env = json!({"A": "b\nc"}).as_object().cloned();
     let pieces = renderer.permission(&permission("ls", Action::Command { command, cwd: ".".into(), env }));
     let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
-                  with: A=b\n  | c\n  a rule would cover: run: ls";
+                  with: A=b\n  | c";
     assert_eq!(pieces, [Piece::Note(wanted.into())]);
 }
 
@@ -179,7 +193,7 @@ fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
         let mut renderer = Renderer::new(Seen { one_screen, ..PIPED });
         let diff = "--- a/a\n+++ b/a\n@@ -0,0 +1,1 @@\n+b\n";
         let patch = event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": diff}));
-        draw(&mut renderer, &patch);
+        drawn_of(&mut renderer, Dialect::Desktop, &[patch]);
         let files = vec![FileChange::of_texts("a", None, new)];
         match renderer.permission(&permission("Write a", Action::Edit { files })).last() {
             Some(Piece::Note(text)) => text.contains(&format!("+{}", new.trim_end())),
@@ -189,4 +203,149 @@ fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
     assert!(!shows(true, "b\n"));
     assert!(shows(true, "other\n"));
     assert!(shows(false, "b\n"));
+}
+
+fn update(payload: Value) -> SessionEvent {
+    let kind = payload["sessionUpdate"].as_str().expect("an update").to_owned();
+    let class = match (kind.as_str(), payload["status"].as_str()) {
+        ("agent_message_chunk", _) => "transcript.assistant_stream",
+        ("agent_thought_chunk", _) => "transcript.reasoning_stream",
+        ("tool_call", _) => "tool.call",
+        ("tool_call_update", Some("completed" | "failed")) => "tool.result",
+        ("tool_call_update", _) => "tool.output",
+        _ => "plan.update",
+    };
+    event(class, &kind, payload)
+}
+
+fn chunk(text: &str) -> SessionEvent {
+    update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
+}
+
+#[test]
+fn texts_before_and_after_a_call_are_parted_by_a_blank_line() {
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "a.rs", "kind": "read"});
+    let events = [
+        chunk("Let me "),
+        chunk("read."),
+        update(call),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"})),
+        chunk("\nNow I "),
+        chunk("change it."),
+    ];
+    for one_screen in [false, true] {
+        let pieces = drawn_of(&mut Renderer::new(Seen { one_screen, ..PIPED }), Dialect::Acp, &events);
+        assert_eq!(answer(&pieces), "Let me read.\n\nNow I change it.");
+        assert_eq!(notes(&pieces), ["· read a.rs"]);
+    }
+    let blank = [chunk("Found.\n\n"), events[2].clone(), events[3].clone(), chunk("Now.")];
+    let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &blank);
+    assert_eq!(answer(&pieces), "Found.\n\nNow.", "a blank line that is there is not made twice");
+}
+
+#[test]
+fn a_call_is_named_by_what_it_does_and_a_failed_one_says_why() {
+    let ended = |call: Value, end: Value| {
+        let mut began = json!({"sessionUpdate": "tool_call", "toolCallId": "c"});
+        let mut over = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c"});
+        for (whole, more) in [(&mut began, call), (&mut over, end)] {
+            let whole = whole.as_object_mut().expect("an object");
+            whole.extend(more.as_object().cloned().expect("an object"));
+        }
+        let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &[update(began), update(over)]);
+        notes(&pieces).join("|")
+    };
+    let done = || json!({"status": "completed"});
+    assert_eq!(ended(json!({"title": "Read a.rs", "kind": "read"}), done()), "· Read a.rs");
+    assert_eq!(ended(json!({"title": "hello.txt", "kind": "edit"}), done()), "· edit hello.txt");
+    assert_eq!(ended(json!({"title": "Task", "kind": "other"}), done()), "· Task");
+    assert_eq!(
+        ended(json!({"kind": "execute", "rawInput": {"command": "ls -l"}}), done()),
+        "· execute ls -l"
+    );
+    let text = |text: &str| json!({"status": "failed", "content": [{"type": "content", "content": {"type": "text", "text": text}}]});
+    assert_eq!(
+        ended(json!({"title": "make", "kind": "execute"}), text("\nno rule\nmore\n[exit code 2]")),
+        "✗ execute make failed: no rule [exit code 2]"
+    );
+    assert_eq!(
+        ended(json!({"title": "w", "kind": "edit"}), text("{\"ok\": false, \"error\": \"Is a directory\"}")),
+        "✗ edit w failed: Is a directory"
+    );
+}
+
+#[test]
+fn a_plan_is_shown_with_its_marks_and_then_only_what_changed() {
+    let plan = |one: &str, two: &str| {
+        let entry = |text: &str, status: &str| json!({"content": text, "status": status, "priority": "high"});
+        update(json!({"sessionUpdate": "plan", "entries": [entry("one", one), entry("two", two)]}))
+    };
+    let events =
+        [plan("in_progress", "pending"), plan("in_progress", "pending"), plan("completed", "pending")];
+    let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &events);
+    assert_eq!(notes(&pieces), ["plan:\n  [>] one\n  [ ] two", "plan:\n  [x] one"]);
+}
+
+#[test]
+fn a_sentence_is_said_once_and_the_end_is_not_told_again() {
+    let failed =
+        event("run.finished", "session/prompt", json!({"error": {"code": -32603, "message": "401"}}));
+    let mut renderer = Renderer::new(PIPED);
+    let pieces = drawn_of(&mut renderer, Dialect::Acp, &[failed]);
+    assert_eq!(notes(&pieces), ["error: The turn failed: 401"]);
+    let ending = Ending { success: false, text: "The turn failed: 401".into() };
+    assert_eq!(renderer.ending(), Some(&ending));
+    assert_eq!(renderer.ended_badly(&ending.text), []);
+    assert_eq!(renderer.remark_once(NoticeLevel::Warning, "The turn failed: 401"), []);
+}
+
+#[test]
+fn answers_have_the_engines_labels_and_a_key_each_and_a_rule_says_where_it_holds() {
+    let rule = |scope, holder| OfferedRule { pattern: "run: ls".into(), scope, holder };
+    let mut asked = permission("ls", Action::Command { command: "ls".into(), cwd: ".".into(), env: None });
+    asked.options = vec![
+        PermissionOption::plain("once", "Yes", PermissionOptionKind::AllowOnce),
+        PermissionOption::ruling("s", "In this session", rule(Some(RuleScope::Session), RuleHolder::Server)),
+        PermissionOption::ruling(
+            "w",
+            "In this workspace",
+            rule(Some(RuleScope::Workspace), RuleHolder::Engine),
+        ),
+        PermissionOption::ruling("p", "Always in the project", rule(None, RuleHolder::Agent)),
+        PermissionOption::plain("no", "No", PermissionOptionKind::Deny),
+        PermissionOption::plain("never", "Never", PermissionOptionKind::Deny),
+    ];
+    let got = choices(&asked);
+    let got: Vec<(&str, Decision, Option<&str>, &str)> = got
+        .iter()
+        .map(|choice| {
+            (choice.key.as_str(), choice.decision, choice.option_id.as_deref(), choice.label.as_str())
+        })
+        .collect();
+    assert_eq!(
+        got,
+        [
+            ("y", Decision::AllowOnce, Some("once"), "Yes"),
+            (
+                "a",
+                Decision::AllowRule,
+                Some("s"),
+                "In this session — saves the rule `run: ls`, for this session"
+            ),
+            (
+                "1",
+                Decision::AllowRule,
+                Some("w"),
+                "In this workspace — saves the rule `run: ls`, kept by the engine, for this workspace and later sessions"
+            ),
+            ("2", Decision::AllowRule, Some("p"), "Always in the project — a rule that the agent keeps"),
+            ("n", Decision::Deny, Some("no"), "No"),
+            ("3", Decision::Deny, Some("never"), "Never"),
+        ]
+    );
+    asked.options.truncate(1);
+    assert_eq!(
+        choices(&asked).last(),
+        Some(&Choice { key: "n".into(), decision: Decision::Deny, option_id: None, label: "Deny".into() })
+    );
 }

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::io::IsTerminal;
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::domain::shown::{Kind, show, show_marked};
 
 /// How one output looks.
@@ -93,6 +95,26 @@ impl Terminal {
     }
 }
 
+/// Cells of a line of a terminal that does not say how many.
+const USUAL_WIDTH: usize = 80;
+
+/// Cells of a line of the terminal behind stderr, as wide as it is right now.
+pub(super) fn width() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
+}
+
+/// The start of `line`, of which `cells` cells of a terminal hold all. What may take two cells counts as two.
+pub(super) fn fitting(line: &str, cells: usize) -> &str {
+    let mut taken = 0;
+    let end = line.char_indices().find(|(_, ch)| {
+        // This one makes the character before it wide.
+        taken += if *ch == '\u{fe0f}' { 1 } else { ch.width_cjk().unwrap_or(0) };
+        taken > cells
+    });
+    end.map_or(line, |(at, _)| line.get(..at).unwrap_or_default())
+}
+
 /// Foreign text of several lines, safe to show: what a terminal would obey, or nobody would see, is written out.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     show(text, Kind::Lines)
@@ -116,6 +138,15 @@ pub(super) fn visible_line(text: &str, limit: usize) -> String {
         Some(start) if start.len() < text.len() => format!("{}…", show(start, Kind::Sentence)),
         Some(_) | None => show(text, Kind::Sentence).into_owned(),
     }
+}
+
+/// The same for a text that the server made safe already.
+pub(super) fn marked_line(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let most = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
+    let start = text.get(..most).unwrap_or(text);
+    let line = marked(start).replace('\n', "⏎").replace('\t', "⇥");
+    if start.len() < text.len() { format!("{line}…") } else { line }
 }
 
 /// A unified diff with its lines coloured. `diff` may be foreign; it is made safe here, and ends in a newline.
@@ -165,7 +196,9 @@ mod tests {
             prop_assert!(!visible(&laced).chars().any(obeyed));
             prop_assert!(!marked(&laced).chars().any(obeyed));
             prop_assert!(!diff(Look::PLAIN, &laced).chars().any(obeyed));
-            for line in [visible_line(&laced, limit), visible_code(&laced).into_owned()] {
+            for line in
+                [visible_line(&laced, limit), marked_line(&laced, limit), visible_code(&laced).into_owned()]
+            {
                 prop_assert!(!line.chars().any(|ch| obeyed(ch) || ch == '\n' || ch == '\t'));
             }
         }
@@ -181,6 +214,21 @@ mod tests {
         assert_eq!(visible_line(" rm a\nrm\tb ", 40), "rm a⏎rm⇥b");
         assert_eq!(visible_line("abcdef", 3), "abc…");
         assert_eq!(visible_line("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_line_is_cut_to_cells_and_not_to_characters() {
+        for (line, cells, wanted) in [
+            ("abcdef", 3, "abc"),
+            ("abc", 3, "abc"),
+            ("日本語", 5, "日本"),
+            ("日本語", 6, "日本語"),
+            ("a\u{301}bc", 2, "a\u{301}b"),
+            ("❤\u{fe0f}ab", 2, "❤\u{fe0f}"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(fitting(line, cells), wanted, "{line:?} in {cells}");
+        }
     }
 
     #[test]

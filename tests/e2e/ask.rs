@@ -3,6 +3,7 @@
 //! Everything here runs without a terminal; with one the same events pass `cli::render` and `cli::console`, whose exact
 //! output their own tests fix.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -168,4 +169,67 @@ fn the_doctor_finds_nothing_wrong_on_a_bare_machine_and_shows_no_token() {
     for id in ["version", "server", "engine", "workspace", "state", "window"] {
         assert_eq!(mark(id), Some(Value::from("ok")), "{id}: {stdout}");
     }
+}
+
+#[test]
+fn what_is_piped_in_goes_along_and_a_dash_reads_the_question_from_there() {
+    let place = place();
+    let ask = |words: &[&str], piped: &[u8]| {
+        let mut command = binary();
+        command.args(["ask", "--workspace"]).arg(place.workspace.path()).arg("--state-dir");
+        command.arg(place.state.path().join("state")).args(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        // One that refuses early does not read all.
+        let _ = child.stdin.take().expect("a pipe").write_all(piped);
+        let output = child.wait_with_output().expect("it ends");
+        (text(&output.stdout), text(&output.stderr), output.status.code())
+    };
+    let (out, err, code) = ask(&["-"], b"Where is parse_frame_header defined?\n");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("src/header.rs:2"), "{out}");
+    let (out, err, code) = ask(&["--json", "Which file is this from?"], b"+pub fn parse_frame_header\n");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        out.contains("Which file is this from?\\n\\nFrom stdin:\\n```\\n+pub fn parse_frame_header"),
+        "{out}"
+    );
+    let (_, err, code) = ask(&["review"], &vec![b'a'; 600 << 10]);
+    assert!(code == Some(2) && err.contains("more than the 512 KiB"), "{code:?} {err}");
+    let (_, err, code) = ask(&["-"], b"");
+    assert!(code == Some(2) && err.contains("pipe it into `ask -`"), "{code:?} {err}");
+    let (_, err, code) = ask(&["q", "--engine=embedded", "--config=x"], b"");
+    assert!(code == Some(2) && err.contains("--config belongs to a breadboard engine"), "{code:?} {err}");
+}
+
+#[test]
+fn a_session_is_listed_and_goes_on() {
+    let place = place();
+    let first = place.ask("Where is parse_frame_header defined?", &["--json"]);
+    let id_of = |output: &Output| {
+        let line = text(&output.stdout).lines().find(|line| line.contains("bb/events")).map(str::to_owned);
+        let message: Value = serde_json::from_str(&line.expect("events")).expect("is JSON");
+        message["params"]["sessionId"].as_str().expect("an id").to_owned()
+    };
+    let id = id_of(&first);
+    let mut command = binary();
+    command.args(["sessions", "--workspace"]).arg(place.workspace.path()).arg("--state-dir");
+    let listed = command.arg(place.state.path().join("state")).output().expect("the binary runs");
+    let line = text(&listed.stdout);
+    assert_eq!((listed.status.code(), line.lines().count()), (Some(0), 1), "{line}");
+    assert!(line.starts_with(&id) && line.ends_with("Where is parse_frame_header defined?\n"), "{line}");
+    for flags in [&["--continue", "--json"][..], &["--session", &id, "--json"]] {
+        let next = place.ask("Where is parse_frame_header used?", flags);
+        assert_eq!((next.status.code(), id_of(&next)), (Some(0), id.clone()), "{}", text(&next.stderr));
+        assert_eq!(text(&next.stderr), "", "nothing is missing");
+    }
+    let next = place.ask("Where is parse_frame_header used?", &["--continue"]);
+    assert!(
+        !text(&next.stdout).contains("defined?"),
+        "the history is not told again: {}",
+        text(&next.stdout)
+    );
+    let gone = place.ask("q", &["--session", "none"]);
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(text(&gone.stderr).contains("There is no session none"), "{}", text(&gone.stderr));
 }

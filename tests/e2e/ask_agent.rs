@@ -55,7 +55,7 @@ fn an_agent_that_ends_or_is_not_there_fails_in_one_sentence() {
     let (_, err, code) =
         said(&ask(&json!([{ "chunk": "x" }, { "stderr": "no key" }, { "exit": 9 }]), &["--trust"]));
     assert_eq!(code, Some(1), "{err}");
-    assert!(err.contains("ended with exit code 9 (its last words: no key)"), "{err}");
+    assert_eq!(err.matches("ended with exit code 9 (its last words: no key)").count(), 1, "{err}");
     let output = Command::new(PROGRAM)
         .args(["ask", "go", "--engine=acp:/nowhere/agent", "--trust", "--workspace", "/", "--state-dir"])
         .arg(tempfile::tempdir().expect("a directory").path().join("state"))
@@ -65,4 +65,67 @@ fn an_agent_that_ends_or_is_not_there_fails_in_one_sentence() {
     let (_, err, code) = said(&output);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("/nowhere/agent"), "{err}");
+}
+
+#[test]
+fn each_way_in_which_a_turn_ends_badly_is_one_sentence_and_exit_code_1() {
+    let error = json!({ "error": { "code": -32603, "message": "401 from the model" } });
+    let rows = [
+        (json!({ "answer": "refusal" }), "The agent refused to go on; it may not remember this prompt.\n"),
+        (
+            json!({ "answer": "max_tokens" }),
+            "The turn ended at the model's limit of tokens; the answer may be cut.\n",
+        ),
+        (
+            json!({ "answer": "max_turn_requests" }),
+            "The turn ended at the agent's limit of model requests in one turn.\n",
+        ),
+        (json!({ "answer": "cancelled" }), "The turn was stopped.\n"),
+        (error, "error: The turn failed: 401 from the model\n"),
+    ];
+    for (end, sentence) in rows {
+        let (out, err, code) = said(&ask(&json!([{ "chunk": "Hello" }, end]), &["--trust"]));
+        assert_eq!((out.as_str(), err.as_str(), code), ("Hello\n", sentence, Some(1)), "{end}");
+    }
+}
+
+#[test]
+fn calls_are_named_and_a_failed_and_a_denied_one_and_the_plan_are_told() {
+    let script = json!([
+        { "chunk": "Let me read." },
+        { "tool_call": { "toolCallId": "a", "title": "Read a.rs", "kind": "read", "status": "pending" } },
+        { "tool_call_update": { "toolCallId": "a", "status": "completed" } },
+        { "tool_call": { "toolCallId": "b", "title": "ls -l", "kind": "execute", "status": "pending" } },
+        { "tool_call_update": { "toolCallId": "b", "status": "failed",
+            "content": [{ "type": "content", "content": { "type": "text", "text": "no such file" } }] } },
+        { "plan": [{ "content": "look", "status": "completed", "priority": "high" },
+                   { "content": "act", "status": "in_progress", "priority": "high" }] },
+        { "chunk": "Now I act." },
+        { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "rm x" }, "kind": "execute" } },
+          "on": { "else": [{ "tool_call_update": { "toolCallId": "c", "status": "failed" } }, { "chunk": "Then not." }] } },
+    ]);
+    let (out, err, code) = said(&ask(&script, &["--trust"]));
+    assert_eq!((out.as_str(), code), ("Let me read.\n\nNow I act.\n\nThen not.\n", Some(4)), "{err}");
+    let wanted = "· Read a.rs\n✗ execute ls -l failed: no such file\nplan:\n  [x] look\n  [>] act\n\
+        Permission needed: Run rm x\n  command: rm x\n  in: .\n\
+        denied: nobody can be asked here; run it in a terminal to decide.\n· execute rm x: denied\n";
+    assert_eq!(err, wanted);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_agent_that_never_greets_is_said_and_given_up_in_time() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "go", "--engine=acp:sleep 100", "--trust", "--timeout=3", "--workspace"]);
+    command.arg(place.path()).arg("--state-dir").arg(place.path().join("state")).stdin(Stdio::null());
+    command.env_remove("BREADBOARD_API_URL");
+    let began = std::time::Instant::now();
+    let (out, err, code) = said(&command.output().expect("the binary runs"));
+    assert_eq!((out.as_str(), code), ("", Some(1)), "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    assert_eq!(lines[0], "Waiting up to 3 s for the agent to start.");
+    assert!(lines[1].contains("There was no session within 3 s") && lines[1].contains("--timeout"), "{err}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
 }

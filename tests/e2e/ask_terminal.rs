@@ -13,7 +13,8 @@ use rustix::pty::OpenptFlags;
 /// Longest wait for something to be shown; only a failure takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BEFORE: &str = "red and blue\n";
-const QUESTION: &str = "[y]es once / [n]o / [r]ule for this session?";
+const QUESTION: &str = "Answer (y, a, 1, n):";
+const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 /// A question that runs on a terminal.
 struct Session {
@@ -27,12 +28,31 @@ struct Session {
 
 impl Session {
     fn ask(question: &str) -> Self {
+        Self::start(question, &[], 80)
+    }
+
+    /// On a terminal that is so wide.
+    fn start(question: &str, flags: &[&str], columns: u16) -> Self {
         let workspace = tempfile::tempdir().expect("a workspace");
         let state = tempfile::tempdir().expect("a state directory");
         std::fs::write(workspace.path().join("a.txt"), BEFORE).expect("a file");
+        let mut command = Command::new(PROGRAM);
+        command.args(["ask", question, "--trust", "--workspace"]).arg(workspace.path());
+        command.arg("--state-dir").arg(state.path().join("state")).args(flags);
+        Self::of(command, columns, workspace, state)
+    }
+
+    fn of(
+        mut command: Command,
+        columns: u16,
+        workspace: tempfile::TempDir,
+        state: tempfile::TempDir,
+    ) -> Self {
         let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
         rustix::pty::grantpt(&ours).expect("it is ours");
         rustix::pty::unlockpt(&ours).expect("it is open");
+        let size = rustix::termios::Winsize { ws_row: 60, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&ours, size).expect("it takes a size");
         let name = rustix::pty::ptsname(&ours, Vec::new()).expect("it has a name");
         let theirs = OwnedFd::from(
             File::options()
@@ -42,9 +62,6 @@ impl Session {
                 .expect("the other end"),
         );
         let end = || Stdio::from(theirs.try_clone().expect("a copy of the other end"));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
-        command.args(["ask", question, "--trust", "--workspace"]).arg(workspace.path());
-        command.arg("--state-dir").arg(state.path().join("state"));
         command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm");
         for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN", "NO_COLOR"] {
             command.env_remove(name);
@@ -126,7 +143,110 @@ fn no_at_the_prompt_leaves_the_file_and_another_word_asks_again() {
     assert_eq!(session.end(), Some(1), "{}", session.shown);
     assert_eq!(session.file(), BEFORE);
     assert_eq!(session.shown.matches(QUESTION).count(), 2, "{}", session.shown);
+    assert!(session.shown.contains("perhaps is no answer; type one of y, a, 1, n."), "{}", session.shown);
     assert!(session.shown.contains("not allowed, so nothing was written"), "{}", session.shown);
+}
+
+#[test]
+fn without_a_word_on_a_terminal_it_says_what_it_is() {
+    let place = || tempfile::tempdir().expect("a directory");
+    let mut session = Session::of(Command::new(PROGRAM), 80, place(), place());
+    assert_eq!(session.end(), Some(2), "{}", session.shown);
+    assert!(
+        session.shown.contains("is a language server") && session.shown.contains("--help"),
+        "{}",
+        session.shown
+    );
+}
+
+/// What a terminal shows in the end: its rows, from what was written to it.
+fn screen(shown: &str, columns: usize) -> Vec<String> {
+    let (mut rows, mut row, mut column) = (vec![Vec::new()], 0, 0);
+    let mut letters = shown.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' => {
+                let sequence: String =
+                    letters.by_ref().take_while(|letter| !letter.is_ascii_alphabetic()).collect();
+                if sequence == "[2" {
+                    rows[row].clear();
+                }
+            }
+            letter => {
+                if column == columns {
+                    (row, column) = (row + 1, 0);
+                }
+                rows.resize(rows.len().max(row + 1), Vec::new());
+                let cells = rows[row].len().max(column + 1);
+                rows[row].resize(cells, ' ');
+                rows[row][column] = letter;
+                column += 1;
+            }
+        }
+        rows.resize(rows.len().max(row + 1), Vec::new());
+    }
+    rows.into_iter().map(|row| row.into_iter().collect()).collect()
+}
+
+#[test]
+fn nothing_of_the_answer_is_erased_on_a_terminal_of_any_width() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("script.json");
+    let script = serde_json::json!([
+        { "chunk": "Let me read the file." },
+        { "thought": "Where is it? I look into one folder after the other, since nobody told me where it lies." },
+        { "tool_call": { "toolCallId": "a", "kind": "read", "status": "pending",
+            "title": "src/a/path/that/is/longer/than/the/row/of/a/narrow/terminal/greeting.rs" } },
+        { "tool_call_update": { "toolCallId": "a", "status": "completed" } },
+        { "chunk": "Now I change the greeting." },
+    ]);
+    std::fs::write(&file, script.to_string()).expect("a script");
+    let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --rate 50 --script \"{}\"", file.display());
+    for columns in [24, 44, 200] {
+        let mut session = Session::start("go", &[&engine], columns);
+        assert_eq!(session.end(), Some(0), "{}", session.shown);
+        let rows = screen(&session.shown, usize::from(columns));
+        let text = rows.concat();
+        for part in ["Let me read the file.", "greeting.rs", "Now I change the greeting."] {
+            assert!(text.contains(part), "{part:?} in {rows:#?}");
+        }
+        assert!(!text.contains('…'), "no progress line is left: {rows:#?}");
+        assert!(session.shown.contains("\x1b[2m"), "progress was shown: {}", session.shown);
+        assert_eq!(rows.last().map(String::as_str), Some(""), "{rows:#?}");
+    }
+}
+
+#[test]
+fn an_agents_options_have_its_words_and_a_key_each() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("script.json");
+    let script = serde_json::json!([
+        { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "make" }, "kind": "execute" }, "options": [
+            { "optionId": "once", "name": "Yes", "kind": "allow_once" },
+            { "optionId": "proj", "name": "Always in the project", "kind": "allow_always" },
+            { "optionId": "ever", "name": "Always and everywhere", "kind": "allow_always" },
+            { "optionId": "no", "name": "No, go on", "kind": "reject_once" } ] },
+          "on": { "ever": [{ "chunk": "for ever then" }], "else": [{ "chunk": "something else" }] } },
+    ]);
+    std::fs::write(&file, script.to_string()).expect("a script");
+    let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script \"{}\"", file.display());
+    let mut session = Session::start("go", &[&engine], 80);
+    session.wait_for("Answer (y, a, 1, n):");
+    for line in [
+        "   y  Yes\r\n",
+        "   a  Always in the project — a rule",
+        "   1  Always and everywhere — a rule",
+        "   n  No, go on",
+    ] {
+        assert!(session.shown.contains(line), "{line:?} in {}", session.shown);
+    }
+    session.type_line("");
+    session.wait_for("nothing is no answer; type one of y, a, 1, n.");
+    session.type_line("1");
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    assert!(session.shown.contains("for ever then"), "{}", session.shown);
 }
 
 #[test]

@@ -97,3 +97,48 @@ fn trust_is_told_as_it_is_given() {
     assert!(said(&[]).starts_with("not given"));
     assert!(said(&["--trust"]).starts_with("given"));
 }
+
+#[cfg(unix)]
+#[test]
+fn an_agent_that_is_not_there_or_does_not_start_fails() {
+    let (workspace, state) = two();
+    let tried = |flags: &[&str]| {
+        let (report, code) = report(workspace.path(), &state.path().join("s"), flags);
+        let engine = of(&report, "engine");
+        assert_eq!(engine.len(), 1, "{report}");
+        (engine[0].clone(), code)
+    };
+    let ((mark, found, advice), code) = tried(&["--engine=acp:/nowhere/agent", "--trust"]);
+    assert_eq!((mark.as_str(), code), ("fail", Some(1)), "{found}");
+    assert!(found.contains("/nowhere/agent") && advice.contains("--engine acp:"), "{found} {advice}");
+    let ((mark, found, _), code) = tried(&["--engine=acp:false", "--trust"]);
+    assert_eq!((mark.as_str(), code), ("fail", Some(1)), "{found}");
+    let ((mark, found, advice), _) = tried(&["--engine=acp:/nowhere/agent"]);
+    assert_eq!(mark, "warn", "{found}");
+    assert!(found.contains("not started") && advice.contains("--trust"), "{found} {advice}");
+}
+
+#[test]
+fn an_agent_that_starts_is_fine_and_the_suggestion_repeats_the_options() {
+    let (workspace, state) = two();
+    let program = env!("CARGO_BIN_EXE_breadboard-ls");
+    let engine = format!("--engine=acp:'{program}' simulate acp");
+    let mut command = Command::new(program);
+    command.args(["doctor", "--trust", &engine, "--workspace"]).arg(workspace.path()).arg("--state-dir");
+    command.arg(state.path().join("s")).stdin(Stdio::null());
+    for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
+        command.env_remove(name);
+    }
+    let output = command.output().expect("the binary runs");
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    assert!(out.contains("acp is connected"), "{out}");
+    let last = out.lines().last().expect("a last line");
+    let words =
+        shlex::split(last.strip_prefix("Nothing failed. Try: ").expect("a suggestion")).expect("words");
+    let state = format!("--state-dir={}", state.path().join("s").display());
+    let workspace = format!("--workspace={}", workspace.path().display());
+    let wanted =
+        ["breadboard-ls", "ask", &engine, &state, "--trust", &workspace, "What does this project do?"];
+    assert_eq!(words, wanted);
+}

@@ -5,6 +5,7 @@ mod agent_info;
 mod ask;
 #[cfg(unix)]
 mod ask_agent;
+mod ask_breadboard;
 mod ask_terminal;
 mod breadboard_commands;
 mod breadboard_desk;

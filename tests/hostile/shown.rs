@@ -262,8 +262,8 @@ mod terminal {
                 }
             });
             let mut shown = String::new();
-            read_until(&screen, &mut shown, "[y]es once");
-            for line in ["Permission needed: sh ./", "command: sh ./", "a rule would cover: run: sh ./"] {
+            read_until(&screen, &mut shown, "Answer (y");
+            for line in ["Permission needed: sh ./", "command: sh ./", "saves the rule `run: sh ./"] {
                 assert!(shown.contains(&format!("{line}{written}")), "{line}: {shown}");
             }
             assert!(!shown.contains("./build.sh") && !shown.contains(name), "{shown}");

@@ -7,12 +7,14 @@ import type { Requests, ServerNotifications } from "@breadboard-ls/sdk";
 import { paramsFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import { AgentTerminal } from "./host/agent_terminal";
+import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials, type Scope } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { Remembered } from "./host/remembered";
 import { ServerConnection } from "./host/server_connection";
+import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
 import type { HostStatus } from "./shared/page_methods";
@@ -49,6 +51,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       (sentence) => log.warn(sentence),
     ),
     showLog: () => log.show(true),
+    setToken,
   });
 
   const specs = new CreateSpecPanel({
@@ -63,10 +66,25 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     showSession: (sessionId) => void sidebar.ask("page.showSession", { sessionId }),
   });
 
+  const attention = new Attention({
+    ask,
+    visible: () => sidebar.visible,
+    notify: () => readNotify(vscode.workspace.getConfiguration("breadboard")),
+    badge: (count, words) => sidebar.setBadge(count, words),
+    say: async (sentence, button) => (await vscode.window.showInformationMessage(sentence, button)) === button,
+    show: (sessionId, requestId) =>
+      void (requestId === undefined
+        ? sidebar.ask("page.showSession", { sessionId })
+        : sidebar.ask("page.showAsk", { sessionId, requestId })),
+    failed: (sentence) => log.warn(sentence),
+  });
+
   function heard(method: string, params: unknown): void {
     if ((method === "bb/state" || method === "bb/connection") && paramsFault(method, params) === undefined) {
-      if (method === "bb/state") state = params as typeof state;
-      else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
+      if (method === "bb/state") {
+        state = params as typeof state;
+        void attention.heard(state);
+      } else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
     }
     // The gate checks it, and says what does not fit.
     sidebar.tell({ topic: method as Topic, payload: params } as Told);
@@ -95,7 +113,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     specs,
     server.onDidChange(() => {
       const { server: now, generation } = server.status();
-      if (now !== "running") state = engine = undefined;
+      if (now !== "running") {
+        state = engine = undefined;
+        void attention.heard(undefined);
+      }
       draw();
       sidebar.tellStatus();
       specs.serverChanged();
@@ -125,7 +146,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     try {
       // Not `bb/init`: it would choose what the page hears.
       const { sessions } = (await ask("bb/listSessions", {})) as Requests["bb/listSessions"]["result"];
-      state ??= { sessions };
+      if (state === undefined) void attention.heard((state = { sessions }));
       draw();
       sidebar.tellStatus();
     } catch (error) {
@@ -200,9 +221,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     });
   }
 
+  async function showRequest(): Promise<void> {
+    if (!(await attention.showOldest())) void vscode.window.showInformationMessage("No request waits for an answer.");
+  }
+
   async function menu(): Promise<void> {
     const host = status();
+    const waiting = (state?.sessions ?? []).some(({ pendingPermissionCount }) => (pendingPermissionCount ?? 0) > 0);
     const entries: (vscode.QuickPickItem & { command: string })[] = [
+      ...(waiting
+        ? [{ label: "$(bell-dot) Show the request that waits", command: "breadboard.showRequest" }]
+        : []),
       { label: "$(comment-discussion) Open the agent view", command: "breadboard.open" },
       { label: "$(add) New session", command: "breadboard.newSession" },
       { label: "$(notebook-template) Create a spec", command: "breadboard.createSpec" },
@@ -238,6 +267,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,
+    "breadboard.showRequest": () => showRequest(),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
     "breadboard.setEngineToken": () => setToken("engine"),

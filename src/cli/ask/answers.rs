@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::client::Incoming;
 use super::super::client::Refusal;
-use super::super::render::offers_rule;
-use super::super::terminal::{Tone, marked, visible_code};
+use super::super::render::{Choice, choices};
+use super::super::terminal::{Tone, marked, visible_code, visible_line};
 use super::turn::{Ended, Open, Turn};
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
@@ -26,10 +26,10 @@ impl Turn {
             self.show_ask(&pending)?;
             self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
             self.outcome.unanswered = true;
-            return self.decide(pending, Decision::Deny);
+            return self.decide(pending, None);
         }
         if self.waiting.len() >= WAITING {
-            return self.decide(pending, Decision::Deny);
+            return self.decide(pending, None);
         }
         if pending.subject.truncated {
             // Nobody is asked about what is not seen whole.
@@ -61,7 +61,7 @@ impl Turn {
                 self.show_ask(&cut)?;
                 let why = marked(&why).into_owned();
                 self.say(Tone::Warn, &format!("denied: all of it could not be read to show it: {why}"));
-                self.decide(cut, Decision::Deny)
+                self.decide(cut, None)
             }
         }
     }
@@ -102,10 +102,7 @@ impl Turn {
     /// typed for something else.
     pub(super) fn put_question(&mut self) {
         let text = match &self.open {
-            Some(Open::Decision(pending)) if offers_rule(pending) => {
-                "[y]es once / [n]o / [r]ule for this session?".to_owned()
-            }
-            Some(Open::Decision(_)) => "[y]es once / [n]o?".to_owned(),
+            Some(Open::Decision(pending)) => question(&choices(pending)),
             Some(Open::Trust(..) | Open::TrustForPrompt) => {
                 let shown = visible_code(&self.workspace.to_string_lossy()).into_owned();
                 format!("Trust this folder ({shown})? [y/N]")
@@ -135,6 +132,7 @@ impl Turn {
     /// `true`: the prompt is to be sent again.
     pub(super) fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, Ended> {
         self.reading = false;
+        self.console.answered();
         if text.is_none() {
             self.interactive = false;
         }
@@ -152,9 +150,9 @@ impl Turn {
                 return Ok(true);
             }
             Open::TrustForPrompt => return Err(Ended::NobodyTrusts),
-            Open::Trust(pending, decision) if says_yes => {
+            Open::Trust(pending, choice) if says_yes => {
                 self.trust()?;
-                self.decide(pending, decision)?;
+                self.decide(pending, Some(choice))?;
             }
             Open::Trust(pending, _) => {
                 self.trust_refused = true;
@@ -169,7 +167,7 @@ impl Turn {
             // Stdin ended: what still waits can be answered by nobody.
             while let Some(pending) = self.waiting.pop_front() {
                 self.outcome.unanswered = true;
-                self.decide(pending, Decision::Deny)?;
+                self.decide(pending, None)?;
             }
         }
         self.ask_next()?;
@@ -179,26 +177,30 @@ impl Turn {
     /// What was typed to a permission. The same question stays open after a word that is no answer, another one where the
     /// folder is not trusted yet.
     fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), Ended> {
-        let decision = match word {
-            Some("y" | "yes") => Decision::AllowOnce,
-            Some("r" | "rule") if offers_rule(&pending) => Decision::AllowRule,
-            Some("n" | "no") => Decision::Deny,
-            Some(_) => {
-                self.open = Some(Open::Decision(pending));
-                self.put_question();
-                return Ok(());
-            }
+        let choices = choices(&pending);
+        let chosen = match word {
+            Some(word) => match chosen(&choices, word) {
+                Some(choice) => choice,
+                None => {
+                    let keys = keys(&choices);
+                    let typed = if word.is_empty() { "nothing".to_owned() } else { visible_line(word, 20) };
+                    self.say(Tone::Warn, &format!("{typed} is no answer; type one of {keys}."));
+                    self.open = Some(Open::Decision(pending));
+                    self.put_question();
+                    return Ok(());
+                }
+            },
             None => {
                 self.outcome.unanswered = true;
-                Decision::Deny
+                return self.decide(pending, None);
             }
         };
-        if decision == Decision::Deny || self.trusted {
-            self.decide(pending, decision)
+        if chosen.decision == Decision::Deny || self.trusted {
+            self.decide(pending, Some(chosen))
         } else if self.trust_refused {
             self.deny_without_trust(pending)
         } else {
-            self.open = Some(Open::Trust(pending, decision));
+            self.open = Some(Open::Trust(pending, chosen));
             self.put_question();
             Ok(())
         }
@@ -206,7 +208,7 @@ impl Turn {
 
     fn deny_without_trust(&mut self, pending: Permission) -> Result<(), Ended> {
         self.say(Tone::Warn, "denied: the folder is not trusted.");
-        self.decide(pending, Decision::Deny)
+        self.decide(pending, None)
     }
 
     fn trust(&mut self) -> Result<(), Ended> {
@@ -215,15 +217,42 @@ impl Turn {
         Ok(())
     }
 
-    pub(super) fn decide(&mut self, pending: Permission, decision: Decision) -> Result<(), Ended> {
-        let params = json!({
+    /// Answers a request; `None` denies it.
+    pub(super) fn decide(&mut self, pending: Permission, choice: Option<Choice>) -> Result<(), Ended> {
+        let decision = choice.as_ref().map_or(Decision::Deny, |choice| choice.decision);
+        let mut params = json!({
             "sessionId": self.session_id,
             "requestId": pending.request_id,
             "decision": decision,
             "digest": pending.digest,
         });
+        if let (Some(id), Some(params)) = (choice.and_then(|choice| choice.option_id), params.as_object_mut())
+        {
+            params.insert("optionId".to_owned(), Value::from(id));
+        }
         let id = self.client.send_request("bb/approvePermission", params)?;
         self.answers.insert(id, (pending, decision));
         Ok(())
     }
+}
+
+/// The answers, a line each, and the keys.
+fn question(choices: &[Choice]) -> String {
+    let lines: String =
+        choices.iter().map(|choice| format!("  {:>2}  {}\n", choice.key, choice.label)).collect();
+    format!("{lines}Answer ({}):", keys(choices))
+}
+
+fn keys(choices: &[Choice]) -> String {
+    choices.iter().map(|choice| choice.key.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What was typed, by its key; the words for the two letters count too.
+fn chosen(choices: &[Choice], word: &str) -> Option<Choice> {
+    let key = match word {
+        "yes" => "y",
+        "no" => "n",
+        other => other,
+    };
+    choices.iter().find(|choice| choice.key == key).cloned()
 }

@@ -7,24 +7,30 @@ use std::io::{Stderr, Stdout};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::TurnOutcome;
-use super::super::render::{Piece, Renderer, Seen};
-use super::super::terminal::{Terminal, Tone, marked, visible_line};
+use super::super::render::{Choice, Piece, Renderer, Seen};
+use super::super::terminal::{Terminal, Tone, marked};
+use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
-use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Answered, Fact, TurnReport};
+use crate::domain::event::{Origin, SessionEvent};
+use crate::domain::fact::{Answered, Fact, NoticeLevel, TurnReport};
+use crate::domain::view::ViewState;
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
 
 /// A session in which to ask.
 pub(super) struct Opened {
     pub(super) session_id: String,
+    /// The last event that it had; what was before is not shown again.
+    pub(super) seq: u64,
     pub(super) trusted: bool,
     /// What its engine speaks.
     pub(super) dialect: Dialect,
@@ -35,7 +41,7 @@ pub(super) enum Open {
     /// About this permission.
     Decision(Permission),
     /// Whether to trust the folder, because this permission was allowed.
-    Trust(Permission, Decision),
+    Trust(Permission, Choice),
     /// Whether to trust the folder, because the engine takes no prompt without.
     TrustForPrompt,
 }
@@ -45,6 +51,8 @@ pub(super) enum Ended {
     Client(ClientError),
     Refused(Refusal),
     NobodyTrusts,
+    /// The engine kept us waiting for too long, which was said.
+    GaveUp,
     Unread,
 }
 
@@ -71,6 +79,8 @@ pub(super) struct Turn {
     pub(super) workspace: PathBuf,
     pub(super) session_id: String,
     dialect: Dialect,
+    /// What every client is shown of the turn.
+    view: ViewState,
     pub(super) trusted: bool,
     pub(super) trust_refused: bool,
     /// The last event that came.
@@ -89,6 +99,9 @@ pub(super) struct Turn {
     pub(super) coming: HashMap<u64, Permission>,
     /// Our request to stop.
     pub(super) stop: Option<u64>,
+    patience: Patience,
+    /// That we wait was said where there is no progress line.
+    wait_told: bool,
     interrupted: Arc<AtomicBool>,
     pub(super) outcome: TurnOutcome,
 }
@@ -96,8 +109,9 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn new(
         client: Client,
+        console: Console<Stdout, Stderr>,
         terminal: &Terminal,
-        json: bool,
+        args: &AskArgs,
         workspace: PathBuf,
         opened: Opened,
         interrupted: Arc<AtomicBool>,
@@ -106,16 +120,17 @@ impl Turn {
             Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
         Self {
             client,
-            console: Console::new(std::io::stdout(), std::io::stderr(), terminal.progress() && !json),
+            console,
             renderer: Renderer::new(seen),
-            json,
+            json: args.json,
             interactive: terminal.stdin,
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,
+            view: ViewState::default().speaking(opened.dialect),
             trusted: opened.trusted,
             trust_refused: false,
-            seq: 0,
+            seq: opened.seq,
             waiting: VecDeque::new(),
             open: None,
             question: 0,
@@ -123,6 +138,8 @@ impl Turn {
             answers: HashMap::new(),
             coming: HashMap::new(),
             stop: None,
+            patience: Patience::new(args.timeout.map(Duration::from_secs), Instant::now()),
+            wait_told: false,
             interrupted,
             outcome: TurnOutcome::default(),
         }
@@ -131,13 +148,21 @@ impl Turn {
     pub(super) fn run(&mut self, question: &str) -> Result<(), Ended> {
         let mut prompt = Some(self.prompt(question)?);
         loop {
-            let incoming = self.client.next();
+            // A person takes the time that it takes.
+            let held_back = question_is_open(&self.open);
+            let deadline = self.patience.deadline().filter(|_| !held_back);
+            let incoming = self.client.next(deadline);
             if self.stop.is_none() && self.interrupted.load(Ordering::SeqCst) {
                 self.stop(question_is_open(&self.open))?;
                 if self.stop.is_none() {
                     return Ok(());
                 }
             }
+            // Asked also while something comes: a connection that fails again and again keeps nobody waiting for longer.
+            if !held_back && let Some(due) = self.patience.due(Instant::now()) {
+                self.overdue(due)?;
+            }
+            let Some(incoming) = incoming else { continue };
             let next = match incoming {
                 Incoming::Notification { method, raw } => self.notification(&method, &raw)?,
                 Incoming::Answer { id, outcome } if Some(id) == prompt => {
@@ -148,6 +173,7 @@ impl Turn {
                 Incoming::Line { question: number, text } => {
                     let again = self.typed(number, text)?;
                     if again {
+                        self.patience.begin(Instant::now());
                         prompt = Some(self.prompt(question)?);
                     }
                     Next::Listen
@@ -161,6 +187,25 @@ impl Turn {
         }
         let last = self.renderer.close();
         self.show(&last)
+    }
+
+    fn overdue(&mut self, due: Due) -> Result<(), Ended> {
+        match due {
+            Due::Say(sentence) if self.console.has_progress() => self.show(&[Piece::Progress(sentence)]),
+            Due::Say(sentence) => {
+                if !std::mem::replace(&mut self.wait_told, true) {
+                    self.say(Tone::Dim, &format!("{}.", marked(&sentence)));
+                }
+                Ok(())
+            }
+            Due::GiveUp(sentence) => {
+                let pieces = self.renderer.remark_once(NoticeLevel::Error, &sentence);
+                self.show(&pieces)?;
+                // What it may still do is not waited for.
+                let _ = self.client.send_request("bb/stop", json!({ "sessionId": self.session_id }));
+                Err(Ended::GaveUp)
+            }
+        }
     }
 
     fn prompt(&mut self, question: &str) -> Result<u64, Ended> {
@@ -197,7 +242,9 @@ impl Turn {
             "bb/events" => {
                 let batch: EventsParams = params_of(raw)?;
                 if batch.session_id == self.session_id {
-                    for event in batch.events {
+                    // What stood there when the session was taken up is history.
+                    let seen = self.seq;
+                    for event in batch.events.into_iter().filter(|event| event.seq > seen) {
                         if self.event(event)? == Next::Finished {
                             return Ok(Next::Finished);
                         }
@@ -207,10 +254,16 @@ impl Turn {
             }
             "bb/connection" => {
                 let connection: ConnectionParams = params_of(raw)?;
+                if connection.session_id.as_ref().is_none_or(|id| *id == self.session_id) {
+                    let is_connected = connection.status == ConnectionStatus::Connected;
+                    let why = connection.last_error.clone();
+                    self.patience.link(connection.session_id.clone(), is_connected, why, Instant::now());
+                }
                 if connection.status == ConnectionStatus::Error {
                     let why =
                         connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
-                    self.say(Tone::Warn, &visible_line(&why, 1_000));
+                    let pieces = self.renderer.remark_once(NoticeLevel::Warning, &why);
+                    self.show(&pieces)?;
                 }
                 Ok(Next::Listen)
             }
@@ -233,8 +286,12 @@ impl Turn {
     fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
+        if event.origin == Origin::Engine {
+            self.patience.hear(is_word(&fact));
+        }
+        let changes = self.view.apply(&event);
+        let pieces = self.renderer.draw(&fact, &changes);
         if !self.json {
-            let pieces = self.renderer.draw(event.origin, &fact);
             self.show(&pieces)?;
         }
         // A task asks inside an event of its own, so the permission tells and not the class.
@@ -247,26 +304,19 @@ impl Turn {
     /// What an event says of the end of the turn, and of an ask that is settled.
     fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, Ended> {
         match fact {
-            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { .. } => self.outcome.errors = true,
+            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { expected: false, .. } => {
+                self.outcome.errors = true;
+            }
             Fact::Answered(Answered::Settled { request_id, .. }) => self.settled(request_id)?,
             Fact::TurnEnded(end) => match &end.report {
-                TurnReport::Whole { success, .. } => {
-                    self.outcome.unsuccessful = !success;
-                    return Ok(Next::Finished);
-                }
-                TurnReport::Part(report) => {
-                    // Where the engine says no more of it, it went well.
-                    self.outcome.unsuccessful |= report.completed == Some(false) || report.error.is_some();
-                    if report.last {
-                        return Ok(Next::Finished);
-                    }
-                }
+                TurnReport::Part(report) if !report.last => {}
+                TurnReport::Part(_) | TurnReport::Whole { .. } => return Ok(self.over(None)),
             },
             Fact::TurnClosed(closed) => {
-                self.outcome.unsuccessful |= closed.notice.is_some();
-                return Ok(Next::Finished);
+                return Ok(self.over(closed.notice.as_ref().map(|notice| notice.text.as_str())));
             }
-            Fact::Prompt(_)
+            Fact::Exited { expected: true, .. }
+            | Fact::Prompt(_)
             | Fact::Text(_)
             | Fact::ToolCall(_)
             | Fact::ToolOutput(_)
@@ -295,6 +345,20 @@ impl Turn {
         Ok(Next::Listen)
     }
 
+    /// The turn is over: how it went is the view's to say, and is said once.
+    fn over(&mut self, notice: Option<&str>) -> Next {
+        let failed =
+            self.renderer.ending().filter(|ending| !ending.success).map(|ending| ending.text.clone());
+        if let Some(sentence) = notice.map(str::to_owned).or(failed) {
+            self.outcome.unsuccessful = true;
+            let pieces = self.renderer.ended_badly(&sentence);
+            let _ = self.show(&pieces);
+        } else if self.renderer.is_silent() {
+            self.say(Tone::Dim, "The turn is done; the engine gave no answer.");
+        }
+        Next::Finished
+    }
+
     fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
         if self.stop == Some(id) {
             let stopping =
@@ -312,7 +376,7 @@ impl Turn {
             // The engine still waits. A denial needs nothing that could be missing; if even that is refused, it was
             // settled already.
             if decision != Decision::Deny {
-                self.decide(pending, Decision::Deny)?;
+                self.decide(pending, None)?;
             }
         }
         Ok(Next::Listen)
@@ -343,6 +407,27 @@ impl Turn {
 
 fn question_is_open(open: &Option<Open>) -> bool {
     matches!(open, Some(Open::TrustForPrompt))
+}
+
+/// Whether an engine that says this works on the prompt, and does not only tell how its session stands.
+fn is_word(fact: &Fact<'_>) -> bool {
+    match fact {
+        Fact::Text(_)
+        | Fact::ToolCall(_)
+        | Fact::ToolOutput(_)
+        | Fact::ToolResult(_)
+        | Fact::Patch(_)
+        | Fact::Ask { .. }
+        | Fact::Task(_)
+        | Fact::Search { .. }
+        | Fact::Notice(_)
+        | Fact::Failure(_)
+        | Fact::Gap(_)
+        | Fact::TurnEnded(_)
+        | Fact::TurnClosed(_) => true,
+        Fact::Plan(plan) => !plan.standing,
+        _ => false,
+    }
 }
 
 #[derive(serde::Deserialize)]

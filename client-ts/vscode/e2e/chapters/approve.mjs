@@ -24,7 +24,10 @@ export default async function approve(stage) {
   await card.locator(".diff .added", { hasText: "+    5" }).waitFor();
   await page.locator(".statusbar-item", { hasText: "BreadBoard: 1" }).waitFor();
   await picture("approval");
-  await view.locator(".patch").getByRole("button", { name: "Compare" }).click();
+  // One edit is one card: call, patch and ask.
+  assert.equal(await view.locator(".card.patch").count(), 0);
+  assert.equal(await view.locator(".card.tool", { hasText: "Change src/lib.rs" }).count(), 0);
+  await card.getByRole("button", { name: "Compare" }).click();
   await page.locator(".monaco-diff-editor").waitFor();
   await page.locator(".monaco-diff-editor .line-insert").first().waitFor();
   await picture("native-diff");
@@ -47,6 +50,8 @@ export default async function approve(stage) {
   await card.getByRole("button", { name: "Show all 321 lines" }).click();
   assert.equal(await card.locator(".diff .line").last().textContent(), `+${lines.at(-1)}\n`);
   assert.equal(await card.getByText("This is not all of").count(), 0);
+  const [inner, outer] = await Promise.all([card.locator(".diff pre").boundingBox(), card.boundingBox()]);
+  assert.ok(inner.x + inner.width <= outer.x + outer.width, "a long line scrolls within the card");
   await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Deny" }).click();
   await view.getByText("It is not written.").waitFor();
   say("a long change is there to its last line");
@@ -63,7 +68,19 @@ export default async function approve(stage) {
   await page.locator(".terminal-tab, .tabs-list .terminal-tabs-entry, .single-terminal-tab, .xterm").first().waitFor();
   assert.match(JSON.stringify(model.asked.at(-1).body.messages.at(-1)), /from-the-terminal/);
   await picture("terminal");
-  say("a command ran in the terminal, and its output came back");
+  const ran = view.locator(".card.tool").last();
+  assert.match(await ran.locator("summary").textContent(), /^Run echo from-the-terminal/);
+  await ran.locator("summary").click();
+  assert.doesNotMatch(await ran.locator(".output").textContent(), /[{}]/);
+  await picture("tool-result");
+  say("a command ran in the terminal, and its output came back as text");
+
+  // A place that an answer names opens at its line.
+  model.reply(says("It stands in `src/lib.rs:2:5`."));
+  await ask("where is it?");
+  await view.locator(".assistant a", { hasText: "src/lib.rs:2:5" }).click();
+  await page.locator(".statusbar-item", { hasText: "Ln 2, Col 5" }).waitFor();
+  say("a place in an answer opened at its line");
 
   // A rule holds where its own option says, whichever option was looked at before.
   model.reply(calls("run_command", { command: "echo for-the-workspace", reason: "to see" }), says("It ran again."));

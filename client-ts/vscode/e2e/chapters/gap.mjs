@@ -24,7 +24,14 @@ export default async function gap(stage) {
     await stage.reloadWindow();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
     say("another engine is chosen in the settings, and the window is there again");
-    await view.getByRole("button", { name: "New session", exact: true }).click();
+    // What was asked of the engine before takes no prompts of this one, and says so before somebody types.
+    const former = view.locator(".strip .tab.inactive");
+    await former.first().getByRole("tab").click();
+    await view.locator(".no-prompts", { hasText: "This session belongs to another engine" }).waitFor();
+    assert.equal(await view.getByRole("button", { name: "Send" }).isDisabled(), true);
+    await picture("former-engine");
+    say("a session of the engine before looks inactive and says why");
+    await view.getByRole("button", { name: "New session", exact: true }).first().click();
     await view.locator(".welcome").waitFor();
     await ask("lose something");
     await view.locator(".assistant", { hasText: AFTER }).waitFor();

@@ -58,7 +58,7 @@ export default async function pictures(stage) {
   );
   await ask("Why does an upload give up after three tries?");
   await view.locator(".assistant", { hasText: "in the loop" }).waitFor();
-  await view.locator(".assistant a", { hasText: "src/lib.rs" }).click();
+  await view.locator(".assistant a", { hasText: "src/lib.rs" }).first().click();
   await page.locator(".tab", { hasText: "lib.rs" }).waitFor();
   await themes("answer");
   more.open();
@@ -75,7 +75,7 @@ export default async function pictures(stage) {
   );
   await ask("Do it.");
   await card.waitFor();
-  await view.locator(".patch").last().getByRole("button", { name: "Compare" }).click();
+  await card.getByRole("button", { name: "Compare" }).click();
   await page.locator(".monaco-diff-editor .line-insert").first().waitFor();
   await themes("approval");
   await card.getByRole("button", { name: "Allow once" }).click();

@@ -1,5 +1,6 @@
-// A prompt while a turn runs waits; it can be edited and taken away.
+// A prompt while a turn runs waits; it can be edited and taken away. A turn that was stopped or failed says so, and goes on.
 import { gate, says } from "../model.mjs";
+import { eventually } from "../stage.mjs";
 
 export default async function queue({ view, model, ask, picture, say }) {
   const slow = gate();
@@ -18,4 +19,25 @@ export default async function queue({ view, model, ask, picture, say }) {
   slow.open();
   await view.locator(".assistant", { hasText: "working done" }).waitFor();
   say("a second prompt waits, is edited and taken away");
+
+  model.reply(says("never ", gate(), "done"));
+  await ask("stop me");
+  await view.locator(".assistant", { hasText: "never" }).waitFor();
+  await view.getByRole("button", { name: "Stop" }).click();
+  await view.locator(".notice.stopped", { hasText: "The turn was stopped." }).waitFor();
+  await picture("stopped");
+  model.takeBack();
+  await ask("fail");
+  const retry = view.locator(".notice.error").getByRole("button", { name: "Retry" });
+  await retry.waitFor();
+  await picture("failed-turn");
+  model.reply(says("This time it went well."));
+  await retry.click();
+  await view.locator(".assistant", { hasText: "This time it went well." }).waitFor();
+  const prompt = view.getByLabel("Prompt", { exact: true });
+  await prompt.press("ArrowUp");
+  await view.locator("textarea[aria-label=Prompt]").and(view.locator(":focus")).waitFor();
+  await eventually("the prompt is back", async () => ((await prompt.inputValue()) === "fail" ? true : undefined));
+  await prompt.fill("");
+  say("a stopped turn is marked, a failed one is sent again, and the prompt is called back");
 }

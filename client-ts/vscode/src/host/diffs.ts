@@ -30,7 +30,7 @@ export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params
     throw Object.assign(new Error(`The diff cannot be asked for: ${fault}.`), { code: "invalid_params" });
   const result = await ask("bb/openDiff", params);
   const wrong = resultFault("bb/openDiff", result);
-  if (wrong !== undefined) throw new Error(`The server's answer to bb/openDiff does not fit: ${wrong}.`);
+  if (wrong !== undefined) throw new Error(`The server's answer for this diff does not fit: ${wrong}.`);
   const { left, right, title: named } = result as Requests["bb/openDiff"]["result"];
   // The id of a patch tells a person nothing.
   const title = params.afterRef?.startsWith("patch:") === true ? `${params.filePath} (now ↔ proposed)` : named;

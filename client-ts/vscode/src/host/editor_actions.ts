@@ -5,7 +5,7 @@
  * saved. Params were checked by the gate. Gives no secret out.
  */
 import * as path from "node:path";
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
@@ -25,6 +25,8 @@ export interface ActionPorts {
   readonly remembered: Remembered;
   restart(): Promise<void>;
   showLog(): void;
+  /** Has the user give a token; it never comes to the page. */
+  setToken(scope: "engine" | "model"): Promise<void>;
 }
 
 type Params = Record<string, unknown>;
@@ -49,6 +51,7 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
         params["path"] as string,
         params["root"] as string | undefined,
         params["line"] as number | undefined,
+        params["column"] as number | undefined,
       );
     case "editor.openLink":
       return openLink(params["uri"] as string);
@@ -58,6 +61,8 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return openArtifact(ports.ask, params);
     case "editor.pickAttachments":
       return pickAttachments(ports.ask, params["sessionId"] as string);
+    case "editor.setToken":
+      return ports.setToken(params["scope"] as "engine" | "model");
     case "editor.manageTrust":
       return void (await vscode.commands.executeCommand("workbench.trust.manage"));
     case "editor.restart":
@@ -93,9 +98,15 @@ async function openText(title: string, text: string, language: string | undefine
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
-async function openFile(relative: string, root: string | undefined, line: number | undefined): Promise<void> {
-  const uri = insideWorkspace(relative, root, vscode.workspace.workspaceFolders ?? []);
-  const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
+async function openFile(
+  relative: string,
+  root: string | undefined,
+  line: number | undefined,
+  column: number | undefined,
+): Promise<void> {
+  const uri = await fileNamed(relative, root);
+  if (uri === undefined) return;
+  const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), Math.max(0, (column ?? 1) - 1));
   await vscode.window.showTextDocument(uri, {
     preview: true,
     ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }),
@@ -109,9 +120,8 @@ async function openLink(uri: string): Promise<void> {
     return;
   }
   if (parsed.scheme === "file") {
-    await vscode.window.showTextDocument(
-      insideWorkspace(parsed.fsPath, undefined, vscode.workspace.workspaceFolders ?? []),
-    );
+    const file = await fileNamed(parsed.fsPath, undefined);
+    if (file !== undefined) await vscode.window.showTextDocument(file);
     return;
   }
   throw refusal("unsupported", `Links of the kind \`${parsed.scheme}:\` are not opened.`);
@@ -123,7 +133,7 @@ async function openArtifact(ask: Ask, params: Params): Promise<void> {
     (_progress, token) => ask("bb/downloadArtifact", params, token),
   );
   const fault = resultFault("bb/downloadArtifact", result);
-  if (fault !== undefined) throw new Error(`The server's answer to bb/downloadArtifact does not fit: ${fault}.`);
+  if (fault !== undefined) throw new Error(`The server's answer about the artifact does not fit: ${fault}.`);
   const uri = vscode.Uri.parse((result as Requests["bb/downloadArtifact"]["result"]).uri, true);
   if (uri.scheme !== "file") throw new Error("The server stored the artifact somewhere that is not a file.");
   await vscode.commands.executeCommand("vscode.open", uri);
@@ -140,25 +150,65 @@ async function pickAttachments(ask: Ask, sessionId: string): Promise<unknown> {
     const name = path.basename(uri.fsPath);
     const result = await ask("bb/attachment/put", { sessionId, name, uri: uri.toString() });
     const fault = resultFault("bb/attachment/put", result);
-    if (fault !== undefined) throw new Error(`The server's answer to bb/attachment/put does not fit: ${fault}.`);
+    if (fault !== undefined) throw new Error(`The server's answer about the attachment does not fit: ${fault}.`);
     const { attachmentId, bytes } = result as Requests["bb/attachment/put"]["result"];
     attachments.push({ attachmentId, name, bytes });
   }
   return { attachments, leftOut: Math.max(0, (picked?.length ?? 0) - MOST_ATTACHED) };
 }
 
-/** A file of the workspace, by a path of the server; also after links are followed. */
+/** The file of the workspace that is meant; where several folders have it, the user says which, or none. */
+async function fileNamed(relative: string, root: string | undefined): Promise<vscode.Uri | undefined> {
+  const [first, ...more] = insideWorkspace(relative, root, vscode.workspace.workspaceFolders ?? []);
+  if (more.length === 0 || first === undefined) return first?.uri;
+  const picked = await vscode.window.showQuickPick(
+    [first, ...more].map(({ folder, uri }) => ({ label: folder, description: relative, uri })),
+    { placeHolder: `Several folders have ${relative}` },
+  );
+  return picked?.uri;
+}
+
+/** A file of the workspace and the folder that has it. */
+export interface Found {
+  readonly folder: string;
+  readonly uri: vscode.Uri;
+}
+
+/**
+ * The files of the workspace that a path means; also after links are followed. Where several folders are open, it may begin
+ * with the name of one of them.
+ */
 export function insideWorkspace(
   relative: string,
   root: string | undefined,
   folders: readonly vscode.WorkspaceFolder[],
-): vscode.Uri {
+): Found[] {
   const named = root === undefined ? folders : folders.filter(({ name }) => name === root);
-  for (const folder of named) {
-    const wanted = path.resolve(folder.uri.fsPath, relative);
-    if (within(real(wanted), real(folder.uri.fsPath))) return vscode.Uri.file(wanted);
+  const inside: Found[] = [];
+  const look = (folder: vscode.WorkspaceFolder, rest: string): void => {
+    const wanted = path.resolve(folder.uri.fsPath, rest);
+    const known = inside.some(({ uri }) => uri.fsPath === wanted);
+    if (!known && within(real(wanted), real(folder.uri.fsPath)))
+      inside.push({ folder: folder.name, uri: vscode.Uri.file(wanted) });
+  };
+  if (root === undefined && folders.length > 1)
+    for (const folder of named)
+      if (relative.startsWith(`${folder.name}/`)) look(folder, relative.slice(folder.name.length + 1));
+  for (const folder of named) look(folder, relative);
+  if (inside.length === 0)
+    throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
+  const there = inside.filter(({ uri }) => isFile(uri.fsPath));
+  if (there.length === 0)
+    throw refusal("not_found", `There is no file \`${relative}\` in this workspace; it may have been moved or deleted.`);
+  return there;
+}
+
+function isFile(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
   }
-  throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
 }
 
 function within(file: string, folder: string): boolean {

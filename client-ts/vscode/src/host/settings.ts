@@ -5,6 +5,7 @@
  * the user's own settings only, whatever a workspace says. Holds no token: those are in `credentials`.
  */
 import type { ConfigurationTarget, WorkspaceConfiguration } from "vscode";
+import type { Notify } from "./attention";
 
 /** The engine setting, as far as the extension itself looks at it. */
 export interface EngineSetting {
@@ -51,6 +52,13 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
   };
+}
+
+/** What the user wants to be told while the view is hidden; a repository cannot silence an ask. */
+export function readNotify(configuration: Configuration): Notify {
+  const { globalValue, defaultValue } = configuration.inspect("notify") ?? {};
+  const chosen = globalValue ?? defaultValue;
+  return chosen === "turns" || chosen === "none" ? chosen : "asks";
 }
 
 /** What `workspace/configuration` is answered with: harmless keys only. */

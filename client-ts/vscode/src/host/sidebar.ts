@@ -26,6 +26,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly gate: Gate;
   private view: vscode.WebviewView | undefined;
   private ready = false;
+  private badge: vscode.ViewBadge | undefined;
   private readonly forPage: { method: PageMethod; params: Record<string, unknown> }[] = [];
 
   constructor(private readonly ports: SidebarPorts) {
@@ -49,6 +50,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
+    view.badge = this.badge;
     this.ready = false;
     const root = vscode.Uri.joinPath(this.ports.extensionUri, "dist", "webview");
     view.webview.options = {
@@ -77,6 +79,18 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
       cspSource: view.webview.cspSource,
       nonce: newNonce(),
     });
+  }
+
+  /** Whether somebody sees it. */
+  get visible(): boolean {
+    return this.view?.visible === true;
+  }
+
+  /** The number at the view. */
+  setBadge(count: number, words: string): void {
+    if ((this.badge?.value ?? 0) === count) return;
+    this.badge = count === 0 ? undefined : { value: count, tooltip: words };
+    if (this.view !== undefined) this.view.badge = this.badge;
   }
 
   /** News of the server. */

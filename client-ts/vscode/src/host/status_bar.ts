@@ -19,6 +19,8 @@ export interface Said {
   readonly text: string;
   readonly tooltip: string;
   readonly tone: "plain" | "warning" | "error";
+  /** What a click does: shows what waits, where something does. */
+  readonly command?: "breadboard.showRequest";
 }
 
 export function say(seen: Seen): Said {
@@ -43,6 +45,7 @@ export function say(seen: Seen): Said {
       text: `$(bell-dot) BreadBoard: ${pending}`,
       tooltip: pending === 1 ? "One request waits for your answer." : `${pending} requests wait for your answer.`,
       tone: "warning",
+      command: "breadboard.showRequest",
     };
   if (connection?.status === "error")
     return {
@@ -82,7 +85,8 @@ export class StatusBar implements vscode.Disposable {
   }
 
   show(seen: Seen): void {
-    const { text, tooltip, tone } = say(seen);
+    const { text, tooltip, tone, command } = say(seen);
+    this.item.command = command ?? "breadboard.menu";
     this.item.text = text;
     this.item.tooltip = `BreadBoard: ${tooltip}`;
     this.item.accessibilityInformation = { label: `BreadBoard: ${tooltip}`, role: "button" };

@@ -37,6 +37,8 @@ const whole: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be a whole number";
 const texts: Check = (value) =>
   Array.isArray(value) && value.every((one) => typeof one === "string") ? undefined : "must be a list of strings";
+const scope: Check = (value) =>
+  value === "engine" || value === "model" ? undefined : "must be `engine` or `model`";
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -52,7 +54,7 @@ export const EDITOR_METHODS = {
   "editor.copy": { text },
   "editor.insert": { text },
   "editor.openText": { title: word, text, language: optional(text) },
-  "editor.openFile": { path: word, root: optional(text), line: optional(whole) },
+  "editor.openFile": { path: word, root: optional(text), line: optional(whole), column: optional(whole) },
   "editor.openLink": { uri: word },
   "editor.showDiff": {
     sessionId: word,
@@ -63,6 +65,7 @@ export const EDITOR_METHODS = {
   },
   "editor.openArtifact": { sessionId: word, artifactPath: word },
   "editor.pickAttachments": { sessionId: word },
+  "editor.setToken": { scope },
   "editor.manageTrust": {},
   "editor.restart": {},
   "editor.showLog": {},
@@ -84,6 +87,7 @@ export const PAGE_METHODS = {
   "page.compose": { text },
   "page.newSession": {},
   "page.showSession": { sessionId: word },
+  "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
 } as const satisfies Record<string, Shape>;
 

@@ -12,7 +12,7 @@ import { useModel } from "./model/context";
 import type { OpenSession } from "./model/open_session";
 import type { OpenTab } from "./model/open_tab";
 import { PANES, type PaneName } from "./model/saved_state";
-import { Transcript } from "./transcript/transcript";
+import { Transcript, Welcome } from "./transcript/transcript";
 
 const LABEL: Readonly<Record<PaneName, string>> = {
   chat: "Chat",
@@ -127,7 +127,7 @@ function Unmade({ tab }: { tab: OpenTab }) {
 }
 
 function PaneBody({ pane, active }: { pane: PaneName; active: OpenSession | undefined }) {
-  if (active === undefined) return <p class="empty">No session is open. Type a prompt to begin one.</p>;
+  if (active === undefined) return pane === "chat" ? <Welcome /> : <p class="empty">No session is open.</p>;
   // A session of its own draws anew: rows that were measured and texts that were typed are not another's.
   const key = active.sessionId;
   switch (pane) {

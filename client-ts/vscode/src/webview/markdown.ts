@@ -1,11 +1,12 @@
 /**
  * Markdown to safe HTML.
  *
- * Owns what an answer may put on the page: no HTML of its own, no image from a network, no style, no script. While a
- * text streams it is cut into pieces that are finished and one that is not, so that a piece is rendered once.
+ * Owns what an answer may put on the page: no HTML of its own, no image from a network, no style, no script. A place of the
+ * workspace that it names with a line is a link, also in code. While a text streams it is cut into pieces that are finished and one that is not, so that a piece is rendered once.
  */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
+import { hrefOf, partsOf } from "./places";
 
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
 // `main.rs` is a file and no host in Serbia.
@@ -31,6 +32,27 @@ markdown.renderer.rules.image = (tokens, index) => {
 markdown.renderer.rules.table_open = () => `<div class="table" tabindex="0"><table>`;
 markdown.renderer.rules.table_close = () => `</table></div>`;
 
+/** Text with the places in it as links. */
+function withPlaces(text: string): string {
+  const { escapeHtml } = markdown.utils;
+  return partsOf(text)
+    .map((part) =>
+      typeof part === "string"
+        ? escapeHtml(part)
+        : `<a href="${escapeHtml(hrefOf(part.place))}" title="Open ${escapeHtml(part.text)}">${escapeHtml(part.text)}</a>`,
+    )
+    .join("");
+}
+
+/** The same, where it does not stand in a link already. */
+function linked(tokens: readonly { type: string; content: string }[], index: number): string {
+  const before = tokens.slice(0, index).findLast(({ type }) => type === "link_open" || type === "link_close");
+  const text = tokens[index]?.content ?? "";
+  return before?.type === "link_open" ? markdown.utils.escapeHtml(text) : withPlaces(text);
+}
+markdown.renderer.rules.text = (tokens, index) => linked(tokens, index);
+markdown.renderer.rules.code_inline = (tokens, index) => `<code>${linked(tokens, index)}</code>`;
+
 function code(text: string, language: string): string {
   const { escapeHtml } = markdown.utils;
   const label = escapeHtml(language);
@@ -42,7 +64,7 @@ function code(text: string, language: string): string {
     button("copy", "copy", "Copy the code") +
     button("insert", "insert", "Insert the code at the cursor") +
     button("open", "go-to-file", "Open the code in an editor") +
-    `</div><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>`
+    `</div><pre tabindex="0"><code>${withPlaces(text)}</code></pre></div>`
   );
 }
 

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { act } from "../../src/host/editor_actions";
 import { MOST_REMEMBERED, Remembered } from "../../src/host/remembered";
+import { pageParamsFault } from "../../src/shared/page_methods";
 import * as stub from "./vscode_stub";
 
 let folder = "";
@@ -30,17 +31,54 @@ const ports = (answer: unknown = {}) => ({
   remembered: new Remembered(path.join(folder, "state", "page.json"), (sentence) => troubles.push(sentence)),
   restart: async () => undefined,
   showLog: () => undefined,
+  setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
 });
 
 it("opens files of the workspace and no others, also not through a link", async () => {
   await act(ports(), "editor.openFile", { path: "a.txt", line: 3 });
   expect(stub.done[0]?.[1]?.toString()).toBe(`file://${path.join(folder, "ws", "a.txt")}`);
+  await expect(act(ports(), "editor.openFile", { path: "gone.txt" })).rejects.toMatchObject({
+    code: "not_found",
+    message: "There is no file `gone.txt` in this workspace; it may have been moved or deleted.",
+  });
   for (const name of ["../secret", "/etc/passwd", "link"]) {
     await expect(act(ports(), "editor.openFile", { path: name })).rejects.toMatchObject({
       code: "path_outside_workspace",
     });
   }
   expect(stub.done).toHaveLength(1);
+});
+
+it("in several folders opens the file that is meant, and asks where two have it", async () => {
+  for (const name of ["web/src", "ws/src"]) mkdirSync(path.join(folder, name), { recursive: true });
+  for (const name of ["web/src/b.txt", "web/src/both.txt", "ws/src/both.txt"])
+    writeFileSync(path.join(folder, name), "x");
+  stub.workspace.workspaceFolders = ["ws", "web"].map((name, index) => ({
+    uri: stub.Uri.file(path.join(folder, name)),
+    name,
+    index,
+  }));
+  const opened = async (params: Record<string, unknown>) => {
+    stub.done.length = 0;
+    await act(ports(), "editor.openFile", params);
+    return stub.done.map(([, uri]) => path.relative(folder, (uri as stub.Uri).fsPath));
+  };
+  expect(await opened({ path: "src/b.txt", line: 1, column: 3 })).toEqual(["web/src/b.txt"]);
+  expect(stub.done[0]?.[2]).toMatchObject({ selection: { start: { line: 0, character: 2 } } });
+  expect(await opened({ path: "web/src/both.txt" })).toEqual(["web/src/both.txt"]);
+  expect(await opened({ path: "src/both.txt", root: "ws" })).toEqual(["ws/src/both.txt"]);
+  expect(stub.picks).toEqual([]);
+  stub.answers.pick = 1;
+  expect(await opened({ path: "src/both.txt" })).toEqual(["web/src/both.txt"]);
+  expect(stub.picks).toEqual([["ws", "web"]]);
+  delete stub.answers.pick;
+  expect(await opened({ path: "src/both.txt" })).toEqual([]);
+});
+
+it("a token is asked for by the editor, and only for what has one", async () => {
+  await act(ports(), "editor.setToken", { scope: "model" });
+  expect(stub.done).toEqual([["setToken", "model"]]);
+  expect(pageParamsFault("editor.setToken", { scope: "other" })).toBe("`scope` must be `engine` or `model`");
 });
 
 it("opens addresses of the web outside, and no other kind of link", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { type Configuration, initializationOptions, readHarmless, readUserSettings } from "../../src/host/settings";
+import { type Configuration, initializationOptions, readHarmless, readNotify, readUserSettings } from "../../src/host/settings";
 
 /** A configuration in which a workspace says something about everything. */
 function configuration(user: Record<string, unknown>, hostile: Record<string, unknown>): Configuration {
@@ -23,6 +23,16 @@ const HOSTILE = {
   stateDir: "/repo",
   "delivery.maxLatencyMs": 40,
 };
+
+it("a repository cannot silence an ask", () => {
+  const said = (user: object) => readNotify(configuration({ ...user }, { notify: "none" }));
+  expect([said({}), said({ notify: "turns" }), said({ notify: "none" }), said({ notify: "x" })]).toEqual([
+    "asks",
+    "turns",
+    "none",
+    "asks",
+  ]);
+});
 
 it("a repository chooses no program, engine, agent, model or folder", () => {
   const read = configuration({ "server.path": "/mine", model: { name: "qwen3", provider: "ollama" } }, HOSTILE);

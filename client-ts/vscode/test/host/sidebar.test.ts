@@ -61,6 +61,7 @@ function sidebar() {
     remembered: new Remembered("/nowhere/page.json", () => undefined),
     restart: async () => undefined,
     showLog: () => undefined,
+    setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
   });
   return { subject, asked, warnings };
 }
@@ -125,6 +126,17 @@ it("R001-59: a page that is given up and made anew is served again", async () =>
   await vi.waitFor(() => expect(second.posted).not.toEqual([]));
   expect(first.posted).toEqual([]);
   expect(second.posted).toEqual([{ v: 1, kind: "res", id: "1", ok: true, result: STATUS }]);
+});
+
+it("the number at the view stays when the view is made anew, and goes when nothing waits", () => {
+  const { subject } = sidebar();
+  subject.setBadge(2, "2 requests wait");
+  const page = view();
+  subject.resolveWebviewView(page.subject);
+  expect([page.subject.badge, subject.visible]).toEqual([{ value: 2, tooltip: "2 requests wait" }, true]);
+  subject.setBadge(0, "0 requests wait");
+  page.show(false);
+  expect([page.subject.badge, subject.visible]).toEqual([undefined, false]);
 });
 
 it("what a command wants of a page that is not there yet is asked when it is", async () => {

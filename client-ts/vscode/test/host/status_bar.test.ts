@@ -7,6 +7,14 @@ const said = (seen: Seen) => {
   return [text, tone];
 };
 
+it("a click goes to what waits first, and else to the menu", () => {
+  const waiting = { sessions: [{ sessionId: "s", status: "waiting", pendingPermissionCount: 1 }] };
+  expect([say({ host: running, state: waiting }).command, say({ host: running }).command]).toEqual([
+    "breadboard.showRequest",
+    undefined,
+  ]);
+});
+
 it("says what matters most first", () => {
   const session = (more: object) => ({ sessions: [{ sessionId: "s", ...more }] });
   expect(

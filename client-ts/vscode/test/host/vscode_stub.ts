@@ -67,10 +67,12 @@ export const ProgressLocation = { Notification: 15 };
 /** What was done, in order. */
 export const done: unknown[][] = [];
 /** What the next dialogs answer. */
-export const answers: { open?: Uri[]; warning?: string; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
+export const answers: { open?: Uri[]; warning?: string; message?: string; pick?: number; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
 
 /** What each picker was asked for. */
 export const dialogs: unknown[] = [];
+/** The labels that each quick pick offered. */
+export const picks: string[][] = [];
 /** The panels that were made. */
 export const panels: WebviewPanel[] = [];
 
@@ -146,6 +148,14 @@ export const window = {
     dialogs.push(options);
     return answers.open;
   },
+  showQuickPick: async <T extends { label: string }>(items: T[]): Promise<T | undefined> => {
+    picks.push(items.map(({ label }) => label));
+    return answers.pick === undefined ? undefined : items[answers.pick];
+  },
+  showInformationMessage: async (...args: unknown[]) => {
+    done.push(["showInformationMessage", ...args]);
+    return answers.message;
+  },
   showWarningMessage: async (...args: unknown[]) => {
     done.push(["showWarningMessage", ...args]);
     return answers.warning;
@@ -178,6 +188,9 @@ export function reset(): void {
   answers.terminals.length = 0;
   delete answers.open;
   delete answers.warning;
+  delete answers.message;
+  delete answers.pick;
+  picks.length = 0;
   dialogs.length = 0;
   panels.length = 0;
   workspace.isTrusted = true;

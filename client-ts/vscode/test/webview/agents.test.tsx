@@ -135,7 +135,7 @@ describe("an agent that ended", () => {
     const banner = page.one(".banner.error");
     expect([banner.getAttribute("role"), banner.textContent]).toEqual([
       "alert",
-      "The agent `gemini` ended with exit code 3; send a prompt to start it anew. Restart",
+      "The agent gemini ended with exit code 3; send a prompt to start it anew. Restart",
     ]);
     await page.click(".banner button", "Restart");
     expect(page.asked("bb.agent.restart")).toEqual([{ agent: "gemini" }]);
@@ -173,7 +173,7 @@ describe("an agent that ended", () => {
     await page.click(".banner button", "Restart");
     expect(page.all(".banner.error").map((banner) => banner.textContent)).toEqual([
       "The agent gemini ended; restart it, or send a prompt. Restart",
-      "The program `gemini` was not found; install it. Dismiss",
+      "The program gemini was not found; install it. Dismiss",
     ]);
   });
 });

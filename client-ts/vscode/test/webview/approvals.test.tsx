@@ -298,15 +298,74 @@ describe("an ask and the patch that it is about", () => {
   const mine = edit("@@ -0,0 +1 @@\n+of the ask\n");
   const added = (page: Page) => texts(page, ".diff .added");
 
-  it("show one diff while it waits, and the patch has its own again afterwards", async () => {
-    const page = await openPage({ lanes: { chat: [patch(), ask(mine, { patchId: "x1" })] } });
-    expect([added(page), page.one(".patch header").textContent, texts(page, ".patch .path")]).toEqual([
+  const call = (more: object = {}): Block =>
+    ({ id: "t1", seq: 3, turn: 1, kind: "tool", name: "propose_patch", status: "running", ...more }) as Block;
+
+  it("are one card with the call that proposed it: before the answer and after it", async () => {
+    const page = await openPage({ lanes: { chat: [call(), patch(), ask(mine, { patchId: "x1" })] } });
+    expect([page.all(".row").length, added(page), texts(page, ".approval .path")]).toEqual([
+      1,
       ["+of the ask\n"],
-      "Change of one file",
       ["src/a.rs"],
     ]);
+    await page.click(".approval .files button", "Compare");
+    expect(page.asked("editor.showDiff")).toEqual([
+      { sessionId: "s1", filePath: "src/a.rs", beforeRef: "disk", afterRef: "patch:x1" },
+    ]);
     await page.put(11, "chat", { ...ask(mine, { patchId: "x1" }), status: "allowed" } as Block);
-    expect(added(page)).toEqual(["+of the patch\n"]);
+    await page.put(12, "chat", call({ status: "ok", preview: '{"summary":"applied"}' }));
+    expect([page.all(".row").length, page.one(".approval header").textContent, added(page)]).toEqual([1, "allowed", []]);
+    const diff = page.one(".approval details") as HTMLDetailsElement;
+    diff.open = true;
+    diff.dispatchEvent(new Event("toggle"));
+    await page.frame();
+    expect(added(page)).toEqual(["+of the ask\n"]);
+  });
+
+  it("where nobody is asked the patch has the call, and says why it failed", async () => {
+    const failed = call({ status: "failed", preview: '{"error":"`src/a.rs` was changed meanwhile."}' });
+    const page = await openPage({ lanes: { chat: [failed, patch()] } });
+    expect([page.all(".row").length, page.one(".patch header .status").textContent, texts(page, ".patch .output")]).toEqual([
+      1,
+      "failed",
+      ["`src/a.rs` was changed meanwhile."],
+    ]);
+  });
+
+  it("in a workspace of several folders open and compare the file of the folder that is named", async () => {
+    const patched = { ...patch(), files: [{ filePath: "web/src/a.rs", added: 1, removed: 0 }] } as Block;
+    const page = await openPage({ status: { roots: ["uploads", "web"] }, lanes: { chat: [patched] } });
+    await page.click(".patch .path");
+    await page.click(".patch button", "Compare");
+    expect(page.story("editor.openFile", "editor.showDiff")).toEqual([
+      ["editor.openFile", { path: "src/a.rs", root: "web" }],
+      [
+        "editor.showDiff",
+        { sessionId: "s1", filePath: "src/a.rs", root: "web", beforeRef: "disk", afterRef: "patch:x1" },
+      ],
+    ]);
+    await page.pane("Files");
+    await page.click(".pane .files button", "Compare with HEAD");
+    expect(page.asked("editor.showDiff").at(-1)).toEqual({ sessionId: "s1", filePath: "src/a.rs", root: "web" });
+  });
+
+  it.each([
+    ["by the id of the call", { toolCallId: "c1" }, { toolCallId: "c1" }],
+    ["by its place right after the call", {}, {}],
+  ])("a call that was not allowed is denied, whatever its engine says: %s", async (_how, ofCall, ofAsk) => {
+    const run = call({ name: "run_command", title: "run_command make", status: "failed", preview: "The user denied it. Do not try again.", ...ofCall });
+    const denied = { ...ask({ kind: "command", command: "make", cwd: "." }, ofAsk), status: "denied" } as Block;
+    const page = await openPage({ lanes: { chat: [run, denied] } });
+    expect([page.one(".tool").className, page.one(".tool summary").textContent, texts(page, ".tool .hint")]).toEqual([
+      "card tool denied",
+      "Run makedenied",
+      ["It was not allowed, so nothing was done."],
+    ]);
+    // The answer is a line: all of the call stands in its card.
+    expect([page.one(".approval header").textContent, texts(page, ".approval .asked")]).toEqual([
+      "deniedWhat is asked",
+      [],
+    ]);
   });
 
   it("are not guessed from the title: a command that names a file of a patch shows no diff of it", async () => {
@@ -327,6 +386,30 @@ describe("an ask and the patch that it is about", () => {
   ])("%s keeps its diff", async (_what, other) => {
     const page = await openPage({ lanes: { chat: [other, ask(mine, { patchId: "x1" })] } });
     expect(added(page)).toEqual(["+of the patch\n", "+of the ask\n"]);
+  });
+});
+
+describe("an ask that the editor wants seen", () => {
+  const command: Subject = { kind: "command", command: "make all", cwd: "." };
+  const show = async (page: Page, params: object) => {
+    page.deliver({ v: 1, kind: "req", id: "h1", method: "page.showAsk", params });
+    await page.frame();
+    return document.activeElement?.closest("[data-request]")?.getAttribute("data-request") ?? document.activeElement;
+  };
+
+  it.each([
+    ["by its id", { requestId: "p2" }, "p2"],
+    ["the oldest, where it names none", {}, "p1"],
+    ["the oldest, where it was answered meanwhile", { requestId: "gone" }, "p1"],
+  ])("has the focus in the chat: %s", async (_which, named, id) => {
+    const page = await openPage({ lanes: { chat: [ask(command), ask(command, {}, "p2")] } });
+    await page.pane("Run");
+    expect(await show(page, { sessionId: "s1", ...named })).toBe(id);
+  });
+
+  it("where nothing waits any more the prompt has it", async () => {
+    const page = await openPage();
+    expect(await show(page, { sessionId: "s1", requestId: "p1" })).toBe(page.one(".composer textarea"));
   });
 });
 

@@ -143,7 +143,7 @@ it("links open the web outside and files with their line in the editor", () => {
   expect(done).toEqual([
     ["editor.openLink", { uri: "https://example.org" }],
     ["editor.openFile", { path: "src/a b.rs", line: 12 }],
-    ["editor.openFile", { path: "src/a.rs", line: 12 }],
+    ["editor.openFile", { path: "src/a.rs", line: 12, column: 3 }],
     ["editor.openFile", { path: "src/a.rs", line: 7 }],
     ["editor.openFile", { path: "README.md" }],
   ]);

@@ -746,8 +746,18 @@ describe("the connection", () => {
     );
     await page.tell("bb/connection", { status: "error", sessionId: "s1", lastError: "Refused." });
     expect(page.one(".banner.error").textContent).toContain("The engine does not answer. Refused.");
+    const ended = "The engine ended the session: failed.";
+    await page.tell("bb/connection", { status: "error", sessionId: "s1", lastError: ended });
+    expect(page.one(".banner.error").textContent?.trim()).toBe(ended);
     await page.tell("bb/connection", { status: "connected", sessionId: "s1" });
     expect(page.all(".banner")).toEqual([]);
+  });
+
+  it("where the engine wants a token it can be set from there", async () => {
+    const page = await openPage({ engine: { kind: "breadboard" } });
+    await page.tell("bb/connection", { status: "error", lastError: "The engine refused the token (HTTP 401)." });
+    await page.click(".banner.error button", "Set the token");
+    expect(page.asked("editor.setToken")).toEqual([{ scope: "engine" }]);
   });
 
   it("R000-58 R003-58 R003-60: missing events are said until they are back, and can be rebuilt", async () => {

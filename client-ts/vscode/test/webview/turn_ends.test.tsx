@@ -35,10 +35,14 @@ describe("which ends of turns the transcript has", () => {
     expect(ids(chat, [end(1), end(2)])).toEqual(["u1", "a1", "end-s-1-1", "u2", "a2", "end-s-2-1"]);
   });
 
-  it("those that the engine told, those that went well and those of older pages are not there", () => {
+  it("those that went well and those of older pages are not there", () => {
     const chat = [user(2), half(2)];
-    const run = [end(1), end(2, { details: { success: false } }), end(2, { success: true })];
-    expect(withTurnEnds(chat, run)).toBe(chat);
+    expect(withTurnEnds(chat, [end(1), end(2, { success: true })])).toBe(chat);
+  });
+
+  it("one that somebody stopped is there, though the engine itself told it in the run lane", () => {
+    const stopped = end(1, { text: "The turn was stopped.", details: { cancelled: true } });
+    expect(ids([user(1), half(1)], [stopped])).toEqual(["u1", "a1", "end-s-1-1"]);
   });
 
   it("what the chat says already is not said twice", () => {
@@ -52,6 +56,9 @@ describe("which ends of turns the transcript has", () => {
     expect(withTurnEnds([user(1)], run).at(-1)).toBe(withTurnEnds([user(1), half(1)], run).at(-1));
   });
 });
+
+const texts = (page: Awaited<ReturnType<typeof openPage>>, selector: string) =>
+  page.all(selector).map(({ textContent }) => textContent);
 
 describe("in the chat", () => {
   const whole = { id: "", type: "local.prompt", seq: 10, class: "transcript.user_message", pane: ["chat"], origin: "local" };
@@ -77,6 +84,39 @@ describe("in the chat", () => {
     expect([running.all(".row .notice", CUT).length, running.all(".row .notice button").length]).toEqual([1, 0]);
     const older = await openPage({ lanes: { chat: [user(1), half(1), user(2)], run: [end(1)] } });
     expect([older.all(".row .notice", CUT).length, older.all(".row .notice button").length]).toEqual([1, 0]);
+  });
+
+  it("a turn that was stopped is marked where it was stopped, and no fault of anybody", async () => {
+    const stopped = end(1, { text: "The turn was stopped.", details: { cancelled: true } });
+    const page = await openPage({ lanes: { chat: [user(1), half(1)], run: [stopped] } });
+    expect(texts(page, ".row .notice")).toEqual(["The turn was stopped.Send it again"]);
+    expect(page.one(".row .notice").className).toBe("notice stopped");
+  });
+
+  it("a turn that failed is sent again by a press, and by nothing else", async () => {
+    const failed = notice(1, "error", "The model at http://m failed (HTTP 500); ask again.");
+    const page = await openPage({ lanes: { chat: [user(1), half(1), failed] }, answers });
+    expect([texts(page, ".row .notice button"), page.asked("bb.tab.prompt")]).toEqual([["Retry"], []]);
+    await page.click(".row .notice button", "Retry");
+    expect(page.asked("bb.tab.prompt")).toEqual([{ tabId: uuid(1), messageId: uuid(2), text: "prompt 1, the whole" }]);
+  });
+
+  it("an error after which the turn went on asks for nothing", async () => {
+    const page = await openPage({ lanes: { chat: [user(1), notice(1, "error", "A file was not read."), half(1)] } });
+    expect(texts(page, ".row .notice button")).toEqual([]);
+  });
+
+  it.each([
+    ["a model of ours", { kind: "embedded" }, undefined, ["Retry", "Set the token"], [{ scope: "model" }]],
+    ["an engine with a token", { kind: "breadboard" }, undefined, ["Retry", "Set the token"], [{ scope: "engine" }]],
+    ["an agent, which has its own", { kind: "embedded" }, "claude", ["Retry"], []],
+  ])("where credentials are missing the token is a press away: %s", async (_whose, engine, agent, buttons, asked) => {
+    const failed = notice(1, "error", "The model at http://m refused our credentials (HTTP 401); set a valid token.");
+    const sessions = [{ sessionId: "s1", title: "First", status: "idle", ...(agent === undefined ? {} : { agent }) }];
+    const page = await openPage({ engine, sessions, lanes: { chat: [user(1), failed] } });
+    expect(texts(page, ".row .notice button")).toEqual(buttons);
+    if (asked.length > 0) await page.click(".row .notice button", "Set the token");
+    expect(page.asked("editor.setToken")).toEqual(asked);
   });
 
   it("where it cannot be sent the server's sentence stands above, and it can be tried again", async () => {

@@ -86,21 +86,21 @@ describe("Show all of an answer", () => {
       lanes: { chat: [cut] },
       answers: answers([{ token: "It **be" }, { token: "gins** here." }]),
     });
-    await page.click(".assistant button", "Show all");
-    expect([page.one(".assistant strong").textContent, page.all(".assistant button").length]).toEqual(["begins", 0]);
+    await page.click(".assistant button.link", "Show all");
+    expect([page.one(".assistant strong").textContent, page.all(".assistant button.link").length]).toEqual(["begins", 0]);
     expect(page.asked("bb.eventBody")).toEqual([{ sessionId: "s1", seq: 3 }]);
   });
 
   it("opens one that is too long for the page in an editor", async () => {
     const text = `It **be${"x".repeat(200_000)}`;
     const page = await openPage({ lanes: { chat: [cut] }, answers: answers([{ text }]) });
-    await page.click(".assistant button", "Show all");
+    await page.click(".assistant button.link", "Show all");
     expect(page.asked("editor.openText")).toEqual([{ title: "Answer", text, language: "markdown" }]);
   });
 
   it("says so when the events do not have it", async () => {
     const page = await openPage({ lanes: { chat: [cut] }, answers: answers([{ token: "Else." }]) });
-    await page.click(".assistant button", "Show all");
+    await page.click(".assistant button.link", "Show all");
     expect(page.one(".banner.error").textContent).toContain("The events do not have the whole of this answer");
   });
 });

@@ -2,6 +2,7 @@
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { CopyButton } from "./copy_button";
 import { Prose } from "./prose";
 import { MOST_INLINE } from "./tool_card";
 
@@ -26,6 +27,13 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
   };
   return (
     <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>
+      {!block.streaming && (
+        <CopyButton
+          text={async () =>
+            whole ?? (block.truncated === true ? ((await model.reading.answer(block)) ?? block.text) : block.text)
+          }
+        />
+      )}
       <Prose text={whole ?? block.text} streaming={block.streaming} block={whole === undefined ? block : undefined} />
       {block.truncated === true && whole === undefined && (
         <p class="hint">

@@ -13,11 +13,13 @@ import type { AnswerDetails } from "../model/asks";
 import { useModel } from "../model/context";
 import { momentWords } from "../moment";
 import { visible } from "../visible";
+import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
 import { Icon } from "./icon";
 import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
+import { SettledEdit } from "./settled_edit";
 import { askedFor, SubjectView } from "./subject";
-import { readable } from "./tool_card";
+import { type Refusal, standingOf } from "./tool_card";
 import { useWhole } from "./whole_subject";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
@@ -33,7 +35,15 @@ const STATUS = {
 
 const NO_FAULTS: Faults = new Map();
 
-export function ApprovalCard({ block }: { block: BlockOf<"permission"> }) {
+interface ApprovalCardProps {
+  readonly block: BlockOf<"permission">;
+  /** The patch and the call that it is about: one edit is one card. */
+  readonly patch?: BlockOf<"patch"> | undefined;
+  readonly call?: BlockOf<"tool"> | undefined;
+  readonly refused?: Refusal | undefined;
+}
+
+export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps) {
   const model = useModel();
   const { permission, status } = block;
   const section = useRef<HTMLElement>(null);
@@ -48,6 +58,8 @@ export function ApprovalCard({ block }: { block: BlockOf<"permission"> }) {
   const { trusted } = model.standing.host.value;
   const pending = status === "pending";
   const { subject, missing, read } = useWhole(permission, pending);
+  // Its call has a card with all of it; the answer needs no more than a line.
+  const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();
   const form = subject.kind === "question" ? subject.input : undefined;
   const fields = useMemo(() => fieldsOf(form?.schema), [form]);
@@ -117,7 +129,7 @@ export function ApprovalCard({ block }: { block: BlockOf<"permission"> }) {
   return (
     <section
       ref={section}
-      class={`card approval ${status}`}
+      class={`card approval ${status}${inCall ? " settled" : ""}`}
       aria-label={`Request: ${permission.title}`}
       data-request={permission.requestId}
       onKeyDown={once}
@@ -125,8 +137,19 @@ export function ApprovalCard({ block }: { block: BlockOf<"permission"> }) {
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
         <span class="status">{pending ? askedFor(subject) : STATUS[status]}</span>
+        {inCall && <code class="title">{permission.title}</code>}
+        {status === "allowed" && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
+          <span class="status">, {standingOf(call, refused).word}</span>
+        )}
       </header>
-      {pending ? <SubjectView subject={subject} title={permission.title} /> : <p class="asked">{permission.title}</p>}
+      {pending ? (
+        <SubjectView subject={subject} title={permission.title} patch={patch} />
+      ) : (
+        !inCall && <p class="asked">{permission.title}</p>
+      )}
+      {!pending && subject.kind === "edit" && (patch !== undefined || call !== undefined) && (
+        <SettledEdit files={subject.files} patch={patch} call={call} refused={refused} />
+      )}
       {pending && (
         <>
           {details !== undefined && (

@@ -3,31 +3,43 @@
  *
  * Owns that a block which did not change is not drawn again: blocks are never changed in place.
  */
-import type { Block, BlockOf } from "@breadboard-ls/sdk";
+import type { BlockOf } from "@breadboard-ls/sdk";
 import { Component, type ComponentChild } from "preact";
 import { useModel } from "../model/context";
+import { type Row, thoughtOf } from "../transcript/rows";
 import { Answer } from "./answer";
 import { ApprovalCard } from "./approval_card";
 import { Icon } from "./icon";
+import { readable } from "./arguments";
+import { CopyButton } from "./copy_button";
+import { NoticeRow } from "./notice_row";
 import { PatchCard } from "./patch_card";
-import { readable, ToolCard } from "./tool_card";
+import { ToolCard } from "./tool_card";
+import { TurnEnd } from "./turn_end";
 
-interface BlockProps {
-  readonly block: Block;
-  /** For a patch: its diff stands in the ask that waits for it. */
-  readonly inAsk?: boolean;
+interface BlockProps extends Row {
+  /** It is a row of the chat, where what ended badly can be sent again. */
+  readonly inChat?: boolean;
 }
 
 export class BlockView extends Component<BlockProps> {
   override shouldComponentUpdate(next: BlockProps): boolean {
-    return next.block !== this.props.block || next.inAsk !== this.props.inAsk;
+    const { block, patch, call, refused, prompt } = this.props;
+    return (
+      next.block !== block ||
+      next.patch !== patch ||
+      next.call !== call ||
+      next.refused !== refused ||
+      next.prompt !== prompt
+    );
   }
 
-  override render({ block, inAsk = false }: BlockProps): ComponentChild {
+  override render({ block, patch, call, refused, prompt, inChat = false }: BlockProps): ComponentChild {
     switch (block.kind) {
       case "user":
         return (
           <section class="user" aria-label="You">
+            <CopyButton text={() => Promise.resolve(block.text)} />
             <div class="text">{block.text}</div>
             {(block.attachmentIds?.length ?? 0) > 0 && (
               <div class="hint">
@@ -40,18 +52,11 @@ export class BlockView extends Component<BlockProps> {
       case "assistant":
         return <Answer block={block} />;
       case "reasoning":
-        return (
-          <details class="reasoning" open={block.streaming}>
-            <summary>
-              {block.streaming ? <Icon name="loading" spin /> : <Icon name="lightbulb" />} {firstLine(block.text)}
-            </summary>
-            <div class="text">{block.text}</div>
-          </details>
-        );
+        return <Thought text={block.text} streaming={block.streaming} />;
       case "tool":
-        return <ToolCard block={block} />;
+        return <ToolCard block={block} refused={refused} />;
       case "permission":
-        return <ApprovalCard block={block} />;
+        return <ApprovalCard block={block} patch={patch} call={call} refused={refused} />;
       case "plan":
         return (
           <section class="card plan" aria-label="Plan">
@@ -70,7 +75,7 @@ export class BlockView extends Component<BlockProps> {
           </section>
         );
       case "patch":
-        return <PatchCard block={block} inAsk={inAsk} />;
+        return <PatchCard block={block} call={call} refused={refused} />;
       case "command":
         return (
           <p class="meta">
@@ -92,6 +97,7 @@ export class BlockView extends Component<BlockProps> {
       case "link":
         return <LinkRow block={block} />;
       case "summary":
+        if (inChat) return <TurnEnd block={block} prompt={prompt} />;
         return (
           <section class={`card summary ${block.success ? "ok" : "failed"}`} aria-label="How the turn ended">
             <header>
@@ -101,11 +107,7 @@ export class BlockView extends Component<BlockProps> {
           </section>
         );
       case "notice":
-        return (
-          <div class={`notice ${block.level}`} role={block.level === "error" ? "alert" : undefined}>
-            <Icon name={block.level === "info" ? "info" : block.level} /> <span>{block.text}</span>
-          </div>
-        );
+        return <NoticeRow block={block} prompt={prompt} />;
       case "unknown":
         return <UnknownBlock type={block.type} preview={block.preview} seq={block.seq} />;
       default:
@@ -129,6 +131,20 @@ const STEP: Readonly<Record<string, string>> = {
   pending: "circle-outline",
   cancelled: "circle-slash",
 };
+
+/** What was thought, under its first line. */
+function Thought({ text, streaming }: { text: string; streaming: boolean }) {
+  const thought = thoughtOf(text);
+  return (
+    <details class="reasoning" open={streaming && thought !== ""}>
+      <summary>
+        {streaming ? <Icon name="loading" spin /> : <Icon name="lightbulb" />}{" "}
+        {thought === "" ? firstLine(text) : firstLine(thought)}
+      </summary>
+      <div class="text">{thought}</div>
+    </details>
+  );
+}
 
 function firstLine(text: string): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
@@ -175,21 +191,34 @@ function LinkRow({ block }: { block: BlockOf<"link"> }) {
   );
 }
 
-/** Counts that the engine gave, as they are. */
+/** Counts that the engine gave, as lines of names and values. What the sentence above says already is left out. */
 export function Facts({ value }: { value: unknown }) {
-  if (typeof value !== "object" || value === null) return <p>{readable(value)}</p>;
+  const facts = factsOf(value);
+  if (facts.length === 0) return null;
   return (
     <dl class="facts">
-      {Object.entries(value).map(([name, fact]) => (
+      {facts.map(([name, fact]) => (
         <div key={name}>
-          <dt>{name.replaceAll("_", " ")}</dt>
-          <dd>
-            {Array.isArray(fact) && fact.every((one) => typeof one === "string")
-              ? fact.join(", ") || "–"
-              : readable(fact)}
-          </dd>
+          <dt>{name}</dt>
+          <dd>{fact}</dd>
         </div>
       ))}
     </dl>
   );
+}
+
+/** Names and values; what is nested has the names around it in front. */
+function factsOf(value: unknown, around = ""): [string, string][] {
+  const name = around.trim();
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null))
+    return [[name, value.join(", ") || "–"]];
+  if (typeof value !== "object" || value === null) return value == null || name === "" ? [] : [[name, worded(value)]];
+  return Object.entries(value)
+    .filter(([key]) => around !== "" || (key !== "success" && key !== "cancelled"))
+    .flatMap(([key, fact]) => factsOf(fact, `${around} ${key.replaceAll(/[_-]/g, " ")}`));
+}
+
+function worded(value: unknown): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "number" ? value.toLocaleString("en") : String(value);
 }

@@ -4,6 +4,7 @@ import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
 import { useModel } from "../model/context";
+import { placeOf } from "../places";
 import { sheetsOf } from "./sheets";
 
 /**
@@ -138,16 +139,6 @@ export function followLink(href: string, model: Pick<ReturnType<typeof useModel>
     void model.editor("editor.openLink", { uri: href });
     return;
   }
-  const [, path, line] = /^([^#]*?)(?::(\d+)(?::\d+)?|#L(\d+).*)?$/.exec(href) ?? [];
-  const at = line ?? /#L(\d+)/.exec(href)?.[1];
-  if (path !== undefined && path !== "")
-    void model.editor("editor.openFile", { path: decode(path), ...(at === undefined ? {} : { line: Number(at) }) });
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  const place = placeOf(href);
+  if (place !== undefined) void model.editor("editor.openFile", { ...place });
 }

@@ -4,13 +4,15 @@
  * Owns its drawing. The text comes safe to show from the server and is drawn as it is; what was cut or never told is
  * said. Decides nothing: the card around it knows what may be answered.
  */
-import type { FileChange, InputForm, Subject } from "@breadboard-ls/sdk";
+import type { BlockOf, FileChange, InputForm, Subject } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { fileOf } from "../places";
+import { Arguments, Lines } from "./arguments";
+import { Compare, Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
-import { readable } from "./tool_card";
 
 /** Files that are drawn at first. */
 export const FIRST_FILES = 50;
@@ -38,7 +40,14 @@ export function askedFor(subject: Subject): string {
   }
 }
 
-export function SubjectView({ subject, title }: { subject: Subject; title: string }) {
+interface SubjectProps {
+  readonly subject: Subject;
+  readonly title: string;
+  /** The patch that an edit is of: it can be compared in the editor. */
+  readonly patch?: BlockOf<"patch"> | undefined;
+}
+
+export function SubjectView({ subject, title, patch }: SubjectProps) {
   return (
     <div class="subject">
       {subject.unknown === true && (
@@ -47,16 +56,16 @@ export function SubjectView({ subject, title }: { subject: Subject; title: strin
           <span>The agent did not say exactly what it would do, so this can be allowed once only.</span>
         </p>
       )}
-      <Action subject={subject} title={title} />
+      <Action subject={subject} title={title} patch={patch} />
       {subject.reason != null && <p class="reason">Reason: {subject.reason}</p>}
     </div>
   );
 }
 
-function Action({ subject, title }: { subject: Subject; title: string }) {
+function Action({ subject, title, patch }: SubjectProps) {
   switch (subject.kind) {
     case "edit":
-      return <Files files={subject.files} title={title} />;
+      return <Files files={subject.files} title={title} patch={patch} />;
     case "command":
       return (
         <>
@@ -94,7 +103,15 @@ function Action({ subject, title }: { subject: Subject; title: string }) {
   }
 }
 
-function Files({ files, title }: { files: readonly FileChange[]; title: string }) {
+function Files({
+  files,
+  title,
+  patch,
+}: {
+  files: readonly FileChange[];
+  title: string;
+  patch: BlockOf<"patch"> | undefined;
+}) {
   const [all, setAll] = useState(false);
   const shown = all ? files : files.slice(0, FIRST_FILES);
   const hidden = files.length - shown.length;
@@ -103,69 +120,30 @@ function Files({ files, title }: { files: readonly FileChange[]; title: string }
     <>
       <ul class="files changes">
         {shown.map((file, at) => (
-          <File key={at} file={file} />
+          <File key={at} file={file} patchId={patch?.patchId} />
         ))}
       </ul>
+      {patch?.diff != null && files.every(({ diff, truncated }) => (diff ?? "") === "" && truncated !== true) && (
+        <Diff text={patch.diff} label="The diff" />
+      )}
       <TheRest of={files.length} hidden={hidden} noun={["file", "files"]} onAll={() => setAll(true)} />
     </>
   );
 }
 
-function File({ file }: { file: FileChange }) {
+function File({ file, patchId }: { file: FileChange; patchId: string | undefined }) {
+  const { roots } = useModel().standing.host.value;
   const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
   return (
     <li>
       <span class="change">{CHANGE[file.change] ?? file.change}</span>
       <code class="path">{file.oldPath == null ? path : `${file.oldPath} → ${path}`}</code>
-      {file.added != null && (
-        <span class="count added" aria-label={`${file.added} lines added`}>
-          +{file.added}
-        </span>
-      )}
-      {file.removed != null && (
-        <span class="count removed" aria-label={`${file.removed} lines removed`}>
-          −{file.removed}
-        </span>
-      )}
+      <Counts added={file.added} removed={file.removed} />
+      {patchId !== undefined && <Compare file={fileOf(file.filePath, file.root, roots)} patchId={patchId} />}
       {file.diff != null && file.diff !== "" && <Diff text={file.diff} label={`What would change in ${path}`} />}
       {file.truncated === true && <p class="hint">This is not all of the change.</p>}
     </li>
   );
-}
-
-/** Arguments as lines. Only what is nested is written as JSON. */
-function Arguments({ value }: { value: unknown }) {
-  if (value === undefined || value === null) return null;
-  if (typeof value === "object" && !Array.isArray(value)) {
-    const values = value as Record<string, unknown>;
-    return Object.keys(values).length === 0 ? null : <Lines label="Arguments" values={values} />;
-  }
-  return (
-    <pre class="asked" tabindex={0} aria-label="Arguments">
-      {readable(value)}
-    </pre>
-  );
-}
-
-function Lines({ label, values }: { label: string; values: Readonly<Record<string, unknown>> }) {
-  return (
-    <dl class="lines" aria-label={label}>
-      {Object.entries(values).map(([name, value]) => (
-        <div key={name}>
-          <dt>
-            <code>{name}</code>
-          </dt>
-          <dd>{lineOf(value)}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function lineOf(value: unknown): string {
-  if (Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null))
-    return value.map((one) => readable(one)).join("\n");
-  return readable(value);
 }
 
 /** The words of a question and the address to visit; the fields are the form's. */

@@ -1,31 +1,85 @@
-/** A tool call: what was called, how it stands, a preview, and the way to the whole. */
+/** A tool call: what it does to what, how it stands, what came of it, and the way to the whole. */
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { plain } from "./ansi";
+import { Arguments } from "./arguments";
 import { Icon } from "./icon";
+import { isDiff, ToolResult } from "./tool_result";
+import { deedOf, resultText, wholeResult } from "./tool_words";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
 export const MOST_INLINE = 200_000;
 
-const STATUS = {
-  running: { icon: "loading", word: "running" },
-  ok: { icon: "check", word: "done" },
-  failed: { icon: "error", word: "failed" },
-  cancelled: { icon: "circle-slash", word: "cancelled" },
-} as const;
+type Call = BlockOf<"tool">;
+/** How a call was kept from running. */
+export type Refusal = "denied" | "expired";
 
-export function ToolCard({ block }: { block: BlockOf<"tool"> }) {
+interface Standing {
+  readonly icon: string;
+  readonly word: string;
+  /** Class of its card. */
+  readonly look: string;
+}
+
+const STATUS: Readonly<Record<string, Standing>> = {
+  running: { icon: "loading", word: "running", look: "running" },
+  ok: { icon: "check", word: "done", look: "ok" },
+  failed: { icon: "error", word: "failed", look: "failed" },
+  cancelled: { icon: "circle-slash", word: "cancelled", look: "cancelled" },
+  denied: { icon: "circle-slash", word: "denied", look: "denied" },
+};
+const REFUSED: Readonly<Record<Refusal, Standing>> = {
+  denied: { icon: "circle-slash", word: "denied", look: "denied" },
+  expired: { icon: "circle-slash", word: "denied: the time ran out", look: "denied" },
+};
+
+/** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
+export function standingOf({ status }: Pick<Call, "status">, refused: Refusal | undefined): Standing {
+  if (refused !== undefined && status !== "ok") return REFUSED[refused];
+  return STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
+}
+
+/** What the server puts in the place of output that went to a terminal. */
+const IN_TERMINAL = /^\[terminal [^\]\n]*\]$/;
+
+export function ToolCard({ block, refused }: { block: Call; refused?: Refusal | undefined }) {
+  const { verb, to } = deedOf(block);
+  const { icon, word, look } = standingOf(block, refused);
+  return (
+    <details class={`card tool ${look}`} open={look === "running" || look === "failed"}>
+      <summary>
+        <Icon name={icon} spin={look === "running"} />
+        <span class="title" title={to === undefined ? verb : `${verb} ${to}`}>
+          {verb}
+          {to !== undefined && (
+            <>
+              {" "}
+              <code>{to}</code>
+            </>
+          )}
+        </span>
+        <span class="status">{word}</span>
+      </summary>
+      <Arguments value={block.input} />
+      <Outcome block={block} refused={refused} />
+    </details>
+  );
+}
+
+/** What came of a call, or why nothing did. */
+export function Outcome({ block, refused }: { block: Call; refused?: Refusal | undefined }) {
   const model = useModel();
   const [whole, setWhole] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
-  const status = STATUS[block.status];
-  const title = block.title ?? block.name;
+  const { verb, to } = deedOf(block);
+  const title = to === undefined ? verb : `${verb} ${to}`;
   const showAll = async (): Promise<void> => {
     setBusy(true);
     try {
       const event = await model.reading.eventBody(block.resultSeq ?? block.seq);
-      const text = readable(event.payload);
-      if (text.length > MOST_INLINE) await model.editor("editor.openText", { title, text });
+      const text = wholeResult(event.payload);
+      if (text.length > MOST_INLINE) await model.editor("editor.openText", { title, text: plain(text) });
       else setWhole(text);
     } catch (error) {
       model.sentences.alert(error);
@@ -33,35 +87,28 @@ export function ToolCard({ block }: { block: BlockOf<"tool"> }) {
       setBusy(false);
     }
   };
-  const preview = whole ?? block.preview ?? "";
+  const { look } = standingOf(block, refused);
+  const result = whole ?? resultText(block.preview ?? "");
+  const inTerminal = IN_TERMINAL.test(result);
+  // Of a call that was not allowed what it would have changed says something; what its model was told does not.
+  const text = inTerminal || (look === "denied" && !isDiff(result)) ? "" : result;
   return (
-    <details class={`card tool ${block.status}`} open={block.status === "running" || block.status === "failed"}>
-      <summary>
-        <Icon name={status.icon} spin={block.status === "running"} />
-        <code class="title">{title}</code>
-        <span class="status">{status.word}</span>
-      </summary>
-      {block.input != null && (
-        <pre class="input" tabindex={0} aria-label="Arguments">
-          {readable(block.input)}
-        </pre>
-      )}
-      {preview !== "" && (
-        <pre class="output" tabindex={0} aria-label={block.status === "running" ? "Output so far" : "Result"}>
-          {preview}
-        </pre>
-      )}
+    <>
+      {text === "" && look === "denied" && <p class="hint">It was not allowed, so nothing was done.</p>}
+      {inTerminal && <p class="hint">Its output went to a terminal.</p>}
+      {text === "" && look === "failed" && !inTerminal && <p class="hint">It gave no reason.</p>}
+      {text !== "" && <ToolResult text={text} label={block.status === "running" ? "Output so far" : "Result"} />}
       <div class="actions">
-        {block.truncated === true && whole === undefined && (
+        {block.truncated === true && whole === undefined && look !== "denied" && (
           <button type="button" class="link" disabled={busy} onClick={() => void showAll()}>
             Show all{block.bytes == null ? "" : ` (${bytes(block.bytes)})`}
           </button>
         )}
-        {preview !== "" && (
+        {text !== "" && (
           <button
             type="button"
             class="link"
-            onClick={() => void model.editor("editor.openText", { title, text: preview })}
+            onClick={() => void model.editor("editor.openText", { title, text: plain(text) })}
           >
             Open in editor
           </button>
@@ -81,13 +128,8 @@ export function ToolCard({ block }: { block: BlockOf<"tool"> }) {
           </button>
         )}
       </div>
-    </details>
+    </>
   );
-}
-
-/** A value as text: text stays as it is, everything else is JSON. */
-export function readable(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
 /** A size for people. */

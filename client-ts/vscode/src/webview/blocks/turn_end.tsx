@@ -1,34 +1,24 @@
-/**
- * In the chat: a turn did not come to its end, and what to do next.
- *
- * Owns when the prompt can be sent again from here: where it was the last one, and nothing runs or waits.
- */
+/** In the chat: a turn did not come to its end, and what to do next. */
 import type { BlockOf } from "@breadboard-ls/sdk";
-import { useState } from "preact/hooks";
-import { useModel } from "../model/context";
 import { Icon } from "./icon";
+import { Retry } from "./retry";
+import { Words } from "./words";
+
+/** What the server says of a turn that somebody stopped. */
+const STOPPED = /\bstopped\b/i;
 
 export function TurnEnd({ block, prompt }: { block: BlockOf<"summary">; prompt?: BlockOf<"user"> | undefined }) {
-  const model = useModel();
-  const [sending, setSending] = useState(false);
-  const again = async (of: BlockOf<"user">): Promise<void> => {
-    if (sending) return;
-    setSending(true);
-    await model.prompts.again(of);
-    setSending(false);
-  };
+  const stopped = STOPPED.test(block.text);
   return (
-    <section class="notice warning" aria-label="How the turn ended">
-      <Icon name="warning" />
+    <section class={stopped ? "notice stopped" : "notice warning"} aria-label="How the turn ended">
+      <Icon name={stopped ? "circle-slash" : "warning"} />
       <div>
-        <span>{block.text}</span>
-        {prompt !== undefined && !model.running.value && (
-          <div class="buttons">
-            <button type="button" class="secondary" aria-disabled={sending} onClick={() => void again(prompt)}>
-              Send it again
-            </button>
-          </div>
-        )}
+        <span>
+          <Words text={block.text} />
+        </span>
+        <div class="buttons">
+          <Retry prompt={prompt} label="Send it again" />
+        </div>
       </div>
     </section>
   );

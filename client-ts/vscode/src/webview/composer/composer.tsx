@@ -1,4 +1,5 @@
 /** Where prompts are typed: text, mentions, attachments, model, send and stop. */
+import type { BlockOf } from "@breadboard-ls/sdk";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { bytes } from "../blocks/tool_card";
@@ -17,6 +18,8 @@ import {
   whereToLook,
 } from "./completion";
 import { ModelPicker } from "./model_picker";
+import { type Recall, recalled } from "./recall";
+import { TakesNoPrompts } from "./takes_no_prompts";
 
 /**
  * Largest file that is pasted or dropped: it travels whole in one message. Larger ones are picked, and go by
@@ -31,11 +34,13 @@ export function Composer() {
   const [choices, setChoices] = useState<readonly Choice[]>([]);
   const [chosen, setChosen] = useState(0);
   const asked = useRef(0);
+  const recall = useRef<Recall>(undefined);
   const { prompts, tabs, sentences, standing } = model;
   const draft = prompts.draft.value;
   const running = model.running.value;
   const { server, sendWithModifier } = standing.host.value;
-  const can = server === "running" && standing.booted.value;
+  const noPrompts = model.noPrompts.value;
+  const can = server === "running" && standing.booted.value && noPrompts === undefined;
   const focus = prompts.focus.value;
   const session = tabs.active.value;
   const ofAgent = session?.info.value.agent != null;
@@ -110,6 +115,17 @@ export function Composer() {
       void model.choices.command(command.command, command.args);
     }
   };
+  /** Whether an arrow called a prompt back. */
+  const callBack = (key: "ArrowUp" | "ArrowDown", { value, selectionStart }: HTMLTextAreaElement): boolean => {
+    const sent = (session?.blocks("chat") ?? []).filter((block): block is BlockOf<"user"> => block.kind === "user");
+    const found = recalled(key, { text: value, cursor: selectionStart }, recall.current, sent);
+    if (found === undefined || (found.back === -1 && value === "")) return false;
+    void sentences.attempt(async () => {
+      const text = await prompts.recall(found.prompt);
+      recall.current = { back: found.back, text };
+    });
+    return true;
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     if (choices.length > 0) {
@@ -132,6 +148,10 @@ export function Composer() {
       }
     }
     const modifier = event.ctrlKey || event.metaKey;
+    if ((event.key === "ArrowUp" || event.key === "ArrowDown") && !modifier && !event.shiftKey && !event.altKey) {
+      if (callBack(event.key, event.currentTarget as HTMLTextAreaElement)) event.preventDefault();
+      return;
+    }
     if (event.key === "Enter" && !event.shiftKey && (sendWithModifier ? modifier : true)) {
       event.preventDefault();
       // A key that is still held down from a button, or from the last prompt, sends nothing.
@@ -160,6 +180,7 @@ export function Composer() {
         takeFiles(event.dataTransfer?.files);
       }}
     >
+      {noPrompts !== undefined && <TakesNoPrompts why={noPrompts} />}
       {draft.attachments.length > 0 && (
         <ul class="attachments" aria-label="Attachments">
           {draft.attachments.map((attachment) => (
@@ -199,8 +220,11 @@ export function Composer() {
         ref={area}
         rows={2}
         value={draft.text}
+        readOnly={noPrompts === "other_engine"}
         placeholder={
-          running ? "Write the next prompt; it waits its turn" : "Ask, or say what to change (@ names a file)"
+          noPrompts === "other_engine"
+            ? "This session takes no prompts"
+            : running ? "Write the next prompt; it waits its turn" : "Ask, or say what to change (@ names a file)"
         }
         aria-label="Prompt"
         aria-haspopup="listbox"
@@ -226,7 +250,7 @@ export function Composer() {
         <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void prompts.pickAttachments()} />
         <div class="pickers">
           {session !== undefined && ofAgent && <AgentOptions session={session} />}
-          {!ofAgent && !willBe && <ModelPicker />}
+          {!ofAgent && !willBe && noPrompts !== "other_engine" && <ModelPicker />}
         </div>
         {running && (
           <button type="button" class="secondary stop" onClick={() => void prompts.stop()} title="Stop (Escape)">

@@ -5,6 +5,7 @@
  */
 import { useEffect, useRef } from "preact/hooks";
 import { MOST_IMAGES, type SpecImage } from "../../shared/create_spec_messages";
+import { PlainWords } from "../blocks/words";
 import { Icon } from "../blocks/icon";
 import type { SpecForm } from "./form";
 
@@ -143,7 +144,7 @@ function NoticeBanner({ form }: { form: SpecForm }) {
   const notice = form.notice.value;
   const banner = notice !== undefined && (
     <div class={`notice ${notice.tone}`}>
-      <Icon name={notice.tone} /> <span>{notice.text}</span>{" "}
+      <Icon name={notice.tone} /> <span><PlainWords text={notice.text} /></span>{" "}
       <button type="button" class="link" onClick={() => form.dismiss()}>
         Dismiss
       </button>

@@ -23,12 +23,23 @@ export interface AnswerDetails {
   readonly content?: Record<string, unknown> | undefined;
 }
 
+/** An ask that is brought to the user, and since when. */
+export interface Brought {
+  readonly requestId: string;
+  readonly at: number;
+}
+
+/** So long an ask may take until it is drawn: its page may have to be made and its session attached. */
+const MOST_WAIT_MS = 10_000;
+
 export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
   readonly rules = signal<Requests["bb/permission/list"]["result"]["rules"] | undefined>(undefined);
 
   /** The ask that the page puts the focus on, and when it was told to. */
-  readonly brought = signal<{ readonly requestId: string; readonly at: number } | undefined>(undefined);
+  readonly brought = signal<Brought | undefined>(undefined);
+  /** The one that had the focus already. */
+  private focused: Brought | undefined;
 
   constructor(
     private readonly client: BreadboardClient,
@@ -39,6 +50,18 @@ export class Asks {
   /** Puts the focus on an ask that waits. */
   bring(requestId: string): void {
     this.brought.value = { requestId, at: performance.now() };
+  }
+
+  /** The ask that is still to get the focus: not one of long ago, when the user is elsewhere by now. */
+  toFocus(): Brought | undefined {
+    const brought = this.brought.value;
+    const isOld = brought !== undefined && performance.now() - brought.at > MOST_WAIT_MS;
+    return isOld || brought === this.focused ? undefined : brought;
+  }
+
+  /** It has the focus now. */
+  hasFocus(brought: Brought): void {
+    this.focused = brought;
   }
 
   /** An ask with nothing of its subject cut; throws where it cannot be had, or is not the one that was shown. */

@@ -10,14 +10,14 @@ import type { HostStatus, PageMethod } from "../../shared/page_methods";
 import type { HostLink } from "../host_link";
 import { Asks } from "./asks";
 import { EngineChoices } from "./engine_choices";
-import type { Connection } from "./open_session";
+import type { Connection, OpenSession } from "./open_session";
 import { OpenTabs } from "./open_tabs";
 import { Prompts } from "./prompts";
 import { RawEvents } from "./raw_events";
 import { Reading } from "./reading";
 import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
 import { Sentences } from "./sentences";
-import { Standing, type State } from "./standing";
+import { type NoPrompts, Standing, type State } from "./standing";
 
 /** What the model needs of a browser. */
 export interface ModelPorts {
@@ -27,6 +27,12 @@ export interface ModelPorts {
   uuid(): string;
   /** Milliseconds since the Unix epoch. */
   now(): number;
+}
+
+/** A session that is to be seen, and an ask of it: by its id, or the oldest. */
+interface Wanted {
+  readonly sessionId: string;
+  readonly ask?: string;
 }
 
 export class Model {
@@ -44,11 +50,14 @@ export class Model {
     return sessionId !== undefined && this.standing.runs(sessionId);
   });
 
+  /** Why the session in front takes no prompts. */
+  readonly noPrompts = computed<NoPrompts | undefined>(() => this.noPromptsOf(this.tabs.active.value));
+
   private readonly client: BreadboardClient;
   private bootedGeneration = -1;
   private wantsNew = false;
   /** A session to show as soon as there is a server. */
-  private wanted: string | undefined;
+  private wanted: Wanted | undefined;
   /** What the page had when it was last here. */
   private saved: SavedState;
   private touched = false;
@@ -101,7 +110,18 @@ export class Model {
     if (method === "page.focus") this.prompts.focus.value += 1;
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
-    if (method === "page.showSession") void this.showSession(params["sessionId"] as string);
+    if (method === "page.showSession") void this.showSession({ sessionId: params["sessionId"] as string });
+    if (method === "page.showAsk")
+      void this.showSession({
+        sessionId: params["sessionId"] as string,
+        ask: (params["requestId"] as string | undefined) ?? "oldest",
+      });
+  }
+
+  /** Why a session takes no prompts here. */
+  noPromptsOf(session: OpenSession | undefined): NoPrompts | undefined {
+    if (session === undefined) return undefined;
+    return this.standing.noPrompts(session.sessionId) ?? (session.elsewhere.value ? "other_engine" : undefined);
   }
 
   /** Opens a tab for a new session: of an agent, or of the engine of the settings. */
@@ -206,6 +226,9 @@ export class Model {
     const { standing, tabs, sentences } = this;
     const before = standing.state.value;
     standing.state.value = state;
+    const engines = standing.engines.value;
+    for (const { sessionId, status } of state.sessions) if (status === "running") standing.sawEngine(sessionId);
+    if (standing.engines.value !== engines) this.remember();
     const mine = (all: State) => all.sessions.find(({ sessionId }) => sessionId === tabs.activeId.value);
     const was = mine(before)?.status;
     const is = mine(state)?.status;
@@ -237,21 +260,26 @@ export class Model {
   }
 
   /** Shows the chat of a session, because the editor wants it seen. */
-  private async showSession(sessionId: string): Promise<void> {
+  private async showSession(wanted: Wanted): Promise<void> {
     if (!this.standing.booted.value) {
-      this.wanted = sessionId;
+      this.wanted = wanted;
       return;
     }
     this.wanted = undefined;
     await this.showPane("chat");
-    await this.tabs.select(sessionId);
-    this.prompts.focus.value += 1;
+    await this.tabs.select(wanted.sessionId);
+    const waiting = this.tabs.active.value?.pending().map(({ permission }) => permission.requestId) ?? [];
+    const ask = wanted.ask !== undefined && waiting.includes(wanted.ask) ? wanted.ask : waiting[0];
+    // What was answered meanwhile is not shown; the prompt is where one goes on.
+    if (wanted.ask !== undefined && ask !== undefined) this.asks.bring(ask);
+    else this.prompts.focus.value += 1;
   }
 
   private restore(saved: SavedState): void {
     this.saved = saved;
     this.pane.value = saved.pane;
     this.prompts.drafts.value = saved.drafts;
+    this.standing.engines.value = saved.engines;
   }
 
   private remember(): void {
@@ -266,6 +294,7 @@ export class Model {
       open,
       ...(active === undefined ? {} : { active }),
       drafts: this.prompts.saved(),
+      engines: this.standing.engines.value,
     });
   }
 }

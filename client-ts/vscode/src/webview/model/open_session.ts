@@ -43,12 +43,16 @@ export class OpenSession {
   readonly connection = signal<Connection | undefined>(undefined);
   readonly gap = signal<Gap | undefined>(undefined);
   readonly queue = signal<Queue>({ items: [], paused: false });
+  /** The server said that the session belongs to another engine than the one in use. */
+  readonly elsewhere = signal(false);
   readonly info = signal<SessionInfo>({});
   /** Whether the agent of the session ended by itself, and is not there again. */
   readonly exited = computed(() => this.info.value.agent?.status === "exited");
   private readonly subscriptions: { dispose(): void }[];
   private reading: Promise<void> | undefined;
   private readAgain = false;
+  /** The waiting prompts that the chat had when the queue was read last. */
+  private begun = "";
 
   constructor(
     private readonly client: BreadboardClient,
@@ -61,6 +65,7 @@ export class OpenSession {
     this.subscriptions = [
       session.view.onDidChange(({ lanes }) => {
         this.tick.value += 1;
+        if (lanes.chat !== undefined) this.takeFromQueue();
         // An agent that changes its mode, its commands or its counts says so in this lane.
         if (lanes.run !== undefined && this.info.value.agent != null) void this.readInfo();
       }),
@@ -138,8 +143,24 @@ export class OpenSession {
     this.session.dispose();
   }
 
+  /** A prompt that waited and is in the chat waits no more: the queue has no news of its own. */
+  private takeFromQueue(): void {
+    const waiting = new Set(this.queue.value.items.map(({ messageId }) => messageId));
+    if (waiting.size === 0) return;
+    const begun = this.session.view
+      .blocks("chat")
+      .filter((block) => block.kind === "user" && waiting.has(block.messageId ?? ""))
+      .map(({ id }) => id)
+      .join(" ");
+    if (begun === "" || begun === this.begun) return;
+    this.begun = begun;
+    this.readQueue().catch(() => undefined);
+  }
+
   private heardResume(resume: Resume): void {
-    if (resume.verdict === "lost" || resume.verdict === "resynced") this.gap.value = { resume };
+    this.elsewhere.value = resume.verdict === "lost" && isElsewhere(resume.reason);
+    if (this.elsewhere.value) this.gap.value = undefined;
+    else if (resume.verdict === "lost" || resume.verdict === "resynced") this.gap.value = { resume };
   }
 
   private heardConnection(told: Connection): void {
@@ -149,6 +170,11 @@ export class OpenSession {
     void this.readInfo();
     if (told.gapDetected === true) this.gap.value = { resume: told.resume ?? undefined };
   }
+}
+
+/** Whether a sentence of the server says that a session belongs to another engine. */
+export function isElsewhere(sentence: string | null | undefined): boolean {
+  return /\banother engine\b/.test(sentence ?? "");
 }
 
 /** A verdict in a sentence. */

@@ -173,6 +173,7 @@ export class OpenTabs {
       return undefined;
     }
     batch(() => {
+      if (agent === undefined) this.ports.standing.sawEngine(sessionId);
       tab.has(this.open(sessionId));
       this.ports.draftMoves(tab.tabId, sessionId);
     });

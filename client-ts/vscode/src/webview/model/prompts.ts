@@ -5,12 +5,13 @@
  * the server has taken it, so that sent again it is taken once (R001-03).
  */
 import type { BlockOf, BreadboardClient } from "@breadboard-ls/sdk";
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { HostLink } from "../host_link";
+import { isElsewhere } from "./open_session";
 import type { OpenTab } from "./open_tab";
 import type { OpenTabs } from "./open_tabs";
 import { type Attachment, type Draft, EMPTY_DRAFT } from "./saved_state";
-import type { Sentences } from "./sentences";
+import { type Sentences, sentenceOf } from "./sentences";
 
 /** What the prompts need of the rest of the page. */
 export interface PromptPorts {
@@ -29,7 +30,23 @@ export class Prompts {
   readonly focus = signal(0);
   readonly draft = computed(() => this.drafts.value[this.key()] ?? EMPTY_DRAFT);
 
-  constructor(private readonly ports: PromptPorts) {}
+  constructor(private readonly ports: PromptPorts) {
+    effect(() => this.takeWhatArrived());
+  }
+
+  /**
+   * A draft whose prompt is in the chat, or in the queue, was taken: the page that sent it may have gone before it heard
+   * so, and its draft came back.
+   */
+  private takeWhatArrived(): void {
+    const session = this.ports.tabs.active.value;
+    const messageId = session === undefined ? undefined : this.drafts.value[session.sessionId]?.messageId;
+    if (session === undefined || messageId === undefined) return;
+    const arrived =
+      session.queue.value.items.some((item) => item.messageId === messageId) ||
+      session.blocks("chat").some((block) => block.kind === "user" && block.messageId === messageId);
+    if (arrived) this.keep(session.sessionId, EMPTY_DRAFT);
+  }
 
   /** The drafts that have something in them, by session; those of tabs without one under `""`. */
   saved(): Record<string, Draft> {
@@ -88,18 +105,30 @@ export class Prompts {
   }
 
   /** Sends what was asked before once more, as a prompt of its own; what is typed stays. */
-  async again({ seq, text, attachmentIds = [] }: BlockOf<"user">): Promise<void> {
-    const { tabs, sentences, client } = this.ports;
+  async again(prompt: BlockOf<"user">): Promise<void> {
+    const { tabs, sentences } = this.ports;
     const tab = tabs.front.value;
     const sessionId = tab?.sessionId;
     if (tab === undefined || sessionId === undefined) return;
     await sentences.attempt(async () => {
-      // A block may show less than was sent.
-      const { event } = await client.request("bb/eventBody", { sessionId, seq });
-      const { text: whole } = event.payload as { text?: unknown };
-      await this.deliver(tab, this.ports.uuid(), typeof whole === "string" ? whole : text, attachmentIds);
+      await this.deliver(tab, this.ports.uuid(), await this.whole(sessionId, prompt), prompt.attachmentIds ?? []);
       this.focus.value += 1;
     });
+  }
+
+  /** Puts the text of a prompt that was sent into the empty prompt; gives the text. */
+  async recall(prompt: BlockOf<"user"> | undefined): Promise<string> {
+    const { sessionId } = this.ports.tabs.active.value ?? {};
+    const text = prompt === undefined || sessionId === undefined ? "" : await this.whole(sessionId, prompt);
+    this.setDraft({ text });
+    return text;
+  }
+
+  /** The text as it was sent: a block may show less. */
+  private async whole(sessionId: string, { seq, text }: BlockOf<"user">): Promise<string> {
+    const { event } = await this.ports.client.request("bb/eventBody", { sessionId, seq });
+    const { text: whole } = event.payload as { text?: unknown };
+    return typeof whole === "string" ? whole : text;
   }
 
   /** The session that took it, or `undefined` where there is none: then the tab says why. */
@@ -113,10 +142,14 @@ export class Prompts {
     if ((await tab.ready) === undefined) return undefined;
     const at = whereabouts(tab);
     if (at === undefined) return undefined;
-    const { disposition } = await tabs.link.prompt(at, {
+    const prompted = tabs.link.prompt(at, {
       messageId,
       text,
       ...(attachmentIds.length === 0 ? {} : { attachmentIds: [...attachmentIds] }),
+    });
+    const { disposition } = await prompted.catch((error: unknown) => {
+      if (isElsewhere(sentenceOf(error)) && tab.session.value !== undefined) tab.session.value.elsewhere.value = true;
+      throw error;
     });
     if (disposition === "queued") {
       sentences.say("The prompt waits in the queue.");

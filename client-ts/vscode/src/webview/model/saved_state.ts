@@ -44,9 +44,11 @@ export interface SavedState {
   readonly active?: string;
   /** By session; `""` is the one that is not made yet. */
   readonly drafts: Readonly<Record<string, Draft>>;
+  /** Kinds of engines, by session: a session of another engine than the one in use takes no prompts. */
+  readonly engines: Readonly<Record<string, string>>;
 }
 
-export const NOTHING_SAVED: SavedState = { at: 0, pane: "chat", open: [], drafts: {} };
+export const NOTHING_SAVED: SavedState = { at: 0, pane: "chat", open: [], drafts: {}, engines: {} };
 export const EMPTY_DRAFT: Draft = { text: "", attachments: [] };
 
 /** Most tabs in the strip: each holds a view in memory. */
@@ -55,7 +57,7 @@ export const MOST_OPEN = 12;
 /** Reads what an earlier page, perhaps of an earlier version, left. What does not fit is left out. */
 export function readSaved(value: unknown): SavedState {
   if (typeof value !== "object" || value === null) return NOTHING_SAVED;
-  const { at, pane, open, active, drafts } = value as Record<string, unknown>;
+  const { at, pane, open, active, drafts, engines } = value as Record<string, unknown>;
   const known: Record<string, Draft> = {};
   for (const [sessionId, draft] of Object.entries(typeof drafts === "object" && drafts !== null ? drafts : {})) {
     const { text, attachments, messageId } = (draft ?? {}) as Record<string, unknown>;
@@ -72,6 +74,11 @@ export function readSaved(value: unknown): SavedState {
     open: Array.isArray(open) ? readTabs(open).slice(-MOST_OPEN) : [],
     ...(typeof active === "string" ? { active } : {}),
     drafts: known,
+    engines: Object.fromEntries(
+      Object.entries(typeof engines === "object" && engines !== null ? engines : {}).filter(
+        (entry): entry is [string, string] => typeof entry[1] === "string",
+      ),
+    ),
   };
 }
 

@@ -1,6 +1,8 @@
 /** What the user has to know of the link: server, trust, connection, events that are missing. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "../blocks/icon";
+import { SetToken } from "../blocks/set_token";
+import { Words } from "../blocks/words";
 import { useModel } from "../model/context";
 import { sayResume } from "../model/open_session";
 
@@ -40,12 +42,12 @@ export function Banners() {
       )}
       {server === "waiting" && (
         <Banner tone="warning" icon="sync" spin>
-          {sentence ?? "The server is started again."}
+          <Words text={sentence ?? "The server is started again."} />
         </Banner>
       )}
       {(server === "failed" || server === "stopped") && (
         <Banner tone="error" icon="error">
-          {sentence ?? "The server is stopped."}{" "}
+          <Words text={sentence ?? "The server is stopped."} />{" "}
           <button type="button" class="link" onClick={() => void model.editor("editor.restart")}>
             Restart
           </button>{" "}
@@ -70,17 +72,17 @@ export function Banners() {
           {(link.retryCount ?? 0) > 0
             ? `Reconnecting to the engine (try ${link.retryCount}).`
             : "Connecting to the engine."}{" "}
-          {link.lastError ?? ""}
+          <Words text={link.lastError ?? ""} />
         </Banner>
       )}
       {link?.status === "error" && agent == null && (
         <Banner tone="error" icon="debug-disconnect">
-          The engine does not answer. {link.lastError ?? ""}
+          <EngineError why={link.lastError ?? ""} />
         </Banner>
       )}
       {active?.exited.value === true && agent != null && (
         <Banner tone="error" icon="debug-disconnect">
-          {link?.lastError ?? `The agent ${agent.name} ended; restart it, or send a prompt.`}{" "}
+          <Words text={link?.lastError ?? `The agent ${agent.name} ended; restart it, or send a prompt.`} />{" "}
           {model.standing.offers("bb/agent/restart") && (
             <button
               type="button"
@@ -110,7 +112,7 @@ export function Banners() {
       )}
       {lost !== undefined && active !== undefined && (
         <Banner tone="error" icon="error">
-          This session could not be read: {lost}{" "}
+          This session could not be read: <Words text={lost} />{" "}
           <button type="button" class="link" onClick={() => void model.tabs.select(active.sessionId)}>
             Try again
           </button>
@@ -118,12 +120,22 @@ export function Banners() {
       )}
       {model.sentences.alerts.value.map(({ id, text }) => (
         <Banner key={id} tone="error" icon="error">
-          {text}{" "}
+          <Words text={text} />{" "}
           <button type="button" class="link" onClick={() => model.sentences.dismiss(id)}>
             Dismiss
           </button>
         </Banner>
       ))}
     </div>
+  );
+}
+
+/** What the engine said last: where it ended the session itself, it did answer. */
+function EngineError({ why }: { why: string }) {
+  return (
+    <>
+      {!/\bended the session\b/.test(why) && "The engine does not answer. "}
+      <Words text={why} /> <SetToken reason={why} />
+    </>
   );
 }

@@ -1,10 +1,12 @@
 /** Files of the workspace, and what this session changed. */
 import type { BlockOf, Requests } from "@breadboard-ls/sdk";
 import { useEffect, useState } from "preact/hooks";
+import { Counts } from "../blocks/changed_files";
 import { Icon, IconButton } from "../blocks/icon";
 import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
+import { fileOf } from "../places";
 
 type Listing = Requests["bb/listFiles"]["result"];
 type Snippet = Requests["bb/readFileSnippet"]["result"];
@@ -21,29 +23,8 @@ export function FilesPane({ session }: { session: OpenSession }) {
         <section aria-label="Changes of this session">
           <h2>Proposed in this session</h2>
           <ul class="files">
-            {changed.map(({ filePath, added, removed }) => (
-              <li key={filePath}>
-                <button
-                  type="button"
-                  class="link path"
-                  onClick={() => void model.editor("editor.openFile", { path: filePath })}
-                >
-                  {filePath}
-                </button>
-                <span class="count added" aria-label={`${added} lines added`}>
-                  +{added}
-                </span>
-                <span class="count removed" aria-label={`${removed} lines removed`}>
-                  −{removed}
-                </span>
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => void model.editor("editor.showDiff", { sessionId: session.sessionId, filePath })}
-                >
-                  Compare with HEAD
-                </button>
-              </li>
+            {changed.map((file) => (
+              <Changed key={file.filePath} file={file} session={session} />
             ))}
           </ul>
         </section>
@@ -67,8 +48,42 @@ export function FilesPane({ session }: { session: OpenSession }) {
   );
 }
 
-function changedFiles(patches: readonly BlockOf<"patch">[]): { filePath: string; added: number; removed: number }[] {
-  const files = new Map<string, { filePath: string; added: number; removed: number }>();
+/** A file that was proposed to be changed, with its counts over all of its patches. */
+interface ChangedFile {
+  readonly filePath: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+function Changed({ file: { filePath, added, removed }, session }: { file: ChangedFile; session: OpenSession }) {
+  const model = useModel();
+  const { path, root } = fileOf(filePath, undefined, model.standing.host.value.roots);
+  const ofRoot = root === undefined ? {} : { root };
+  return (
+    <li>
+      <button
+        type="button"
+        class="link path"
+        onClick={() => void model.editor("editor.openFile", { path, ...ofRoot })}
+      >
+        {filePath}
+      </button>
+      <Counts added={added} removed={removed} />
+      <button
+        type="button"
+        class="link"
+        onClick={() =>
+          void model.editor("editor.showDiff", { sessionId: session.sessionId, filePath: path, ...ofRoot })
+        }
+      >
+        Compare with HEAD
+      </button>
+    </li>
+  );
+}
+
+function changedFiles(patches: readonly BlockOf<"patch">[]): ChangedFile[] {
+  const files = new Map<string, ChangedFile>();
   for (const { filePath, added, removed } of patches.flatMap((patch) => patch.files)) {
     const before = files.get(filePath);
     files.set(filePath, { filePath, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });

@@ -10,7 +10,7 @@ export function SessionList({ onDone }: { onDone: () => void }) {
   return (
     <ul class="sessions" aria-label="All sessions" onKeyDown={(event) => event.key === "Escape" && onDone()}>
       {sessions.length === 0 && <li class="hint">There is none yet.</li>}
-      {sessions.map(({ sessionId, title, status, updatedAt, agent, pendingPermissionCount }) => (
+      {sessions.map(({ sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy }) => (
         <li key={sessionId}>
           <button
             type="button"
@@ -26,6 +26,7 @@ export function SessionList({ onDone }: { onDone: () => void }) {
             {status}
             {agent != null && ` · ${agent}`}
             {(pendingPermissionCount ?? 0) > 0 && ` · ${pendingPermissionCount} waiting`}
+            {heldBy === "other_window" && " · in another window"}
             {updatedAt != null && ` · ${when(updatedAt)}`}
           </span>
           {asking === sessionId ? (

@@ -63,14 +63,14 @@ export function SessionStrip() {
 function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
   const model = useModel();
   const active = tab.tabId === model.tabs.frontId.value;
-  const { title, word, icon, spin } = describe(model, tab);
+  const { title, word, icon, spin, inactive } = describe(model, tab);
   const whole = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // A strip of many tabs is scrolled; there is none where nothing is laid out.
     if (active) whole.current?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   }, [active]);
   return (
-    <div ref={whole} class={`tab${active ? " active" : ""}`}>
+    <div ref={whole} class={`tab${active ? " active" : ""}${inactive === true ? " inactive" : ""}`}>
       <button
         type="button"
         role="tab"
@@ -78,7 +78,7 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
         aria-keyshortcuts="Delete"
         aria-label={`${title}${word}`}
         tabindex={active ? 0 : -1}
-        title={title}
+        title={inactive === true ? `${title}${word}` : title}
         onClick={() => void model.tabs.toFront(tab.tabId)}
         onKeyDown={(event) => {
           if (event.key === "Delete") onClose();
@@ -109,6 +109,8 @@ interface Description {
   readonly word: string;
   readonly icon?: string;
   readonly spin: boolean;
+  /** It takes no prompts here. */
+  readonly inactive?: boolean;
 }
 
 /** What a tab is called and how it stands. */
@@ -122,6 +124,11 @@ function describe(model: Model, tab: OpenTab): Description {
   }
   const summary = model.standing.summary(session.sessionId);
   const title = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
+  const noPrompts = model.noPromptsOf(session);
+  if (noPrompts === "other_engine")
+    return { title, word: ", belongs to another engine", icon: "circle-slash", spin: false, inactive: true };
+  if (noPrompts === "other_window")
+    return { title, word: ", another window works on it", icon: "multiple-windows", spin: false, inactive: true };
   if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
   if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
   if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };

@@ -1,12 +1,11 @@
 /** The transcript: as much of it on the page as is seen, older pages from the server as they are reached. */
-import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
-import { TurnEnd } from "../blocks/turn_end";
 import { useModel } from "../model/context";
+import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
-import { patchesInAsks } from "./patches_in_asks";
+import { type Row, rowsOf } from "./rows";
 import { withTurnEnds } from "./turn_ends";
 import { type Rows, useRows } from "./window";
 
@@ -14,12 +13,10 @@ export function Transcript({ session }: { session: OpenSession }) {
   const model = useModel();
   const chat = session.blocks("chat");
   const run = session.blocks("run");
-  const blocks = useMemo(() => withTurnEnds(chat, run), [chat, run]);
-  const last = blocks.at(-1);
+  const shown = useMemo(() => rowsOf(withTurnEnds(chat, run)), [chat, run]);
   const hasMore = session.hasMore("chat");
   const loading = useRef(false);
-  const keys = useMemo(() => blocks.map(({ id }) => id), [blocks]);
-  const inAsks = useMemo(() => patchesInAsks(blocks), [blocks]);
+  const keys = useMemo(() => shown.map(({ block }) => block.id), [shown]);
   const older = useCallback(() => {
     if (loading.current || !session.session.view.hasMore("chat")) return;
     loading.current = true;
@@ -27,7 +24,7 @@ export function Transcript({ session }: { session: OpenSession }) {
   }, [model, session]);
   const rows = useRows(keys, older);
   const pending = session.pending();
-  useBrought(blocks, rows);
+  useBrought(shown, rows);
 
   return (
     <div class="transcript">
@@ -35,36 +32,31 @@ export function Transcript({ session }: { session: OpenSession }) {
         class="scroller"
         ref={rows.scroller}
         tabindex={0}
-        role="feed"
+        role="region"
         aria-label="Conversation"
-        aria-busy={model.running.value}
       >
         {hasMore && (
           <button type="button" class="link older" onClick={older}>
             Show older
           </button>
         )}
-        {blocks.length === 0 && session.attached.value && <Welcome />}
-        <div class="rows" style={{ height: `${rows.height}px` }}>
+        {shown.length === 0 && session.attached.value && <Welcome />}
+        <div class="rows" role="feed" aria-label="Messages" aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
-            const block = blocks[row.index];
-            if (block === undefined) return null;
+            const one = shown[row.index];
+            if (one === undefined) return null;
             return (
               <article
                 key={row.key}
                 ref={rows.measure}
                 class="row"
                 data-index={row.index}
-                data-block={block.id}
+                data-block={one.block.id}
                 aria-posinset={row.index + 1}
-                aria-setsize={hasMore ? -1 : blocks.length}
+                aria-setsize={hasMore ? -1 : shown.length}
                 style={{ transform: `translateY(${row.start}px)` }}
               >
-                {block.kind === "summary" ? (
-                  <TurnEnd block={block} prompt={block === last ? promptOf(chat, block) : undefined} />
-                ) : (
-                  <BlockView block={block} inAsk={inAsks.has(block.id)} />
-                )}
+                <BlockView {...one} inChat />
               </article>
             );
           })}
@@ -87,23 +79,17 @@ export function Transcript({ session }: { session: OpenSession }) {
   );
 }
 
-/** What was asked in a turn. */
-function promptOf(chat: readonly Block[], { turn }: Block): BlockOf<"user"> | undefined {
-  return chat.findLast((block): block is BlockOf<"user"> => block.kind === "user" && block.turn === turn);
-}
-
 /** Puts the focus on the ask that it is to be on, as soon as that is drawn. */
-function useBrought(blocks: readonly Block[], rows: Rows): void {
+function useBrought(shown: readonly Row[], rows: Rows): void {
   const { asks } = useModel();
-  const brought = asks.brought.value;
-  const done = useRef(brought);
-  const looked = useRef(brought);
+  const brought = asks.toFocus();
+  const looked = useRef<Brought>(undefined);
   useLayoutEffect(() => {
-    if (brought === undefined || brought === done.current) return;
+    if (brought === undefined || brought !== asks.toFocus()) return;
     if (brought !== looked.current) {
       looked.current = brought;
-      const at = blocks.findIndex(
-        (block) => block.kind === "permission" && block.permission.requestId === brought.requestId,
+      const at = shown.findIndex(
+        ({ block }) => block.kind === "permission" && block.permission.requestId === brought.requestId,
       );
       if (at >= 0) rows.toRow(at);
     }
@@ -111,7 +97,7 @@ function useBrought(blocks: readonly Block[], rows: Rows): void {
     const card = cards.find(({ dataset }) => dataset["request"] === brought.requestId);
     const button = card?.querySelector<HTMLElement>(".buttons button:not(:disabled)");
     if (button == null) return;
-    done.current = brought;
+    asks.hasFocus(brought);
     button.focus();
   });
 }
@@ -120,14 +106,14 @@ function waitingWords(count: number): string {
   return count === 1 ? "One request waits." : `${count} requests wait.`;
 }
 
-function Welcome() {
+export function Welcome() {
   const model = useModel();
   const { engine } = model.standing;
   const ofAgent = model.tabs.active.value?.info.value.agent != null;
   const examples = [
-    "Where is the retry delay computed?",
     "Explain the main entry point of this project.",
-    "Which tests cover the parser?",
+    "What does the open file do?",
+    "Which tests are there, and how are they run?",
   ];
   return (
     <div class="welcome">

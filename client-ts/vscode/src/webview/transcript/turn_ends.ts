@@ -1,8 +1,8 @@
 /**
  * Where the transcript says how a turn ended that did not come to its end.
  *
- * Owns which ends are said there: those that the server tells in the run lane because the engine did not, of turns that
- * the chat itself says nothing about. Whoever reads the chat alone would take half an answer for a whole one.
+ * Owns which ends are said there: those of the run lane that were no success, a stop among them, of turns that the chat
+ * itself says nothing about. Whoever reads the chat alone would take half an answer for a whole one.
  */
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
 
@@ -12,7 +12,7 @@ const rows = new WeakMap<Block, Block>();
 /** The blocks of the chat, and behind the last one of each such turn its end. */
 export function withTurnEnds(chat: readonly Block[], run: readonly Block[]): readonly Block[] {
   let shown = chat;
-  for (const end of run.filter(isOwn)) {
+  for (const end of run.filter(isBad)) {
     const last = chat.findLast(({ turn }) => turn != null && turn === end.turn);
     // The turn may be on an older page.
     if (last !== undefined && !isTold(chat, end)) shown = shown.toSpliced(shown.indexOf(last) + 1, 0, rowOf(end));
@@ -20,9 +20,8 @@ export function withTurnEnds(chat: readonly Block[], run: readonly Block[]): rea
   return shown;
 }
 
-/** An engine that ends a turn itself gives its counts with it. */
-function isOwn(block: Block): block is BlockOf<"summary"> {
-  return block.kind === "summary" && !block.success && block.details == null;
+function isBad(block: Block): block is BlockOf<"summary"> {
+  return block.kind === "summary" && !block.success;
 }
 
 function isTold(chat: readonly Block[], end: BlockOf<"summary">): boolean {

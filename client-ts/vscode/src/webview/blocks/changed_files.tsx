@@ -1,0 +1,81 @@
+/** Files that a change is about: each opens, and is compared in the editor's own diff view. */
+import { useModel } from "../model/context";
+import { fileOf } from "../places";
+
+export interface ChangedFile {
+  readonly filePath: string;
+  readonly root?: string | null;
+  readonly added?: number | null;
+  readonly removed?: number | null;
+}
+
+interface ChangedFilesProps {
+  readonly files: readonly ChangedFile[];
+  /** The patch that a file is compared with; without one there is nothing to compare. */
+  readonly patchId?: string | undefined;
+}
+
+export function ChangedFiles({ files, patchId }: ChangedFilesProps) {
+  const model = useModel();
+  const { roots } = model.standing.host.value;
+  return (
+    <ul class="files">
+      {files.map(({ filePath, root, added, removed }, at) => {
+        const file = fileOf(filePath, root, roots);
+        const name = root == null ? filePath : `${root}/${filePath}`;
+        return (
+          <li key={at}>
+            <button
+              type="button"
+              class="link path"
+              title={`Open ${name}`}
+              onClick={() => void model.editor("editor.openFile", { ...file })}
+            >
+              {name}
+            </button>
+            <Counts added={added} removed={removed} />
+            {patchId !== undefined && <Compare file={file} patchId={patchId} />}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function Counts({ added, removed }: Pick<ChangedFile, "added" | "removed">) {
+  return (
+    <>
+      {added != null && (
+        <span class="count added" aria-label={`${added} lines added`}>
+          +{added}
+        </span>
+      )}
+      {removed != null && (
+        <span class="count removed" aria-label={`${removed} lines removed`}>
+          −{removed}
+        </span>
+      )}
+    </>
+  );
+}
+
+export function Compare({ file, patchId }: { file: ReturnType<typeof fileOf>; patchId: string }) {
+  const model = useModel();
+  return (
+    <button
+      type="button"
+      class="link"
+      onClick={() =>
+        void model.editor("editor.showDiff", {
+          sessionId: model.tabs.activeId.value,
+          filePath: file.path,
+          ...(file.root === undefined ? {} : { root: file.root }),
+          beforeRef: "disk",
+          afterRef: `patch:${patchId}`,
+        })
+      }
+    >
+      Compare
+    </button>
+  );
+}

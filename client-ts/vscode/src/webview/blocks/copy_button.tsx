@@ -1,0 +1,17 @@
+/** Copies a message, whole. */
+import { useModel } from "../model/context";
+import { IconButton } from "./icon";
+
+export function CopyButton({ text }: { text: () => Promise<string> }) {
+  const model = useModel();
+  const copy = (): Promise<void> =>
+    model.sentences.attempt(async () => {
+      await model.editor("editor.copy", { text: await text() });
+      model.sentences.say("Copied.");
+    });
+  return (
+    <div class="message-actions">
+      <IconButton icon="copy" label="Copy the message" onClick={() => void copy()} />
+    </div>
+  );
+}

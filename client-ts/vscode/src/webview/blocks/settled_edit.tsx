@@ -1,0 +1,31 @@
+/** An edit that was asked for and answered: its files, what was shown of it, and what came of it. */
+import type { BlockOf, FileChange } from "@breadboard-ls/sdk";
+import { useState } from "preact/hooks";
+import { ChangedFiles } from "./changed_files";
+import { Diff } from "./diff";
+import { Outcome, type Refusal, standingOf } from "./tool_card";
+
+interface SettledEditProps {
+  readonly files: readonly FileChange[];
+  readonly patch: BlockOf<"patch"> | undefined;
+  readonly call: BlockOf<"tool"> | undefined;
+  readonly refused: Refusal | undefined;
+}
+
+export function SettledEdit({ files, patch, call, refused }: SettledEditProps) {
+  const [open, setOpen] = useState(false);
+  const diffs = files.flatMap(({ filePath, diff }) => (diff == null || diff === "" ? [] : [{ filePath, diff }]));
+  const shown = diffs.length > 0 || patch?.diff == null ? diffs : [{ filePath: "the patch", diff: patch.diff }];
+  return (
+    <>
+      <ChangedFiles files={files.length > 0 ? files : (patch?.files ?? [])} patchId={patch?.patchId} />
+      {shown.length > 0 && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Diff</summary>
+          {open && shown.map(({ filePath, diff }, at) => <Diff key={at} text={diff} label={`What changed in ${filePath}`} />)}
+        </details>
+      )}
+      {call !== undefined && standingOf(call, refused).look === "failed" && <Outcome block={call} refused={refused} />}
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+/** Why the session in front takes no prompts, and what can be done instead. Said before somebody types. */
+import { Icon } from "../blocks/icon";
+import { useModel } from "../model/context";
+import type { NoPrompts } from "../model/standing";
+
+const WHY: Readonly<Record<NoPrompts, { readonly icon: string; readonly words: string }>> = {
+  other_engine: {
+    icon: "circle-slash",
+    words: "This session belongs to another engine than the one in use. It can be read; it takes no prompts.",
+  },
+  other_window: {
+    icon: "multiple-windows",
+    words: "Another window works on this session. It can be followed and stopped here; prompts wait until its turn is over.",
+  },
+};
+
+export function TakesNoPrompts({ why }: { why: NoPrompts }) {
+  const model = useModel();
+  const { icon, words } = WHY[why];
+  return (
+    <p class="hint no-prompts" role="status">
+      <Icon name={icon} /> {words}{" "}
+      {why === "other_engine" && (
+        <>
+          <button type="button" class="link" onClick={() => model.newSession()}>
+            New session
+          </button>{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+            Choose the engine
+          </button>
+        </>
+      )}
+    </p>
+  );
+}

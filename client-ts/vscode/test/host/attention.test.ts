@@ -1,0 +1,93 @@
+import type { PendingPermission, StateParams } from "@breadboard-ls/sdk";
+import { expect, it } from "vitest";
+import { Attention, type Notify } from "../../src/host/attention";
+
+const pending = (requestId: string, title: string, askedAt: number): PendingPermission => ({
+  sessionId: "s1",
+  source: "embedded",
+  askedAt,
+  permission: {
+    requestId,
+    digest: "sha256:d",
+    title,
+    subject: { kind: "command", command: "make", cwd: "." },
+    options: [],
+  },
+});
+const state = (status: string, count = 0): StateParams => ({
+  sessions: [{ sessionId: "s1", title: "First", status, ...(count === 0 ? {} : { pendingPermissionCount: count }) }],
+});
+
+function attention({ visible = false, notify = "asks" as Notify, pressed = false } = {}) {
+  const done: unknown[][] = [];
+  const world = { visible, asks: [] as PendingPermission[], answer: undefined as unknown };
+  const subject = new Attention({
+    ask: async () => world.answer ?? { pending: world.asks, rules: [] },
+    visible: () => world.visible,
+    notify: () => notify,
+    badge: (count) => void done.push(["badge", count]),
+    say: async (sentence) => (done.push(["say", sentence]), pressed),
+    show: (...what) => void done.push(["show", ...what]),
+    failed: (sentence) => void done.push(["failed", sentence]),
+  });
+  const hear = async (heard: StateParams | undefined): Promise<unknown[][]> => {
+    done.length = 0;
+    await subject.heard(heard);
+    // A turn that ended is told beside.
+    await Promise.resolve();
+    return [...done];
+  };
+  return { subject, world, done, hear };
+}
+
+it("an ask that comes while the view is hidden is told with its title, once, and can be shown from there", async () => {
+  const { world, hear } = attention({ pressed: true });
+  world.asks = [pending("p2", "Write src/b.rs", 2), pending("p1", "Run `make all`", 1)];
+  expect(await hear(state("waiting", 2))).toEqual([
+    ["badge", 2],
+    ["say", "The agent asks: Run `make all` (and 1 more)"],
+    ["show", "s1", "p1"],
+  ]);
+  expect(await hear(state("waiting", 2))).toEqual([["badge", 2]]);
+  world.asks = [pending("p2", "Write src/b.rs", 2), pending("p3", "x".repeat(200), 3)];
+  expect(await hear(state("waiting", 1))).toEqual([["badge", 1]]);
+  expect(await hear(state("waiting", 2))).toEqual([
+    ["badge", 2],
+    ["say", `The agent asks: ${"x".repeat(119)}…`],
+    ["show", "s1", "p3"],
+  ]);
+  expect(await hear(undefined)).toEqual([["badge", 0]]);
+});
+
+it("one that came while the view was seen is not told of when it is hidden", async () => {
+  const { world, hear } = attention({ visible: true });
+  world.asks = [pending("p1", "Run", 1)];
+  expect(await hear(state("waiting", 1))).toEqual([["badge", 1]]);
+  world.visible = false;
+  world.asks.push(pending("p2", "Write", 2));
+  expect(await hear(state("waiting", 2))).toEqual([
+    ["badge", 2],
+    ["say", "The agent asks: Write"],
+  ]);
+});
+
+it.each<[Notify, string[]]>([
+  ["asks", ["The agent asks: Run"]],
+  ["turns", ["The agent asks: Run", "The turn in “First” has ended."]],
+  ["none", []],
+])("what is told is what the setting says: %s", async (notify, sentences) => {
+  const { world, hear } = attention({ notify });
+  world.asks = [pending("p1", "Run", 1)];
+  const told = [...(await hear(state("waiting", 1))), ...(await hear(state("idle")))];
+  expect(told.filter(([what]) => what === "say").map(([, sentence]) => sentence)).toEqual(sentences);
+});
+
+it("the ask that waits longest is shown; where it cannot be read the log says why", async () => {
+  const { subject, world, done } = attention();
+  expect(await subject.showOldest()).toBe(false);
+  world.asks = [pending("p2", "b", 2), pending("p1", "a", 1)];
+  expect([await subject.showOldest(), done]).toEqual([true, [["show", "s1", "p1"]]]);
+  world.answer = { pending: 1 };
+  done.length = 0;
+  expect([await subject.showOldest(), done]).toEqual([false, [["failed", expect.stringContaining("could not be read")]]]);
+});
