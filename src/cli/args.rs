@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// List the sessions of a workspace, newest first.
     Sessions(SessionsArgs),
+    /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
+    Agents(AgentsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -195,6 +197,17 @@ pub(crate) struct SessionsArgs {
     /// The folder that they belong to.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
+    /// Print them as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `agents`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentsArgs {
     /// Print them as JSON.
     #[arg(long)]
     pub json: bool,

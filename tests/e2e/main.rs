@@ -30,6 +30,7 @@ mod flood;
 mod harness;
 mod history;
 mod hostile_workspace;
+mod known_agents;
 mod lsp_edge;
 mod model;
 mod progress;

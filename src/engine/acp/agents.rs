@@ -110,6 +110,11 @@ impl Agents {
         self.chosen.as_deref()
     }
 
+    /// All of them, by name.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &AgentLine> {
+        self.by_name.values().filter(|line| !line.program.trim().is_empty())
+    }
+
     fn names(&self) -> String {
         let names: Vec<String> = self.by_name.keys().map(|name| format!("`{name}`")).collect();
         names.join(", ")
