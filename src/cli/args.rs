@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Sessions(SessionsArgs),
     /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
     Agents(AgentsArgs),
+    /// Show where the logs are, and the last lines of the newest one or of one agent's.
+    Logs(LogsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -179,6 +181,9 @@ pub(crate) struct AskArgs {
     /// Go on with this session; `breadboard-ls sessions` lists them.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Set the mode of the agent's session first, by its id, as in --mode plan; an unknown one is answered with those there are.
+    #[arg(long, value_name = "ID")]
+    pub mode: Option<String>,
     /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
     /// [default: 200, 600 and 60].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -214,6 +219,19 @@ pub(crate) struct AgentsArgs {
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// Options of `logs`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogsArgs {
+    /// The agent whose log is shown [default: the newest log, behind a list of all].
+    pub name: Option<String>,
+    /// How many lines of it.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub lines: usize,
+    /// Directory of the journal, in which the logs are [default: breadboard-ls in the user's state directory].
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<String>,
 }
 
 /// Options of `doctor`.

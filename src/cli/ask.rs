@@ -4,6 +4,7 @@
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
 mod answers;
+mod mode;
 mod patience;
 mod question;
 mod turn;
@@ -19,7 +20,7 @@ use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
 use super::exit::Exit;
-use super::handshake::{END, hello, initialize, start};
+use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use crate::protocol::request::{InitResult, ListSessionsResult};
@@ -138,7 +139,9 @@ fn open(
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
     if args.go_on || args.session.is_some() {
-        return resume(client, console, args, &hello).map(Some);
+        let opened = resume(client, console, args, &hello)?;
+        set_mode(client, console, args, &opened.session_id)?;
+        return Ok(Some(opened));
     }
     let mut made = session(client, console, args, hello.engine.kind);
     if let Err(ClientError::Refused(refusal)) = &made
@@ -155,8 +158,28 @@ fn open(
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
+    if let Err(error) = set_mode(client, console, args, session_id) {
+        // Nothing was asked in it, and nobody shall find it.
+        let _ = client.request("bb/deleteSession", made, ANSWER);
+        return Err(error);
+    }
     let dialect = hello.engine.kind.dialect();
     Ok(Some(Opened { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+}
+
+/// The mode that was asked for, before the prompt goes out.
+fn set_mode(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    session_id: &str,
+) -> Result<(), ClientError> {
+    let Some(mode) = &args.mode else { return Ok(()) };
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the mode to be set", most.as_secs()));
+    let set = mode::set(client, session_id, mode, most, waits);
+    console.done();
+    set
 }
 
 /// A session that is there already: the newest, or the one that was named.

@@ -17,6 +17,7 @@ mod guard;
 mod handshake;
 mod interrupt;
 mod knowledge;
+mod logs;
 mod origin_check;
 mod proxy;
 mod render;
@@ -81,6 +82,7 @@ where
         Some(Command::Ask(args)) => ask::ask(&args).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
+        Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
         Some(Command::Guard(args)) => guard::guard(args),

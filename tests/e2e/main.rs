@@ -6,6 +6,8 @@ mod ask;
 #[cfg(unix)]
 mod ask_agent;
 mod ask_breadboard;
+#[cfg(unix)]
+mod ask_mode;
 mod ask_terminal;
 mod breadboard_commands;
 mod breadboard_desk;
