@@ -257,7 +257,7 @@ fn open_engine(
         kind @ EngineKind::Desktop => Err(WireError::new(
             ErrorCode::Unsupported,
             format!(
-                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`, `breadboard` or `acp`.",
+                "This version of breadboard-ls has no `{}` engine yet; choose `embedded`, `breadboard` or `acp`.",
                 kind.as_str()
             ),
         )),

@@ -27,6 +27,7 @@ mod disk;
 mod doctor;
 mod edits;
 mod envelope;
+mod errors;
 mod files;
 mod flood;
 mod harness;

@@ -92,7 +92,7 @@ impl Agents {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
                 format!(
-                    "The `acp` engine names no agent; set `engine.command`, or `engine.name` to one of {}.",
+                    "No agent is chosen; choose one of {}, or give the command line of another.",
                     self.names()
                 ),
             ));
@@ -100,7 +100,10 @@ impl Agents {
         self.by_name.get(name).filter(|line| !line.program.trim().is_empty()).ok_or_else(|| {
             WireError::new(
                 ErrorCode::NotFound,
-                format!("There is no agent `{name}`; name one of {}, or add it to `agents`.", self.names()),
+                format!(
+                    "There is no agent `{name}`; choose one of {}, or say in the settings what starts it.",
+                    self.names()
+                ),
             )
         })
     }
