@@ -34,7 +34,7 @@ pub(crate) const TOKEN_VARIABLES: [&str; 5] =
     version,
     about = "The language server for coding agents.",
     long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
-                  stdout. Options win over environment variables, those over the editor's initializationOptions.\n\n\
+                  stdout. Options win over environment variables, those over the settings of the editor.\n\n\
                   Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
                   BREADBOARD_MODEL_TOKEN goes to the configured model URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
                   GEMINI_API_KEY to their provider's own address only.",
@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// Show where the logs are, and the last lines of the newest one or of one agent's.
     Logs(LogsArgs),
+    /// Print the script that completes this command line in a shell.
+    Completions(CompletionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -246,6 +248,13 @@ pub(crate) struct DoctorArgs {
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
 }
 
 /// Options of `schema`.

@@ -9,6 +9,7 @@ mod ask;
 mod check;
 mod client;
 mod command_line;
+mod completions;
 mod console;
 mod doctor;
 mod exit;
@@ -84,6 +85,7 @@ where
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
+        Some(Command::Completions(args)) => completions::completions(&args).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),

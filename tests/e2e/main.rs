@@ -19,6 +19,7 @@ mod breadboard_secrets;
 mod breadboard_sessions;
 mod breadboard_tls;
 mod breadboard_trust;
+mod completions;
 mod configuration;
 mod create_spec;
 mod delivery;
