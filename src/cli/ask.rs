@@ -4,17 +4,19 @@
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
 mod answers;
+mod keyboard;
 mod mode;
 mod patience;
 mod question;
 mod turn;
 
-use std::io::{BufRead, Read, Stderr, Stdout, Write};
+use std::io::{Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use self::keyboard::Keyboard;
 use self::turn::{Ended, Opened, Turn};
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
@@ -44,6 +46,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Ok(question) => question,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
+    let keyboard = Keyboard::find(&terminal, question.from_stdin);
     let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
     if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
         return refuse(
@@ -58,7 +61,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
     let interrupted = interrupt::watch(client.sender());
     let width = (terminal.progress() && !args.json).then_some(width as fn() -> usize);
     let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
-    let opened = match open(&mut client, &mut console, args, &workspace, terminal.stdin) {
+    let opened = match open(&mut client, &mut console, args, &workspace, &keyboard) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
             client.finish(END);
@@ -66,8 +69,8 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
-    let mut turn = Turn::new(client, console, &terminal, args, workspace, opened, interrupted);
-    let ended = turn.run(&question);
+    let mut turn = Turn::new(client, console, &terminal, keyboard, args, workspace, opened, interrupted);
+    let ended = turn.run(&question.prompt);
     finish(turn, ended)
 }
 
@@ -133,7 +136,7 @@ fn open(
     console: &mut Console<Stdout, Stderr>,
     args: &AskArgs,
     workspace: &Path,
-    interactive: bool,
+    keyboard: &Keyboard,
 ) -> Result<Option<Opened>, ClientError> {
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
@@ -147,7 +150,7 @@ fn open(
     if let Err(ClientError::Refused(refusal)) = &made
         && refusal.code == "untrusted_workspace"
     {
-        if !trust_for_session(workspace, refusal, interactive) {
+        if !trust_for_session(workspace, refusal, keyboard) {
             return Ok(None);
         }
         trusted = true;
@@ -245,18 +248,16 @@ fn session(
 }
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.
-fn trust_for_session(workspace: &Path, refusal: &Refusal, interactive: bool) -> bool {
+fn trust_for_session(workspace: &Path, refusal: &Refusal, keyboard: &Keyboard) -> bool {
     let said = marked(&refusal.message);
     let mut err = std::io::stderr();
-    if !interactive {
+    if !keyboard.is_there() {
         let _ = writeln!(err, "breadboard-ls: {said} Nobody can be asked here: pass --trust.");
         return false;
     }
     let shown = visible_code(&workspace.to_string_lossy()).into_owned();
     let _ = write!(err, "{said}\nTrust this folder ({shown})? [y/N] ");
-    let mut line = String::new();
-    let read = std::io::stdin().lock().take(64).read_line(&mut line);
-    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    matches!(keyboard.line().as_deref(), Some("y" | "yes"))
 }
 
 #[cfg(test)]

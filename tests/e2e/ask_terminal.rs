@@ -133,6 +133,27 @@ fn yes_at_the_prompt_changes_the_file_after_its_diff_was_shown_once() {
     assert!(session.shown.contains("`a.txt` was changed"), "{}", session.shown);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_piped_in_leaves_the_answers_to_the_terminal() {
+    let workspace = tempfile::tempdir().expect("a workspace");
+    let state = tempfile::tempdir().expect("a state directory");
+    std::fs::write(workspace.path().join("a.txt"), BEFORE).expect("a file");
+    // The shell gets the terminal as its own, and the question from a pipe.
+    let asked = format!(
+        "echo 'replace red with green in a.txt' | '{PROGRAM}' ask - --trust --workspace '{}' --state-dir '{}'",
+        workspace.path().display(),
+        state.path().join("state").display()
+    );
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait", "sh", "-c", &asked]);
+    let mut session = Session::of(command, 80, workspace, state);
+    session.wait_for(QUESTION);
+    session.type_line("y");
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    assert_eq!(session.file(), "green and blue\n", "{}", session.shown);
+}
+
 #[test]
 fn no_at_the_prompt_leaves_the_file_and_another_word_asks_again() {
     let mut session = Session::ask("replace red with green in a.txt");

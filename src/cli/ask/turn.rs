@@ -17,6 +17,7 @@ use super::super::console::Console;
 use super::super::exit::TurnOutcome;
 use super::super::render::{Choice, Piece, Renderer, Seen};
 use super::super::terminal::{Terminal, Tone, marked};
+use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
@@ -76,6 +77,7 @@ pub(super) struct Turn {
     pub(super) renderer: Renderer,
     json: bool,
     pub(super) interactive: bool,
+    pub(super) keyboard: Keyboard,
     pub(super) workspace: PathBuf,
     pub(super) session_id: String,
     dialect: Dialect,
@@ -111,6 +113,7 @@ impl Turn {
         client: Client,
         console: Console<Stdout, Stderr>,
         terminal: &Terminal,
+        keyboard: Keyboard,
         args: &AskArgs,
         workspace: PathBuf,
         opened: Opened,
@@ -123,7 +126,8 @@ impl Turn {
             console,
             renderer: Renderer::new(seen),
             json: args.json,
-            interactive: terminal.stdin,
+            interactive: keyboard.is_there(),
+            keyboard,
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,
