@@ -145,7 +145,7 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
     let mut redactor = Redactor::default();
-    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
+    for token in TOKEN_VARIABLES.iter().filter_map(|name| said(name)) {
         redactor.add(&token);
         outbox.hide(&Secret(token));
     }
@@ -276,14 +276,15 @@ fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
     }
 }
 
-/// A variable of the environment that says something.
+/// A variable of the environment that says something, without the blanks and line ends around it, which a file that it was
+/// read from often has.
 fn said(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// Model tokens of the environment, each for its own origin.
 fn tokens() -> HostTokens {
-    let token = |name| std::env::var(name).ok().filter(|token| !token.is_empty()).map(Token);
+    let token = |name| said(name).map(Token);
     HostTokens {
         openai: token(ENV_OPENAI_KEY),
         anthropic: token(ENV_ANTHROPIC_KEY),

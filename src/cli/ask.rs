@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::keyboard::Keyboard;
-use self::turn::{Ended, Opened, Turn};
+use self::turn::{Ended, Opened, Person, Turn};
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
@@ -69,7 +69,8 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
-    let mut turn = Turn::new(client, console, &terminal, keyboard, args, workspace, opened, interrupted);
+    let person = Person { terminal: &terminal, keyboard };
+    let mut turn = Turn::new(client, console, person, args, workspace, opened, interrupted);
     let ended = turn.run(&question.prompt);
     finish(turn, ended)
 }

@@ -128,7 +128,7 @@ fn read_end(file: &Path) -> std::io::Result<String> {
 fn hidden(text: &str) -> String {
     let mut redactor = Redactor::default();
     for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
-        redactor.add(&token);
+        redactor.add(token.trim());
     }
     String::from_utf8_lossy(&redactor.scrub(text.as_bytes())).into_owned()
 }

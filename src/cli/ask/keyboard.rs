@@ -47,11 +47,10 @@ impl Keyboard {
             }
             // Byte by byte: what was typed behind the line belongs to the next question.
             Self::Terminal(file) => {
-                for byte in file.as_ref().take(TYPED).bytes() {
-                    line.push(byte.ok()?);
-                    if line.ends_with(b"\n") {
-                        break;
-                    }
+                let mut typed = file.as_ref().take(TYPED);
+                let mut byte = [0];
+                while !line.ends_with(b"\n") && typed.read(&mut byte).ok()? == 1 {
+                    line.extend(byte);
                 }
             }
             Self::Nobody => {}

@@ -37,6 +37,12 @@ pub(super) struct Opened {
     pub(super) dialect: Dialect,
 }
 
+/// Whoever watches, and answers.
+pub(super) struct Person<'a> {
+    pub(super) terminal: &'a Terminal,
+    pub(super) keyboard: Keyboard,
+}
+
 /// What the user is being asked.
 pub(super) enum Open {
     /// About this permission.
@@ -112,13 +118,13 @@ impl Turn {
     pub(super) fn new(
         client: Client,
         console: Console<Stdout, Stderr>,
-        terminal: &Terminal,
-        keyboard: Keyboard,
+        person: Person<'_>,
         args: &AskArgs,
         workspace: PathBuf,
         opened: Opened,
         interrupted: Arc<AtomicBool>,
     ) -> Self {
+        let terminal = person.terminal;
         let seen =
             Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
         Self {
@@ -126,8 +132,8 @@ impl Turn {
             console,
             renderer: Renderer::new(seen),
             json: args.json,
-            interactive: keyboard.is_there(),
-            keyboard,
+            interactive: person.keyboard.is_there(),
+            keyboard: person.keyboard,
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,
