@@ -3,8 +3,11 @@
 
 local client = require('breadboard.client')
 local config = require('breadboard.config')
+local disk = require('breadboard.disk')
 local notices = require('breadboard.notices')
 local store = require('breadboard.store')
+
+require('breadboard.edits') -- answers the server's edits
 
 local M = {}
 
@@ -22,8 +25,18 @@ local function refuse(err, session)
 end
 M.refuse = refuse
 
+---@type table<string, string>
+local status_of = {}
+
 local function take_state(params)
   store.sessions = params.sessions
+  for _, summary in ipairs(params.sessions) do
+    local before = status_of[summary.sessionId]
+    status_of[summary.sessionId] = summary.status
+    if before and before ~= summary.status then
+      disk.look(summary.sessionId)
+    end
+  end
   store.tell('state')
 end
 
@@ -43,6 +56,9 @@ end
 local selecting = {}
 
 local function take_view(params)
+  if disk.concerns(params) then
+    disk.look(params.sessionId)
+  end
   if store.take_view(params) and not selecting[params.sessionId] then
     M.read(params.sessionId)
   end

@@ -1,0 +1,100 @@
+--- Open files that somebody else wrote, as an agent does: read anew where nothing is unsaved, said once where something
+--- is. Never writes a file, and never decides for who has switched 'autoread' off.
+
+local client = require('breadboard.client')
+local store = require('breadboard.store')
+
+local M = {}
+
+local SAYS = {
+  conflict = '%s changed on disk; your unsaved changes are kept (:BreadBoard diff %s disk buffer shows both).',
+  changed = "%s changed on disk, and 'autoread' is off here; :edit reads it.",
+  deleted = '%s was deleted on disk; its text is kept in the buffer.',
+}
+
+---@type table<integer, boolean> buffers that do not hold what the disk holds
+local behind = {}
+
+--- Whether the text on disk is another one than the buffer was read from.
+---@param buffer integer
+---@return boolean
+function M.is_behind(buffer)
+  return behind[buffer] == true
+end
+
+---@param buffer integer
+---@return string
+local function short(buffer)
+  local name = vim.fs.normalize(vim.api.nvim_buf_get_name(buffer))
+  local root = client.root()
+  return root and vim.startswith(name, root .. '/') and name:sub(#root + 2) or name
+end
+
+--- Compares buffers with their files, and does what is to be done.
+---@param buffers integer[]
+---@param session? string where it is said
+function M.check(buffers, session)
+  local found = {}
+  -- Neovim itself reads anew what is unmodified; with an autocommand it asks about nothing else.
+  local watch = vim.api.nvim_create_autocmd('FileChangedShell', {
+    callback = function(event)
+      if SAYS[vim.v.fcs_reason] then
+        table.insert(found, { buffer = event.buf, text = SAYS[vim.v.fcs_reason] })
+      end
+    end,
+  })
+  for _, buffer in ipairs(buffers) do
+    pcall(vim.cmd, ('silent checktime %d'):format(buffer))
+  end
+  vim.api.nvim_del_autocmd(watch)
+  for _, one in ipairs(found) do
+    if not behind[one.buffer] then
+      local name = short(one.buffer)
+      store.say(session, 'warning', (one.text:gsub('%%s', (name:gsub('%%', '%%%%')))))
+    end
+    behind[one.buffer] = true
+  end
+end
+
+local due = false
+---@type string?
+local due_in
+
+--- Compares every open file of the workspace, soon and once however often it is asked for.
+---@param session? string where it is said
+function M.look(session)
+  due_in = session or due_in
+  if due then
+    return
+  end
+  due = true
+  vim.schedule(function()
+    due = false
+    M.check(vim.tbl_filter(client.belongs, vim.api.nvim_list_bufs()), due_in)
+    due_in = nil
+  end)
+end
+
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'BufUnload' }, {
+  group = vim.api.nvim_create_augroup('breadboard_disk', { clear = true }),
+  callback = function(event)
+    behind[event.buf] = nil
+  end,
+})
+
+--- Blocks that change while an agent does something; the others are words.
+local DEEDS = { tool = true, permission = true, patch = true, summary = true, command = true, checkpoint = true }
+
+--- Whether a `bb/view` tells of something after which files may be others.
+---@param params { changes?: breadboard.Change[], snapshot?: table }
+---@return boolean
+function M.concerns(params)
+  for _, change in ipairs(params.changes or {}) do
+    if change.block and DEEDS[change.block.kind] then
+      return true
+    end
+  end
+  return params.snapshot ~= nil
+end
+
+return M
