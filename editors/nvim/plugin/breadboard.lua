@@ -5,6 +5,11 @@ if vim.g.loaded_breadboard then
 end
 vim.g.loaded_breadboard = true
 
+-- Before anything that an older Neovim does not have.
+if not require('breadboard.version').suffices() then
+  return
+end
+
 vim.api.nvim_create_user_command('BreadBoard', function(call)
   require('breadboard.command').run(call)
 end, {

@@ -81,10 +81,18 @@ test("D7: who switched 'autoread' off keeps the old text and hears of the new on
     check(disk.is_behind(buffer), 'the buffer is known to be behind')
 
     local place = { line = 0, character = 0 }
-    local edit = { changes = { [vim.uri_from_bufnr(buffer)] = { { range = { start = place, ['end'] = place }, newText = 'zero\n' } } } }
+    local edit = {
+      changes = {
+        [vim.uri_from_bufnr(buffer)] = { { range = { start = place, ['end'] = place }, newText = 'zero\n' } },
+      },
+    }
     local context = { client_id = vim.lsp.get_clients({ name = 'breadboard-ls' })[1].id }
     require('breadboard.edits').apply(nil, { edit = edit }, context)
-    same({ s:lines(buffer), s:read('a.txt') }, { { 'zero', 'one', 'two' }, { 'one', '2' } }, 'nothing overwrites the disk')
+    same(
+      { s:lines(buffer), s:read('a.txt') },
+      { { 'zero', 'one', 'two' }, { 'one', '2' } },
+      'nothing overwrites the disk'
+    )
     vim.bo[buffer].modified = false
     vim.cmd('wincmd t | silent edit')
     check(not disk.is_behind(buffer), 'it was read')

@@ -79,6 +79,18 @@ bounded() {
   timeout --kill-after=5 "$limit" bash -c '"$@"' bash "$@"
 }
 
+# An older Neovim than the plugin takes, with the plugin set up as the README says, is told so in one sentence.
+old_is_told() {
+  local home told code=0
+  home=$(mktemp -d)
+  printf "vim.opt.runtimepath:append('%s')\nrequire('breadboard').setup({ trusted = true })\n" "$here/.." >"$home/init.lua"
+  told=$(HOME=$home XDG_STATE_HOME=$home XDG_DATA_HOME=$home "$1" --headless -u "$home/init.lua" -i NONE -n +q 2>&1)
+  rm -rf "$home"
+  [[ $told =~ ^breadboard\ needs\ Neovim\ 0\.10\ or\ newer\;\ this\ is\ [0-9.]+,\ so\ :BreadBoard\ is\ not\ there\.[[:space:]]*$ ]] ||
+    { echo "$told"; code=1; }
+  return "$code"
+}
+
 nvims=("$@")
 if ((${#nvims[@]} == 0)); then
   if new_enough nvim; then
@@ -90,6 +102,14 @@ if ((${#nvims[@]} == 0)); then
 fi
 
 passed=0 failed=0
+if [[ -z $* ]] && command -v nvim >/dev/null && ! new_enough nvim; then
+  if old_is_told nvim; then
+    echo "ok     D20: $(nvim --version | head -n 1) is told that it is too old"
+  else
+    echo "FAILED D20: $(nvim --version | head -n 1) is not told in one sentence that it is too old"
+    failed=1
+  fi
+fi
 for nvim in "${nvims[@]}"; do
   echo "--- $("$nvim" --version | head -n 1)"
   if run_in "$nvim" 2>&1; then

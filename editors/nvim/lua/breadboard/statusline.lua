@@ -33,7 +33,7 @@ function M.text()
 end
 
 store.on('state', function()
-  vim.cmd('silent! redrawstatus')
+  vim.cmd('silent! redrawstatus!') -- of every window, since each may show it
 end)
 
 return M
