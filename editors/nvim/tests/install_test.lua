@@ -44,6 +44,21 @@ test('every subcommand stands in the help', function()
   end
 end)
 
+test('D14: the keys that the help suggests call subcommands that there are', function()
+  local block = assert(read(plugin .. '/doc/breadboard.txt'):match('%*breadboard%-keys%*.->lua\n(.-)\n<'))
+  assert(load(block))()
+  local names, mapped = require('breadboard.command').names(), 0
+  for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
+    local name = map.rhs and map.rhs:match('BreadBoard (%a+)')
+    if map.rhs and map.rhs:find('BreadBoard', 1, true) then
+      mapped = mapped + 1
+      check(not name or vim.tbl_contains(names, name), map.rhs)
+      vim.keymap.del('n', map.lhs)
+    end
+  end
+  same(mapped, 8)
+end)
+
 test('D20: an old Neovim is told once, in one sentence, what it takes', function()
   local has, notify, said = vim.fn.has, vim.notify, {}
   vim.fn.has = function()

@@ -1,5 +1,6 @@
 --- `:BreadBoard` and what its subcommands do. Thin: each line hands over to the module that owns the matter.
 
+local agents = require('breadboard.agents')
 local approvals = require('breadboard.approvals')
 local chat = require('breadboard.chat')
 local client = require('breadboard.client')
@@ -60,13 +61,17 @@ local function pick_session(prompt_text, callback)
       prompt = prompt_text,
       format_item = function(summary)
         local mark = summary.sessionId == store.active and '* ' or '  '
-        local waits = summary.pendingPermissionCount or 0
-        return ('%s%s (%s%s)'):format(
-          mark,
-          summary.title or summary.sessionId,
-          summary.status or 'idle',
-          waits > 0 and (', %d wait'):format(waits) or ''
-        )
+        local facts = { summary.status or 'idle' }
+        if (summary.pendingPermissionCount or 0) > 0 then
+          table.insert(facts, ('%d wait'):format(summary.pendingPermissionCount))
+        end
+        if summary.agent then
+          table.insert(facts, summary.agent)
+        end
+        if summary.heldBy then
+          table.insert(facts, 'in another window')
+        end
+        return ('%s%s (%s)'):format(mark, summary.title or summary.sessionId, table.concat(facts, ', '))
       end,
     }, function(summary)
       if summary then
@@ -139,6 +144,35 @@ SUBCOMMANDS.new = {
   about = 'begin a session',
   run = function()
     sessions.create(show)
+  end,
+}
+
+SUBCOMMANDS.agent = {
+  about = 'begin a session with an agent, by its name or from a list',
+  complete = agents.names,
+  run = function(call)
+    agents.start(call.words[1], show)
+  end,
+}
+
+SUBCOMMANDS.mode = {
+  about = 'choose how the agent works, by the name of a mode or from a list',
+  run = function(call)
+    agents.mode(call.rest ~= '' and call.rest or nil)
+  end,
+}
+
+SUBCOMMANDS.option = {
+  about = 'option [name [value]]: see and set what the agent of this session offers',
+  run = function(call)
+    agents.option(call.words[1], call.words[2])
+  end,
+}
+
+SUBCOMMANDS.login = {
+  about = 'log in at the agent, in one of the ways that it offers',
+  run = function(call)
+    agents.login(call.rest ~= '' and call.rest or nil)
   end,
 }
 
@@ -277,7 +311,9 @@ SUBCOMMANDS.command = {
       end
       arguments = decoded
     end
-    sessions.command(name, arguments)
+    sessions.command(name, arguments, function(detail)
+      require('breadboard.float').open(name, require('breadboard.body').lines(detail), { enter = true })
+    end)
   end,
 }
 

@@ -39,6 +39,24 @@ function M.of_connection(params)
   end
 end
 
+--- The server names a login by the words of the wire; here it is a command that can be typed.
+---@param text string
+---@return string
+function M.of_login(text)
+  return (text:gsub('%(command `authenticate` with methodId `([^`]*)`%)', '(:BreadBoard login %1)'))
+end
+
+--- A number with more decimals than a person reads is rounded to four.
+---@param text string
+---@return string
+function M.round(text)
+  return (
+    text:gsub('%d+%.%d%d%d%d%d+', function(number)
+      return (('%.4f'):format(number):gsub('0+$', ''):gsub('%.$', ''))
+    end)
+  )
+end
+
 ---@param code integer
 ---@param signal integer
 ---@return string

@@ -1,8 +1,9 @@
---- The window in which a prompt is written: several lines, `@path` completion, sent with <C-s>, in normal mode <CR>.
+--- The window in which a prompt is written: several lines, `@path` and `/command` completion, sent with <C-s>, in normal mode <CR>.
 
 local chat = require('breadboard.chat')
 local files = require('breadboard.files')
 local sessions = require('breadboard.sessions')
+local slash = require('breadboard.slash')
 
 local M = {}
 
@@ -28,6 +29,11 @@ function M.send()
   end)
 end
 
+local function offer()
+  files.offer()
+  slash.offer()
+end
+
 local function make()
   buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buffer, 'breadboard://prompt')
@@ -40,8 +46,8 @@ local function make()
   vim.keymap.set('n', '<C-c>', function()
     sessions.stop()
   end, { buffer = buffer, desc = 'BreadBoard: stop' })
-  vim.keymap.set('i', '<C-x><C-o>', files.offer, { buffer = buffer, desc = 'BreadBoard: complete @path' })
-  vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = files.offer })
+  vim.keymap.set('i', '<C-x><C-o>', offer, { buffer = buffer, desc = 'BreadBoard: complete @path and /command' })
+  vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = offer })
 end
 
 --- Opens the window below the chat and goes there.

@@ -1,6 +1,7 @@
 --- Blocks and notices as lines of text. Pure. What can be folded has a head that begins with `▸ ` and a body of lines
 --- that begin with `  │ `; `fold_level` and `highlight` read that from the line alone, so nothing must be kept for it.
 
+local notices_of = require('breadboard.notices')
 local subject = require('breadboard.subject')
 
 local M = {}
@@ -18,6 +19,8 @@ local ASK_STATE = {
   expired = 'expired, which denies',
   cancelled = 'cancelled',
 }
+
+local NO_NEWLINE = '\\ No newline at end of file'
 
 ---@param text? string
 ---@return string[]
@@ -78,7 +81,10 @@ function KINDS.reasoning(block)
 end
 
 function KINDS.tool(block)
-  local body = block.preview and block.preview ~= '' and split(block.preview) or {}
+  -- A diff of a snippet ends where the snippet does, so how the file ends is not in it.
+  local body = vim.tbl_filter(function(line)
+    return line ~= NO_NEWLINE
+  end, block.preview and block.preview ~= '' and split(block.preview) or {})
   if block.truncated then
     table.insert(body, ('(cut; K shows all%s)'):format(block.bytes and (' %d bytes'):format(block.bytes) or ''))
   end
@@ -137,7 +143,8 @@ function KINDS.summary(block)
 end
 
 function KINDS.notice(block)
-  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', block.text)
+  local text = notices_of.round(notices_of.of_login(block.text))
+  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', text)
 end
 
 function KINDS.unknown(block)

@@ -180,9 +180,10 @@ end
 
 --- Makes a session and puts it in front.
 ---@param callback? fun(session: string)
-function M.create(callback)
+---@param agent? string with which agent; absent: with the engine of the settings
+function M.create(callback, agent)
   M.ensure(function()
-    client.request('bb/createSession', nil, function(err, result)
+    client.request('bb/createSession', agent and { agent = agent }, function(err, result)
       if err then
         refuse(err)
         return
@@ -306,14 +307,17 @@ end
 --- Gives the engine one of its commands.
 ---@param command string
 ---@param args? table
-function M.command(command, args)
+---@param callback? fun(detail: any) what the engine says of it
+function M.command(command, args, callback)
   M.with_active(function(session)
     client.request('bb/command', { sessionId = session, command = command, args = args }, function(err, result)
       if err then
         refuse(err, session)
-      else
-        local detail = result.detail and (': ' .. vim.json.encode(result.detail)) or ''
-        store.say(session, 'info', ('%s: %s%s'):format(command, result.status, detail))
+        return
+      end
+      store.say(session, 'info', ('%s: %s'):format(command, result.status))
+      if callback and result.detail ~= nil then
+        callback(result.detail)
       end
     end)
   end)

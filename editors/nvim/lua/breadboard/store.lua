@@ -1,6 +1,7 @@
 --- What this Neovim knows of the server: sessions, their views, the engine, trust, notices. One writer, `sessions`.
 --- Who draws listens with `on`. Never sends anything.
 
+local notices_of = require('breadboard.notices')
 local view = require('breadboard.view')
 
 ---@class breadboard.Notice
@@ -47,6 +48,7 @@ end
 ---@param text string
 function M.say(session, level, text)
   session = session or M.active
+  text = notices_of.of_login(text)
   if session then
     local notices = M.notices[session] or {}
     M.notices[session] = notices
