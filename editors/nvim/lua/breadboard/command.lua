@@ -379,7 +379,7 @@ end
 function M.act()
   local block, session = chat.block_at_cursor()
   if block and session and block.kind == 'permission' and block.status == 'pending' then
-    approvals.ask(session, block)
+    approvals.ask(session, block, nil, true)
   elseif block and session and block.kind == 'patch' then
     diff.patch(session, block)
   elseif vim.fn.foldlevel('.') > 0 then
