@@ -92,7 +92,7 @@ end
 --- Puts the cursor of the chat on the first line that holds the text.
 function Stage:go_to_line(text)
   local chat = require('breadboard.chat')
-  vim.api.nvim_set_current_win(assert(chat.window(), 'no chat is shown'))
+  vim.api.nvim_set_current_win((assert(chat.window(), 'no chat is shown')))
   for at, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
     local column = line:find(text, 1, true)
     if column then

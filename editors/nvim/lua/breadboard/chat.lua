@@ -3,6 +3,7 @@
 
 local config = require('breadboard.config')
 local lines = require('breadboard.lines')
+local notices_of = require('breadboard.notices')
 local render = require('breadboard.render')
 local store = require('breadboard.store')
 
@@ -62,8 +63,14 @@ local function draw(chat)
   if not view then
     return -- the server has ended and come back with other numbers; what is shown stays until it is read again
   end
-  local notices = chat.lane == 'chat' and store.notices[chat.session] or {}
-  local drawing = render.lane(view.lanes[chat.lane], notices)
+  local drawing
+  if chat.lane == 'chat' then
+    local summary = store.summary(chat.session)
+    local held = summary and summary.heldBy and notices_of.HELD or nil
+    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, view.lanes.run, held)
+  else
+    drawing = render.lane(view.lanes[chat.lane], {})
+  end
   local new = #drawing.lines > 0 and drawing.lines or { '' }
   chat.owners = drawing.owners
   local hunks = lines.changes(chat.shown, new)
@@ -118,6 +125,11 @@ end
 
 store.on('view', want_session)
 store.on('notice', want_session)
+store.on('state', function()
+  for _, chat in pairs(chats) do
+    want(chat)
+  end
+end)
 
 ---@param buffer integer
 local function map_keys(buffer)
@@ -126,7 +138,7 @@ local function map_keys(buffer)
   end
   map('<CR>', function()
     require('breadboard.command').act()
-  end, 'answer the approval or show the patch under the cursor')
+  end, 'answer the approval, show the diff or go to the place under the cursor')
   map('K', function()
     require('breadboard.body').show()
   end, 'show the whole event behind the block')

@@ -140,6 +140,13 @@ SUBCOMMANDS.stop = {
   end,
 }
 
+SUBCOMMANDS.take = {
+  about = 'stop the turn that another window runs in this session, to go on here',
+  run = function()
+    sessions.take()
+  end,
+}
+
 SUBCOMMANDS.new = {
   about = 'begin a session',
   run = function()
@@ -375,15 +382,19 @@ function M.names()
   return names
 end
 
---- What <CR> does in a chat: answers the approval, or shows the patch, under the cursor.
+--- What <CR> does in a chat: answers the approval, shows the patch or the diff, goes to the place, under the cursor.
 function M.act()
   local block, session = chat.block_at_cursor()
   if block and session and block.kind == 'permission' and block.status == 'pending' then
     approvals.ask(session, block, nil, true)
   elseif block and session and block.kind == 'patch' then
     diff.patch(session, block)
+  elseif block and session and diff.carried(block) then
+    diff.tool(session, block)
   elseif vim.fn.foldlevel('.') > 0 then
     vim.cmd('normal! za')
+  else
+    require('breadboard.files').go(true)
   end
 end
 

@@ -199,6 +199,9 @@ function M.highlight(line)
   if vim.startswith(line, '✗ ') then
     return 'BreadBoardError'
   end
+  if vim.startswith(line, '⊘ ') then
+    return 'BreadBoardHead'
+  end
 end
 
 ---@class breadboard.Drawing
@@ -220,11 +223,52 @@ end
 
 local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
 
+--- Ends of turns that did not go well, which stand in the lane `run`, by the block of the chat that each is behind.
+--- Where the chat has an error of that turn already, that says it.
+---@param chat breadboard.Block[]
+---@param run breadboard.Block[]
+---@return table<string, string[]>
+local function bad_ends(chat, run)
+  local found = {}
+  for _, summary in ipairs(run) do
+    if summary.kind == 'summary' and not summary.success then
+      local at = #chat
+      while at > 0 and chat[at].seq > summary.seq do
+        at = at - 1
+      end
+      local told = false
+      -- The next turn begins with its prompt.
+      local function told_by(block)
+        told = told or block.kind == 'notice' and block.level == 'error'
+        return block.kind == 'user'
+      end
+      for back = at, 1, -1 do
+        if told_by(chat[back]) then
+          break
+        end
+      end
+      for on = at + 1, #chat do
+        if told_by(chat[on]) then
+          break
+        end
+      end
+      local stopped = (summary.details or {}).stopReason == 'cancelled'
+      if at > 0 and (stopped or not told) then
+        found[chat[at].id] = marked(stopped and '⊘ ' or '✗ ', summary.text)
+      end
+    end
+  end
+  return found
+end
+
 --- A whole lane with its notices.
 ---@param lane breadboard.Lane
 ---@param notices breadboard.Notice[]
+---@param run? breadboard.Lane for the chat: the lane that says how turns ended
+---@param last? string what stands below all
 ---@return breadboard.Drawing
-function M.lane(lane, notices)
+function M.lane(lane, notices, run, last)
+  local ends = bad_ends(lane.blocks, run and run.blocks or {})
   local lines, owners = {}, {}
   local before ---@type string?
 
@@ -261,9 +305,15 @@ function M.lane(lane, notices)
   end
   for _, block in ipairs(lane.blocks) do
     add(cached(block), block.kind, block)
+    if ends[block.id] then
+      add(ends[block.id], 'notice')
+    end
     for _, notice in ipairs(behind[block.id] or {}) do
       add(M.notice(notice), 'notice')
     end
+  end
+  if last then
+    add({ last }, 'notice')
   end
   return { lines = lines, owners = owners }
 end

@@ -88,7 +88,15 @@ client.on_exit(function(code, signal, expected)
   selecting = {}
   store.engine = nil
   if not expected then
-    store.say(nil, 'error', notices.of_exit(code, signal))
+    for _, summary in ipairs(store.sessions) do
+      local runs = summary.status == 'running' or summary.status == 'waiting'
+      if runs and not summary.heldBy and summary.sessionId ~= store.active then
+        store.say(summary.sessionId, 'info', notices.of_exit(code, signal, true))
+      end
+    end
+    local front = store.active and store.summary(store.active) or {}
+    local cut = (front.status == 'running' or front.status == 'waiting') and not front.heldBy
+    store.say(nil, 'error', notices.of_exit(code, signal, cut))
   end
   store.tell('state')
   local go_on = after_exit
@@ -288,6 +296,38 @@ function M.stop(callback)
     end
     if callback then
       callback(result.stopping)
+    end
+  end)
+end
+
+---@type string? session that is to be taken over
+local taking
+
+store.on('state', function()
+  local summary = taking and store.summary(taking)
+  if summary and not summary.heldBy then
+    taking = nil
+    store.say(
+      summary.sessionId,
+      'info',
+      'No other window works on this session any more; it goes on with your next prompt.'
+    )
+  end
+end)
+
+--- Stops the turn that another window runs in the active session, so that it can go on here.
+function M.take()
+  local session = store.active
+  local summary = session and store.summary(session)
+  if not session or not summary or not summary.heldBy then
+    store.say(session, 'info', 'No other window works on this session; send a prompt.')
+    return
+  end
+  local stop = 'Stop it there, and go on here'
+  vim.ui.select({ stop, 'Leave it' }, { prompt = 'Another window works on this session' }, function(answer)
+    if answer == stop then
+      taking = session
+      M.stop()
     end
   end)
 end

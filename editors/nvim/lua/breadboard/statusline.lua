@@ -17,6 +17,9 @@ function M.text()
     table.insert(parts, 'engine down')
   elseif summary then
     table.insert(parts, summary.status or 'idle')
+    if summary.heldBy then
+      table.insert(parts, 'elsewhere')
+    end
   end
   local waiting = #store.pending(store.active)
   if waiting > 0 then
