@@ -188,7 +188,6 @@ function M.play(script, story, options)
     state_dir = stage.state,
     root = stage.workspace,
     trusted = true,
-    size = 70,
   }, options or {}))
   local ok, problem = xpcall(story, debug.traceback, stage)
   local client = require('breadboard.client')

@@ -12,6 +12,9 @@ local subject = require('breadboard.subject')
 
 local M = {}
 
+--- Fewest characters of an ask that tell somebody something.
+local LEAST_SAID = 12
+
 ---@param session string
 ---@param permission table
 ---@param option table
@@ -169,29 +172,54 @@ function M.ask(session, block, callback, by_key)
   end)
 end
 
---- Puts an approval of the active session to the user: the only one, or the one that he picks.
+--- The session of an approval where it is not the one in front, for a label.
+---@param session? string
+---@return string
+local function of_session(session)
+  if not session or session == store.active then
+    return ''
+  end
+  local summary = store.summary(session)
+  return (' (session %s)'):format(summary and summary.title or session)
+end
+
+--- Puts an approval to the user: the only one that waits in any session, or the one that he picks. The session in front
+--- comes first.
 ---@param callback? fun(result?: table)
 function M.choose(callback)
-  local session = store.active
-  local pending = store.pending(session)
-  if not session or #pending == 0 then
-    store.say(session, 'info', 'Nothing waits for an answer.')
+  local pending = store.all_pending()
+  if #pending == 0 then
+    store.say(store.active, 'info', 'Nothing waits for an answer.')
     return
   end
   if #pending == 1 then
-    M.ask(session, pending[1], callback, true)
+    M.ask(pending[1].session, pending[1].block, callback, true)
     return
   end
   vim.ui.select(pending, {
     prompt = 'Which one?',
-    format_item = function(block)
-      return vim.split(block.permission.title, '\n')[1]
+    format_item = function(one)
+      return vim.split(one.block.permission.title, '\n')[1] .. of_session(one.session)
     end,
-  }, function(block)
-    if block then
-      M.ask(session, block, callback, true)
+  }, function(one)
+    if one then
+      M.ask(one.session, one.block, callback, true)
     end
   end)
+end
+
+--- What is said of an ask that came, in as much room as there is: what it is gives way, what to type does not.
+---@param what string
+---@return string
+local function announcement(what)
+  local long, tail = 'breadboard: the agent asks: ', ' (:BreadBoard approve)'
+  local room = vim.v.echospace - #long - #tail
+  if vim.api.nvim_strwidth(what) <= room then
+    return long .. what .. tail
+  elseif room >= LEAST_SAID then
+    return long .. vim.fn.strcharpart(what, 0, room - 1) .. '…' .. tail
+  end
+  return 'The agent asks' .. tail
 end
 
 local announced = {} ---@type table<string, boolean>
@@ -206,7 +234,7 @@ store.on('approval', function(session)
         end)
       else
         local title = vim.split(block.permission.title, '\n')[1]
-        vim.notify(('breadboard: the agent asks: %s (:BreadBoard approve)'):format(title), vim.log.levels.WARN)
+        store.notify(announcement(title .. of_session(session)), vim.log.levels.WARN, true)
       end
     end
   end

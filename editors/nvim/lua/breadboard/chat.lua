@@ -12,6 +12,9 @@ local M = {}
 --- Shortest time between two redraws of a buffer, in milliseconds: one frame at 60 Hz.
 local FRAME = 16
 
+--- Fewest columns of Neovim for a chat beside the code; in fewer it opens below, unless `size` says how wide it is.
+local SIDE_BY_SIDE = 90
+
 ---@class breadboard.Chat
 ---@field buffer integer
 ---@field session string
@@ -95,7 +98,8 @@ local function draw(chat)
   chat.shown = new
   chat.redraws = chat.redraws + 1
   for _, window in ipairs(following) do
-    vim.api.nvim_win_set_cursor(window, { #new, 0 })
+    -- At its end: a paragraph is one line, and may be longer than the window.
+    vim.api.nvim_win_set_cursor(window, { #new, #new[#new] })
   end
 end
 
@@ -222,6 +226,7 @@ local function dress(window)
   local options = {
     wrap = true,
     linebreak = true,
+    smoothscroll = true, -- a paragraph is one line, and may be longer than the window
     number = false,
     relativenumber = false,
     signcolumn = 'no',
@@ -231,10 +236,30 @@ local function dress(window)
     foldenable = true,
     foldlevel = config.current.folds == 'closed' and 0 or 1,
     conceallevel = 0,
+    winbar = "%{v:lua.require'breadboard.chat'.bar()}",
   }
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
   end
+end
+
+--- What stands above a chat: the session, its agent, and how it is.
+---@return string
+function M.bar()
+  local chat = M.by_buffer(vim.api.nvim_get_current_buf())
+  local summary = chat and store.summary(chat.session)
+  if not chat or not summary then
+    return ''
+  end
+  local parts = { summary.title or 'New session' }
+  if summary.agent then
+    table.insert(parts, summary.agent)
+  end
+  table.insert(parts, summary.heldBy and 'in another window' or summary.status or 'idle')
+  if chat.lane ~= 'chat' then
+    table.insert(parts, chat.lane)
+  end
+  return (table.concat(parts, ' · '):gsub('%c', ' '))
 end
 
 --- Shows a session, in the window that shows one already or in a new one. The cursor stays where it is.
@@ -247,8 +272,8 @@ function M.show(session, lane)
   if window then
     vim.api.nvim_win_set_buf(window, chat.buffer)
   else
-    local right = config.current.position == 'right'
     local size = config.current.size
+    local right = config.current.position == 'right' and (size ~= nil or vim.o.columns >= SIDE_BY_SIDE)
     window = vim.api.nvim_open_win(chat.buffer, false, {
       split = right and 'right' or 'below',
       win = -1,
@@ -257,7 +282,7 @@ function M.show(session, lane)
     })
   end
   dress(window)
-  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer), 0 })
+  vim.api.nvim_win_set_cursor(window, { #chat.shown, #chat.shown[#chat.shown] })
   return window
 end
 

@@ -21,7 +21,7 @@ function M.text()
       table.insert(parts, 'elsewhere')
     end
   end
-  local waiting = #store.pending(store.active)
+  local waiting = #store.all_pending()
   if waiting > 0 then
     table.insert(parts, '?' .. waiting)
   end

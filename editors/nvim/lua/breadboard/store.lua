@@ -62,8 +62,23 @@ function M.say(session, level, text)
   end
   if level ~= 'info' or not session then
     local levels = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
-    vim.notify('breadboard: ' .. text, levels[level])
+    -- What the chat has whole need not stop anybody with a prompt to press Enter.
+    M.notify('breadboard: ' .. text, levels[level], session ~= nil)
   end
+end
+
+--- A message for the user. Where it stands somewhere else in full it is cut to what fits beside the command line.
+---@param text string
+---@param level integer
+---@param stands boolean whether the chat has it
+function M.notify(text, level, stands)
+  if stands then
+    text = text:gsub('%s*\n%s*', ' ')
+    if vim.api.nvim_strwidth(text) > vim.v.echospace then
+      text = vim.fn.strcharpart(text, 0, math.max(1, vim.v.echospace - 1)) .. '…'
+    end
+  end
+  vim.notify(text, level)
 end
 
 --- The ids of the approvals that wait in a view.
@@ -123,6 +138,27 @@ function M.take_view(params)
     changed(session, after, before)
   end
   return what == 'stale'
+end
+
+--- The approvals of every session that wait: those of the session in front first, each with its session.
+---@return { session: string, block: breadboard.Block }[]
+function M.all_pending()
+  local found = {}
+  local function add(session)
+    for _, block in ipairs(M.pending(session)) do
+      table.insert(found, { session = session, block = block })
+    end
+  end
+  add(M.active)
+  local others = vim.tbl_keys(M.views)
+  table.sort(others)
+  for _, session in ipairs(others) do
+    local summary = M.summary(session)
+    if session ~= M.active and not (summary and summary.heldBy) then
+      add(session)
+    end
+  end
+  return found
 end
 
 --- The approvals of a session that wait, oldest first.
