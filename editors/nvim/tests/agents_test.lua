@@ -163,6 +163,20 @@ test('D14: / at the begin of a prompt completes the commands of the agent, and e
     vim.fn.complete, vim.fn.mode = complete, mode
     check(ok, tostring(problem))
     same(menu, { 2, 'review' })
+
+    local users, while_typing = vim.o.completeopt, nil
+    vim.api.nvim_create_autocmd('InsertCharPre', {
+      once = true,
+      callback = function()
+        while_typing = vim.o.completeopt
+      end,
+    })
+    s:press('ix<Esc>')
+    same(
+      { while_typing, vim.o.completeopt },
+      { 'menuone,noinsert,noselect', users },
+      'nothing is put in before it is chosen'
+    )
   end)
 end)
 

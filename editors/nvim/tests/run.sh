@@ -71,6 +71,28 @@ run_in() {
   return "$code"
 }
 
+# `:qa` in mid-turn ends Neovim, and leaves neither server nor agent behind.
+quits_in() {
+  local home code agent end
+  home=$(mktemp -d)
+  BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
+    XDG_CACHE_HOME=$home/xdg bounded "$@" --headless -u NONE -i NONE -n -S "$here/quit.lua" </dev/null
+  code=$?
+  agent=$(cat "$home/agent" 2>/dev/null)
+  end=$((SECONDS + 20))
+  while [[ -n $agent ]] && kill -0 "$agent" 2>/dev/null && ((SECONDS < end)); do
+    sleep 0.05
+  done
+  if ((code == 0)) && [[ -n $agent ]] && ! kill -0 "$agent" 2>/dev/null; then
+    echo "ok     :qa in mid-turn ends Neovim, the server and the agent"
+  else
+    echo "FAILED :qa in mid-turn: Neovim ended with $code, the agent is process '$agent'"
+    code=1
+  fi
+  rm -rf "$home"
+  return "$code"
+}
+
 # `timeout` runs programs only, and `from_root` is a function.
 bounded() {
   export root
@@ -112,7 +134,7 @@ if [[ -z $* ]] && command -v nvim >/dev/null && ! new_enough nvim; then
 fi
 for nvim in "${nvims[@]}"; do
   echo "--- $("$nvim" --version | head -n 1)"
-  if run_in "$nvim" 2>&1; then
+  if run_in "$nvim" 2>&1 && quits_in "$nvim" 2>&1; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -91,7 +91,7 @@ test(
 
       vim.cmd('BreadBoard ask ask me')
       s:ask()
-      s:hears('The agent asks')
+      s:hears('gent asks')
       vim.cmd('BreadBoard mode nonsense')
       s:sees('This agent')
       for _, text_said in ipairs(s.said) do

@@ -219,7 +219,7 @@ local function announcement(what)
   elseif room >= LEAST_SAID then
     return long .. vim.fn.strcharpart(what, 0, room - 1) .. '…' .. tail
   end
-  return 'The agent asks' .. tail
+  return 'Agent asks' .. tail
 end
 
 local announced = {} ---@type table<string, boolean>

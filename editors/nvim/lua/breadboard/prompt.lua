@@ -34,6 +34,23 @@ local function offer()
   slash.offer()
 end
 
+--- A menu that puts nothing into the text before it is chosen. 'completeopt' has no value of its own for a buffer before
+--- Neovim 0.11, so the user's is put back whenever the window is left.
+---@type string?
+local users_completeopt
+
+local function menu_only()
+  users_completeopt = users_completeopt or vim.o.completeopt
+  vim.o.completeopt = 'menuone,noinsert,noselect'
+end
+
+local function menu_as_before()
+  if users_completeopt then
+    vim.o.completeopt = users_completeopt
+    users_completeopt = nil
+  end
+end
+
 local function make()
   buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buffer, 'breadboard://prompt')
@@ -47,6 +64,11 @@ local function make()
     sessions.stop()
   end, { buffer = buffer, desc = 'BreadBoard: stop' })
   vim.keymap.set('i', '<C-x><C-o>', offer, { buffer = buffer, desc = 'BreadBoard: complete @path and /command' })
+  vim.api.nvim_create_autocmd('InsertEnter', { buffer = buffer, callback = menu_only })
+  vim.api.nvim_create_autocmd(
+    { 'InsertLeave', 'BufLeave', 'BufWipeout' },
+    { buffer = buffer, callback = menu_as_before }
+  )
   vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = offer })
 end
 
