@@ -58,6 +58,8 @@ export type AgentSetting = {
   fileSystem?: boolean | null;
   /** Whether the agent may run commands in terminals of the server; each is asked. Default: false. */
   terminals?: boolean | null;
+  /** The mode that the agent's sessions begin in. `ask` (default): the one in which it asks before each edit and each command, where the agent is known and has one; what it does otherwise is said in the session. `agent`: whichever it begins in. Anything else is the id of one of its modes. */
+  mode?: string | null;
 };
 
 /** How the process of an agent stands. */
