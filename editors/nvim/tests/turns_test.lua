@@ -38,7 +38,10 @@ test('an agent that ends is said once, with the mark of what is not whole, and n
     s:sees('⚠ The text above is not whole: the agent ended while it wrote.')
     s:sees('ended with exit code 3')
     s:idle()
-    same({ count(s:shown(), '⊘'), count(s:shown(), 'not whole') }, { 0, 1 })
+    s:hears('The engine does not answer') -- told by `bb/connection` too
+    vim.cmd('BreadBoard ask whole')
+    s:sees('All of it.')
+    same({ count(s:shown(), '⊘'), count(s:shown(), 'not whole'), count(s:shown(), 'exit code 3') }, { 0, 1, 1 })
   end)
 end)
 

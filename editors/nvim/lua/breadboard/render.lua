@@ -261,6 +261,23 @@ local function bad_ends(chat, run)
   return found
 end
 
+--- Fewest characters of a reason that two sentences share only when they tell of the same.
+local SAME_REASON = 20
+
+--- Whether the lane says already why: the server tells of a failure as an event and by `bb/connection`.
+---@param notice breadboard.Notice
+---@param texts string[] what the notices among the blocks say
+---@return boolean
+local function is_told(notice, texts)
+  local reason = (notice.text:match(': (.+)$') or notice.text):gsub('[%s.]+$', '')
+  for _, text in ipairs(#reason >= SAME_REASON and texts or {}) do
+    if text:find(reason, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 --- A whole lane with its notices.
 ---@param lane breadboard.Lane
 ---@param notices breadboard.Notice[]
@@ -288,9 +305,12 @@ function M.lane(lane, notices, run, last)
   end
 
   local behind = {} ---@type table<string, breadboard.Notice[]>
-  local held = {}
+  local held, texts = {}, {}
   for _, block in ipairs(lane.blocks) do
     held[block.id] = true
+    if block.kind == 'notice' then
+      table.insert(texts, block.text)
+    end
   end
   if lane.hasMore then
     add({ '(there is more above: :BreadBoard older)' }, 'more')
@@ -299,7 +319,7 @@ function M.lane(lane, notices, run, last)
     if notice.after and held[notice.after] then
       behind[notice.after] = behind[notice.after] or {}
       table.insert(behind[notice.after], notice)
-    else
+    elseif not is_told(notice, texts) then
       add(M.notice(notice), 'notice')
     end
   end
@@ -309,7 +329,9 @@ function M.lane(lane, notices, run, last)
       add(ends[block.id], 'notice')
     end
     for _, notice in ipairs(behind[block.id] or {}) do
-      add(M.notice(notice), 'notice')
+      if not is_told(notice, texts) then
+        add(M.notice(notice), 'notice')
+      end
     end
   end
   if last then
