@@ -6,6 +6,7 @@ local chat = require('breadboard.chat')
 local client = require('breadboard.client')
 local diff = require('breadboard.diff')
 local prompt = require('breadboard.prompt')
+local session_list = require('breadboard.session_list')
 local sessions = require('breadboard.sessions')
 local store = require('breadboard.store')
 
@@ -49,38 +50,6 @@ local function quoted(range)
   return '\n\n' .. head .. table.concat(lines, '\n') .. '\n' .. fence
 end
 
----@param prompt_text string
----@param callback fun(session: string)
-local function pick_session(prompt_text, callback)
-  sessions.ensure(function()
-    if #store.sessions == 0 then
-      store.say(nil, 'info', 'There are no sessions yet; :BreadBoard ask begins one.')
-      return
-    end
-    vim.ui.select(store.sessions, {
-      prompt = prompt_text,
-      format_item = function(summary)
-        local mark = summary.sessionId == store.active and '* ' or '  '
-        local facts = { summary.status or 'idle' }
-        if (summary.pendingPermissionCount or 0) > 0 then
-          table.insert(facts, ('%d wait'):format(summary.pendingPermissionCount))
-        end
-        if summary.agent then
-          table.insert(facts, summary.agent)
-        end
-        if summary.heldBy then
-          table.insert(facts, 'in another window')
-        end
-        return ('%s%s (%s)'):format(mark, summary.title or summary.sessionId, table.concat(facts, ', '))
-      end,
-    }, function(summary)
-      if summary then
-        callback(summary.sessionId)
-      end
-    end)
-  end)
-end
-
 local function session_ids()
   return vim.tbl_map(function(summary)
     return summary.sessionId
@@ -94,7 +63,7 @@ local function session_of(call, question, callback)
   if call.words[1] then
     callback(call.words[1])
   else
-    pick_session(question, callback)
+    session_list.pick(question, callback)
   end
 end
 
@@ -143,7 +112,7 @@ SUBCOMMANDS.stop = {
 SUBCOMMANDS.take = {
   about = 'stop the turn that another window runs in this session, to go on here',
   run = function()
-    sessions.take()
+    require('breadboard.take').run()
   end,
 }
 
@@ -186,7 +155,7 @@ SUBCOMMANDS.login = {
 SUBCOMMANDS.sessions = {
   about = 'choose a session from a list',
   run = function()
-    pick_session('Session', function(session)
+    session_list.pick('Session', function(session)
       sessions.select(session, show)
     end)
   end,

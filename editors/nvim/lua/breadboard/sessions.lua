@@ -300,38 +300,6 @@ function M.stop(callback)
   end)
 end
 
----@type string? session that is to be taken over
-local taking
-
-store.on('state', function()
-  local summary = taking and store.summary(taking)
-  if summary and not summary.heldBy then
-    taking = nil
-    store.say(
-      summary.sessionId,
-      'info',
-      'No other window works on this session any more; it goes on with your next prompt.'
-    )
-  end
-end)
-
---- Stops the turn that another window runs in the active session, so that it can go on here.
-function M.take()
-  local session = store.active
-  local summary = session and store.summary(session)
-  if not session or not summary or not summary.heldBy then
-    store.say(session, 'info', 'No other window works on this session; send a prompt.')
-    return
-  end
-  local stop = 'Stop it there, and go on here'
-  vim.ui.select({ stop, 'Leave it' }, { prompt = 'Another window works on this session' }, function(answer)
-    if answer == stop then
-      taking = session
-      M.stop()
-    end
-  end)
-end
-
 --- Tells the server whether the user trusts this workspace, until Neovim ends.
 ---@param trusted boolean
 function M.trust(trusted)
