@@ -70,52 +70,41 @@ test('D15: a server that was killed while nothing ran has cut nothing', function
   end)
 end)
 
---- Another window: a server of its own on the same state, which asks in a session.
+--- Another window: a server of its own on the same state, which asks in a session. Gives what ends it.
+---@return fun()
 local function other_window(s, session, text)
-  local settings = require('breadboard.config').current
-  local id = vim.lsp.start_client({
+  local lsp = require('breadboard.lsp')
+  local function ignore() end
+  local id = assert(lsp.start({
     name = 'other window',
     cmd = { os.getenv('BB_SERVER'), '--stdio' },
     root_dir = s.workspace,
     workspace_folders = { { uri = vim.uri_from_fname(s.workspace), name = 'workspace' } },
-    init_options = { engine = settings.engine, stateDir = s.state, workspaceTrusted = true },
-    handlers = {
-      ['bb/view'] = function() end,
-      ['bb/state'] = function() end,
-      ['bb/connection'] = function() end,
+    init_options = {
+      engine = require('breadboard.config').current.engine,
+      stateDir = s.state,
+      workspaceTrusted = true,
     },
-  })
-  local other = vim.lsp.get_client_by_id(id)
+    handlers = { ['bb/view'] = ignore, ['bb/state'] = ignore, ['bb/connection'] = ignore },
+  }))
+  local other = assert(vim.lsp.get_client_by_id(id))
   await('the other window', function()
     return other.initialized
   end)
   local function request(method, params)
-    -- By colon from 0.11 on; the fields are the same.
-    local answer, done
-    local function take(err, result)
-      answer, done = err or result, true
-    end
-    if vim.fn.has('nvim-0.11') == 1 then
-      other:request(method, params, take)
-    else
-      other.request(method, params, take, vim.api.nvim_get_current_buf())
-    end
-    await(method, function()
-      return done
+    local answer
+    lsp.request(other, method, params, function(err, result)
+      answer = err or result
     end)
-    return answer
+    return await(method, function()
+      return answer
+    end)
   end
   request('bb/init', { subscribe = { view = true } })
-  same(
-    request('bb/sendMessage', { sessionId = session, text = text, messageId = ('0'):rep(31) .. '1' }).disposition,
-    'started'
-  )
+  local prompt = { sessionId = session, text = text, messageId = ('0'):rep(31) .. '1' }
+  same(request('bb/sendMessage', prompt).disposition, 'started')
   return function()
-    if vim.fn.has('nvim-0.11') == 1 then
-      other:stop()
-    else
-      other.stop()
-    end
+    lsp.stop(other)
   end
 end
 
