@@ -81,6 +81,11 @@ test('D14: modes and options are picked from lists or named, and no JSON comes i
     s.pick = by_label('Code')
     vim.cmd('BreadBoard mode')
     s:sees('ℹ The mode is Code.')
+    local chat, store = require('breadboard.chat'), require('breadboard.store')
+    vim.api.nvim_set_current_win(chat.show(store.active))
+    await('the mode above the chat', function()
+      return chat.bar() == 'New session · agent (Code) · idle'
+    end)
     same(s.asked[1].shown, { '● Ask first: each edit is asked', '  Code' })
     vim.cmd('BreadBoard mode Ask first')
     s:sees('ℹ The mode is Ask first.')
@@ -105,6 +110,33 @@ test('D14: modes and options are picked from lists or named, and no JSON comes i
     end)
     same(s.asked[1].shown, { 'Effort: High', 'Web search: On' })
     check(not s:shown():find('[{}]'), s:shown())
+  end)
+end)
+
+test('an agent that changes its mode by itself is shown with the new one', function()
+  local script = OFFERS:gsub(
+    '{"say": "I am the first."}',
+    '{"update": {"sessionUpdate": "current_mode_update", "currentModeId": "code"}}, {"wait": "cancel"}'
+  )
+  stage.play(script, function(s)
+    vim.cmd('BreadBoard ask go')
+    local chat, store = require('breadboard.chat'), require('breadboard.store')
+    await('the session', function()
+      return store.active
+    end)
+    vim.api.nvim_set_current_win(chat.show(store.active))
+    await('the other mode', function()
+      return chat.bar() == 'go · agent (Code) · running'
+    end)
+    await('it on the screen', function()
+      vim.cmd('redraw')
+      local row = vim.api.nvim_win_get_position(0)[1] + 1
+      local shown = ''
+      for column = 1, vim.o.columns do
+        shown = shown .. vim.fn.screenstring(row, column)
+      end
+      return shown:find('agent (Code) · running', 1, true)
+    end)
   end)
 end)
 

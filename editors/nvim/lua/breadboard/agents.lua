@@ -86,6 +86,7 @@ local function set(session, command, args, said)
     else
       store.say(session, 'info', said)
     end
+    require('breadboard.info').read(session) -- also after a refusal: what is shown must be what is
   end)
 end
 

@@ -2,6 +2,7 @@
 --- changed. Never asks the server; keys in the buffer call `command`.
 
 local config = require('breadboard.config')
+local info = require('breadboard.info')
 local lines = require('breadboard.lines')
 local notices_of = require('breadboard.notices')
 local render = require('breadboard.render')
@@ -133,6 +134,9 @@ store.on('state', function()
   for _, chat in pairs(chats) do
     want(chat)
   end
+  if next(chats) then
+    vim.cmd('silent! redrawstatus!') -- and the bars above the chats
+  end
 end)
 
 ---@param buffer integer
@@ -253,7 +257,8 @@ function M.bar()
   end
   local parts = { summary.title or 'New session' }
   if summary.agent then
-    table.insert(parts, summary.agent)
+    local mode = info.mode(chat.session)
+    table.insert(parts, summary.agent .. (mode and (' (%s)'):format(mode) or ''))
   end
   table.insert(parts, summary.heldBy and 'in another window' or summary.status or 'idle')
   if chat.lane ~= 'chat' then

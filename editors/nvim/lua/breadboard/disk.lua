@@ -22,9 +22,10 @@ function M.is_behind(buffer)
   return behind[buffer] == true
 end
 
+--- A buffer's file, relative to the workspace.
 ---@param buffer integer
 ---@return string
-local function short(buffer)
+function M.name(buffer)
   local name = vim.fs.normalize(vim.api.nvim_buf_get_name(buffer))
   local root = client.root()
   return root and vim.startswith(name, root .. '/') and name:sub(#root + 2) or name
@@ -49,7 +50,7 @@ function M.check(buffers, session)
   vim.api.nvim_del_autocmd(watch)
   for _, one in ipairs(found) do
     if not behind[one.buffer] then
-      local name = short(one.buffer)
+      local name = M.name(one.buffer)
       store.say(session, 'warning', (one.text:gsub('%%s', (name:gsub('%%', '%%%%')))))
     end
     behind[one.buffer] = true

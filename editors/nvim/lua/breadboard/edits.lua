@@ -4,6 +4,7 @@
 local client = require('breadboard.client')
 local config = require('breadboard.config')
 local disk = require('breadboard.disk')
+local store = require('breadboard.store')
 
 local M = {}
 
@@ -38,9 +39,16 @@ function M.apply(err, params, context)
   local clean = vim.tbl_filter(function(buffer)
     return not vim.bo[buffer].modified and not disk.is_behind(buffer)
   end, buffers)
+  local unsaved = vim.tbl_filter(function(buffer)
+    return vim.bo[buffer].modified
+  end, buffers)
   local answer = vim.lsp.handlers['workspace/applyEdit'](err, params, context)
   if answer and answer.applied and config.current.save_edits then
     vim.tbl_map(write, clean)
+    for _, buffer in ipairs(unsaved) do
+      local text = '%s had unsaved changes, so the edit stands in the buffer only; :write saves both.'
+      store.say(nil, 'info', text:format(disk.name(buffer)))
+    end
   end
   return answer
 end

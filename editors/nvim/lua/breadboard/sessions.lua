@@ -4,6 +4,7 @@
 local client = require('breadboard.client')
 local config = require('breadboard.config')
 local disk = require('breadboard.disk')
+local info = require('breadboard.info')
 local notices = require('breadboard.notices')
 local store = require('breadboard.store')
 
@@ -59,6 +60,7 @@ local function take_view(params)
   if disk.concerns(params) then
     disk.look(params.sessionId)
   end
+  info.hear(params)
   if store.take_view(params) and not selecting[params.sessionId] then
     M.read(params.sessionId)
   end
@@ -86,6 +88,7 @@ local after_exit
 client.on_exit(function(code, signal, expected)
   greeted = false
   selecting = {}
+  info.forget()
   store.engine = nil
   if not expected then
     for _, summary in ipairs(store.sessions) do
@@ -177,6 +180,10 @@ function M.read(session, callback)
     end
     local level, text = notices.of_resume(result.resume)
     store.put_view(session, result.view)
+    local summary = store.summary(session)
+    if summary and summary.agent then
+      info.read(session)
+    end
     if level and text then
       store.say(session, level, text)
     end
