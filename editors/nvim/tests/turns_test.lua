@@ -163,9 +163,9 @@ test('D14: <CR> on a tool call with a diff shows it side by side, and on a place
       return #vim.api.nvim_list_tabpages() == tabs + 1
     end)
     local sides = vim.tbl_map(function(window)
-      return { vim.wo[window].diff, s:lines(vim.api.nvim_win_get_buf(window)) }
+      return { vim.wo[window].winbar, vim.wo[window].diff, s:lines(vim.api.nvim_win_get_buf(window)) }
     end, vim.api.nvim_tabpage_list_wins(0))
-    same(sides, { { true, { 'one', 'two' } }, { true, { 'one', '2' } } })
+    same(sides, { { 'a.txt: before', true, { 'one', 'two' } }, { 'a.txt: after', true, { 'one', '2' } } })
     vim.cmd('tabclose')
 
     s:go_to_line('src/b.txt:2')

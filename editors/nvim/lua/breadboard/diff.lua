@@ -95,10 +95,18 @@ function M.carried(block)
   return vim.startswith(text, '@@ ') or text:find('\n@@ ', 1, true) ~= nil
 end
 
+---@param path string
+---@return string
+local function short(path)
+  local root = client.root()
+  return root and vim.startswith(path, root .. '/') and path:sub(#root + 2) or path
+end
+
 --- One side of what a tool changed.
 ---@param path string
 ---@param text? string nil: there was no file
-local function side(path, text)
+---@param when string
+local function side(path, text, when)
   local buffer = vim.api.nvim_get_current_buf()
   vim.bo[buffer].buftype = 'nofile'
   vim.bo[buffer].bufhidden = 'wipe'
@@ -108,6 +116,7 @@ local function side(path, text)
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].modified = false
   vim.bo[buffer].syntax = vim.filetype.match({ filename = path, buf = buffer }) or ''
+  vim.wo.winbar = ('%s: %s'):format(short(path), when):gsub('%%', '%%%%')
   vim.cmd('diffthis')
 end
 
@@ -121,13 +130,6 @@ local function diffs_of(event)
   end, type(content) == 'table' and content or {})
 end
 
----@param path string
----@return string
-local function short(path)
-  local root = client.root()
-  return root and vim.startswith(path, root .. '/') and path:sub(#root + 2) or path
-end
-
 --- What a tool call changed, side by side as the agent told it; where it told only lines, those in a window.
 ---@param session string
 ---@param block breadboard.Block
@@ -137,9 +139,9 @@ function M.tool(session, block)
       return
     end
     vim.cmd('tabnew')
-    side(change.path, change.oldText)
+    side(change.path, change.oldText, 'before')
     vim.cmd('rightbelow vertical new')
-    side(change.path, change.newText)
+    side(change.path, change.newText, 'after')
     vim.api.nvim_echo({ { ('%s: what the agent replaced, and with what'):format(short(change.path)) } }, false, {})
   end
   local function take(changes)
