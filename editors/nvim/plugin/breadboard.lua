@@ -28,3 +28,18 @@ vim.api.nvim_create_autocmd('BufReadCmd', {
     require('breadboard.diff').read(event.buf, event.match)
   end,
 })
+
+-- Neovim tells nobody later that a buffer was opened before its file was there, and an agent may make that file.
+local new = vim.api.nvim_create_augroup('breadboard_new', { clear = true })
+vim.api.nvim_create_autocmd('BufNewFile', {
+  group = new,
+  callback = function(event)
+    vim.b[event.buf].breadboard_new = true
+  end,
+})
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost' }, {
+  group = new,
+  callback = function(event)
+    vim.b[event.buf].breadboard_new = nil
+  end,
+})

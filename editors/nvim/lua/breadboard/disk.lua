@@ -9,6 +9,7 @@ local M = {}
 local SAYS = {
   conflict = '%s changed on disk; your unsaved changes are kept (:BreadBoard diff %s disk buffer shows both).',
   changed = "%s changed on disk, and 'autoread' is off here; :edit reads it.",
+  created = '%s was created on disk; your text is kept (:BreadBoard diff %s disk buffer shows both).',
   deleted = '%s was deleted on disk; its text is kept in the buffer.',
 }
 
@@ -31,6 +32,27 @@ function M.name(buffer)
   return root and vim.startswith(name, root .. '/') and name:sub(#root + 2) or name
 end
 
+--- Whether a buffer was opened before its file was there: Neovim would ask about it as soon as it is.
+---@param buffer integer
+---@return boolean
+local function is_new(buffer)
+  local empty = vim.api.nvim_buf_line_count(buffer) == 1
+    and not vim.bo[buffer].modified
+    and vim.api.nvim_buf_get_lines(buffer, 0, 1, false)[1] == ''
+  return vim.b[buffer].breadboard_new == true or empty
+end
+
+--- Whether Neovim may read a buffer anew by itself.
+---@param buffer integer
+---@return boolean
+local function may_read(buffer)
+  local reads = vim.bo[buffer].autoread -- nil where the buffer has no value of its own
+  if reads == nil then
+    reads = vim.go.autoread
+  end
+  return reads and not vim.bo[buffer].modified
+end
+
 --- Compares buffers with their files, and does what is to be done.
 ---@param buffers integer[]
 ---@param session? string where it is said
@@ -45,7 +67,16 @@ function M.check(buffers, session)
     end,
   })
   for _, buffer in ipairs(buffers) do
-    pcall(vim.cmd, ('silent checktime %d'):format(buffer))
+    local there = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buffer))
+    if not is_new(buffer) then
+      pcall(vim.cmd, ('silent checktime %d'):format(buffer))
+    elseif there and there.size > 0 and may_read(buffer) then
+      pcall(vim.api.nvim_buf_call, buffer, function()
+        vim.cmd('silent edit')
+      end)
+    elseif there and there.size > 0 then
+      table.insert(found, { buffer = buffer, text = SAYS.created })
+    end
   end
   vim.api.nvim_del_autocmd(watch)
   for _, one in ipairs(found) do
