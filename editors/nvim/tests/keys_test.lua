@@ -67,6 +67,21 @@ test('D14: one key answers, as the window says it; q leaves it waiting', functio
   end)
 end)
 
+test('with `popup` each ask is put through the list as it comes, and no key of the window answers', function()
+  stage.play(THREE, function(s)
+    s:write('a.txt', { 'one', 'two' })
+    s.pick = function(items)
+      check(vim.api.nvim_win_get_config(0).relative == '', 'the window is not entered')
+      return items[1]
+    end
+    vim.cmd('BreadBoard ask edit it')
+    s:sees('Once.')
+    same(#s.asked, 1)
+    check(vim.tbl_contains(s.asked[1].floats, '-two'), vim.inspect(s.asked))
+    check(not table.concat(s.asked[1].floats):find('[y]', 1, true), vim.inspect(s.asked))
+  end, { popup = true })
+end)
+
 test('D17: what an agent remembers is said to be its own, and that no list here has it', function()
   stage.play(THREE, function(s)
     s:write('a.txt', { 'one', 'two' })

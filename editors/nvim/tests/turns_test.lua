@@ -8,6 +8,8 @@ local await, check, same, test = harness.await, harness.check, harness.same, har
 local TURNS = [[ {"prompts": [
   {"when": "half", "steps": [{"say": "Half of"}, {"wait": "cancel"}]},
   {"when": "die", "steps": [{"say": "My last words"}, {"exit": 3}]},
+  {"when": "permission", "steps": [{"ask": {"toolCall": {"toolCallId": "c1", "title": "Build", "kind": "execute",
+                                            "rawInput": {"command": "make"}}}, "on": {"else": []}}]},
   {"when": "whole", "steps": [{"say": "All of it."}]}
 ]} ]]
 
@@ -138,6 +140,22 @@ test('a session of another window is read-only and says so, until it is taken ov
     s:sees('⊘ The turn was stopped.')
     vim.cmd('BreadBoard ask whole once more')
     s:sees('## You\nwhole once more\n\nAll of it.')
+    leave()
+  end)
+end)
+
+test('what a session asks in another window is answered there, and announced only there', function()
+  stage.play(TURNS, function(s)
+    local store = require('breadboard.store')
+    vim.cmd('BreadBoard ask whole')
+    s:sees('All of it.')
+    s:idle()
+    local leave = other_window(s, store.active, 'permission')
+    s:ask()
+    s:sees('⚠ Another window works on this session')
+    vim.cmd('BreadBoard approve')
+    s:sees('ℹ What waits here is answered in the window that works on this session.')
+    same({ s:times('asks'), require('breadboard').statusline():find('?', 1, true) }, { 0 })
     leave()
   end)
 end)

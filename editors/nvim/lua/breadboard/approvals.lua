@@ -189,7 +189,9 @@ end
 function M.choose(callback)
   local pending = store.all_pending()
   if #pending == 0 then
-    store.say(store.active, 'info', 'Nothing waits for an answer.')
+    local elsewhere = #store.pending(store.active) > 0
+    local text = 'What waits here is answered in the window that works on this session.'
+    store.say(store.active, 'info', elsewhere and text or 'Nothing waits for an answer.')
     return
   end
   if #pending == 1 then
@@ -224,7 +226,8 @@ end
 
 local announced = {} ---@type table<string, boolean>
 
-store.on('approval', function(session)
+---@param session string
+local function announce(session)
   for _, block in ipairs(store.pending(session)) do
     if not announced[block.id] then
       announced[block.id] = true
@@ -238,6 +241,19 @@ store.on('approval', function(session)
       end
     end
   end
-end)
+end
+
+--- Announces what waits here. An ask comes before the state that counts it, and only that says whether another window
+--- works on the session: there it is announced and answered.
+local function announce_all()
+  for _, summary in ipairs(store.sessions) do
+    if not summary.heldBy and (summary.pendingPermissionCount or 0) > 0 then
+      announce(summary.sessionId)
+    end
+  end
+end
+
+store.on('approval', announce_all)
+store.on('state', announce_all)
 
 return M

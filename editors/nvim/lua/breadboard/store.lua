@@ -145,16 +145,21 @@ end
 function M.all_pending()
   local found = {}
   local function add(session)
+    local summary = M.summary(session)
+    if summary and summary.heldBy then
+      return -- it is answered where it runs
+    end
     for _, block in ipairs(M.pending(session)) do
       table.insert(found, { session = session, block = block })
     end
   end
-  add(M.active)
+  if M.active then
+    add(M.active)
+  end
   local others = vim.tbl_keys(M.views)
   table.sort(others)
   for _, session in ipairs(others) do
-    local summary = M.summary(session)
-    if session ~= M.active and not (summary and summary.heldBy) then
+    if session ~= M.active then
       add(session)
     end
   end
