@@ -464,6 +464,7 @@ test('a prompt behind a running turn is queued; stop ends the turn and the queue
   status_is('idle')
   gate.open()
   check(not shown():find('never said', 1, true), 'the turn went on')
+  sees('I begin\n\n⊘ The turn was stopped.')
 
   forget()
   pick = function(items, options)

@@ -223,6 +223,9 @@ end
 
 local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
 
+--- What the server says of a turn that somebody stopped, whatever its engine says.
+local STOPPED = 'The turn was stopped.'
+
 --- Ends of turns that did not go well, which stand in the lane `run`, by the block of the chat that each is behind.
 --- Where the chat has an error of that turn already, that says it.
 ---@param chat breadboard.Block[]
@@ -252,7 +255,7 @@ local function bad_ends(chat, run)
           break
         end
       end
-      local stopped = (summary.details or {}).stopReason == 'cancelled'
+      local stopped = summary.text == STOPPED
       if at > 0 and (stopped or not told) then
         found[chat[at].id] = marked(stopped and '⊘ ' or '✗ ', summary.text)
       end
