@@ -32,14 +32,18 @@ function M.name(buffer)
   return root and vim.startswith(name, root .. '/') and name:sub(#root + 2) or name
 end
 
+--- A file that is larger than an empty line is not what an empty buffer was read from.
+local EMPTY_LINE = 2
+
 --- Whether a buffer was opened before its file was there: Neovim would ask about it as soon as it is.
 ---@param buffer integer
+---@param size integer of the file now, 0 where there is none
 ---@return boolean
-local function is_new(buffer)
-  local empty = vim.api.nvim_buf_line_count(buffer) == 1
-    and not vim.bo[buffer].modified
+local function is_new(buffer, size)
+  local empty = not vim.bo[buffer].modified
+    and vim.api.nvim_buf_line_count(buffer) == 1
     and vim.api.nvim_buf_get_lines(buffer, 0, 1, false)[1] == ''
-  return vim.b[buffer].breadboard_new == true or empty
+  return vim.b[buffer].breadboard_new == true or (empty and size > EMPTY_LINE)
 end
 
 --- Whether Neovim may read a buffer anew by itself.
@@ -67,14 +71,15 @@ function M.check(buffers, session)
     end,
   })
   for _, buffer in ipairs(buffers) do
-    local there = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buffer))
-    if not is_new(buffer) then
+    local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buffer))
+    local size = stat and stat.size or 0
+    if not is_new(buffer, size) then
       pcall(vim.cmd, ('silent checktime %d'):format(buffer))
-    elseif there and there.size > 0 and may_read(buffer) then
+    elseif size > 0 and may_read(buffer) then
       pcall(vim.api.nvim_buf_call, buffer, function()
         vim.cmd('silent edit')
       end)
-    elseif there and there.size > 0 then
+    elseif size > 0 then
       table.insert(found, { buffer = buffer, text = SAYS.created })
     end
   end
