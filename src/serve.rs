@@ -27,7 +27,7 @@ use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
     watch_stdout,
 };
-use crate::engine::acp::{self, AcpEngine};
+use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
@@ -145,7 +145,8 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
     let mut redactor = Redactor::default();
-    for token in TOKEN_VARIABLES.iter().filter_map(|name| said(name)) {
+    let names = TOKEN_VARIABLES.iter().copied().chain(presets::keys_of_all());
+    for token in names.filter_map(said) {
         redactor.add(&token);
         outbox.hide(&Secret(token));
     }
@@ -270,6 +271,7 @@ fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
     let logs = crate::store::resolve_state_dir(settings.state_dir.as_deref());
     acp::Setup {
         logs: logs.map(|directory| directory.join("agents")),
+        keys: presets::keys_of_all().filter_map(|name| Some((name.to_owned(), said(name)?))).collect(),
         hide: hide.into(),
         guard: process::this_program(),
         timeouts: acp::AgentTimeouts::default(),

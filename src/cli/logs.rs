@@ -14,6 +14,7 @@ use super::exit::Exit;
 use super::knowledge::Knowledge;
 use super::terminal::visible;
 use crate::domain::policy::redact::Redactor;
+use crate::engine::acp::presets::keys_of_all;
 
 /// The most that is read of a log, from its end.
 const TAIL: u64 = 256 << 10;
@@ -127,7 +128,8 @@ fn read_end(file: &Path) -> std::io::Result<String> {
 
 fn hidden(text: &str) -> String {
     let mut redactor = Redactor::default();
-    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
+    let names = TOKEN_VARIABLES.into_iter().chain(keys_of_all());
+    for token in names.filter_map(|name| std::env::var(name).ok()) {
         redactor.add(token.trim());
     }
     String::from_utf8_lossy(&redactor.scrub(text.as_bytes())).into_owned()

@@ -281,7 +281,7 @@ fn what_an_agent_answers_is_told_with_the_remedy() {
     std::os::unix::fs::symlink(PROGRAM, &codex).expect("a link");
     std::fs::write(&file, json!({ "agent": { "authRequired": true } }).to_string()).expect("a script");
     let engine = format!("--engine=acp:'{}' simulate acp --script '{}'", codex.display(), file.display());
-    let sentence = "breadboard-ls: The agent `agent` wants a login first; log in with `codex login` in a shell, or give it \
-        OPENAI_API_KEY in the environment that its settings name.\n";
+    let sentence = "breadboard-ls: The agent `agent` wants a login first; log in with `codex login` in a shell, or set \
+        OPENAI_API_KEY in the environment.\n";
     assert_eq!(ask(&["--trust", &engine]), (String::new(), sentence.to_owned(), Some(1)));
 }

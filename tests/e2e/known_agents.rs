@@ -33,7 +33,7 @@ fn agents_are_listed_with_their_program_or_what_installs_it_and_the_login() {
         one("codex-acp"),
         json!({ "name": "codex-acp", "program": "codex-acp", "path": program,
             "install": "npm install -g @agentclientprotocol/codex-acp",
-            "login": "with `codex login` in a shell, or give it OPENAI_API_KEY in the environment that its settings name" })
+            "login": "with `codex login` in a shell, or set OPENAI_API_KEY in the environment" })
     );
     assert_eq!(one("goose")["path"], Value::Null);
     assert_eq!(

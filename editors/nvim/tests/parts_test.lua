@@ -30,7 +30,10 @@ local function applied(old, hunks)
 end
 
 test('what would not be seen in a raw text is written out, and usual text stays', function()
-  same(visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'), './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩')
+  same(
+    visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'),
+    './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩'
+  )
   same(visible.of('ls' .. (' '):rep(4000) .. '; touch x'), 'ls⟨4000 spaces⟩; touch x')
   same(visible.of('cargo test\tλ 東京 ünï'), 'cargo test\tλ 東京 ünï')
 end)

@@ -67,7 +67,7 @@ impl FirstUse {
     /// How one logs in, as the rest of a sentence that begins with "log in".
     pub(crate) fn how_to_log_in(&self) -> Option<String> {
         let login = self.login.map(|login| format!("with {login} in a shell"));
-        let key = self.key.map(|key| format!("give it {key} in the environment that its settings name"));
+        let key = self.key.map(|key| format!("set {key} in the environment"));
         match (login, key) {
             (Some(login), Some(key)) => Some(format!("{login}, or {key}")),
             (Some(login), None) => Some(login),
@@ -124,9 +124,7 @@ mod tests {
         assert_eq!(said("opencode").as_deref(), Some("with `opencode auth login` in a shell"));
         assert_eq!(
             said("codex-acp").as_deref(),
-            Some(
-                "with `codex login` in a shell, or give it OPENAI_API_KEY in the environment that its settings name"
-            )
+            Some("with `codex login` in a shell, or set OPENAI_API_KEY in the environment")
         );
         assert_eq!(said("elizacp"), None);
     }

@@ -39,8 +39,42 @@ pub(crate) const PRESETS: [Preset; 8] = [
     preset("symposium-acp-agent", "symposium-acp-agent", &["run"], None),
 ];
 
+/// Variables of the environment with keys of the known agents. Whoever starts an agent by hand has set them for it.
+const KEYS: [(&str, &[&str]); 6] = [
+    (
+        "opencode",
+        &[
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_GENERATIVE_AI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENCODE_API_KEY",
+            "OPENROUTER_API_KEY",
+        ],
+    ),
+    ("claude-agent-acp", &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"]),
+    ("codex-acp", &["CODEX_API_KEY", "OPENAI_API_KEY"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"]),
+    ("qwen", &["DASHSCOPE_API_KEY", "OPENAI_API_KEY"]),
+    ("goose", &["ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]),
+];
+
+/// The variables with keys that are meant for this program; none for one that is not known.
+pub(crate) fn keys_of(program: &str) -> &'static [&'static str] {
+    let known = KEYS.iter().find(|(known, _)| Some(*known) == stem(program));
+    known.map(|(_, keys)| *keys).unwrap_or_default()
+}
+
+/// Those of all known agents; some stand there twice.
+pub(crate) fn keys_of_all() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().flat_map(|(_, keys)| keys.iter().copied())
+}
+
 /// The asking mode of the known agent that this program is, whatever directory it lies in.
 pub(crate) fn asking_mode_of(program: &str) -> Option<&'static str> {
-    let file = Path::new(program).file_stem()?.to_str()?;
-    PRESETS.iter().find(|preset| preset.program == file)?.asking_mode
+    PRESETS.iter().find(|preset| Some(preset.program) == stem(program))?.asking_mode
+}
+
+fn stem(program: &str) -> Option<&str> {
+    Path::new(program).file_stem()?.to_str()
 }
