@@ -194,7 +194,6 @@ impl Draft {
             Tag::BlockQuote(_) => {
                 self.begin_line();
                 self.quotes += 1;
-                self.margin_of_line();
             }
             Tag::List(first) => {
                 self.lists.push(first);
@@ -209,8 +208,7 @@ impl Draft {
                     }
                     Some(None) | None => "• ".to_owned(),
                 };
-                self.margin_of_line();
-                self.text.push_str(&"  ".repeat(depth));
+                self.margin(depth);
                 self.text.push_str(&mark);
             }
             Tag::Emphasis => self.style(ITALIC),
@@ -302,12 +300,14 @@ impl Draft {
 
     /// What stands before the text of a line.
     fn margin_of_line(&mut self) {
+        self.margin(self.lists.len());
+    }
+
+    /// The marks of quotes, and the indentation of this many lists.
+    fn margin(&mut self, lists: usize) {
         if self.text.is_empty() || self.text.ends_with('\n') {
             self.text.push_str(&"│ ".repeat(self.quotes));
-            let is_within = self.text.ends_with('\n') && !self.lists.is_empty();
-            if is_within {
-                self.text.push_str(&"  ".repeat(self.lists.len().saturating_sub(1)));
-            }
+            self.text.push_str(&"  ".repeat(lists));
         }
     }
 }
@@ -346,7 +346,7 @@ mod tests {
             ("## Part\n\ntext\n", "\x1b[1mPart\x1b[0m\n\ntext\n"),
             ("a *b* **c** `d`", "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m"),
             ("**a *b* c**", "\x1b[1ma \x1b[3mb\x1b[0m\x1b[1m c\x1b[0m"),
-            ("- a\n- b\n  - c\n\n1. x\n2. y\n", "• a\n• b\n  • c\n\n1. x\n2. y\n"),
+            ("- a\n  more\n- b\n  - c\n\n1. x\n2. y\n", "• a\n  more\n• b\n  • c\n\n1. x\n2. y\n"),
             ("> said\n> so\n", "│ said\n│ so\n"),
             (
                 "```rust\nfn *a*() {}\n\n```\nafter",
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(markdown.push("some *te"), "");
         assert_eq!(markdown.push("xt*\n"), "");
         assert_eq!(markdown.push("\n`` "), "some \x1b[3mtext\x1b[0m\n\n");
-        assert_eq!(markdown.finish(), "``");
+        assert_eq!(markdown.finish(), "`` ");
         assert_eq!(markdown.push("```\nlet a"), "\x1b[2m```\x1b[0m\n");
         assert_eq!(markdown.push(";\n"), "\x1b[36mlet a;\x1b[0m\n");
         assert_eq!(markdown.finish(), "");
