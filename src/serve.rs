@@ -258,7 +258,7 @@ fn open_engine(
         kind @ EngineKind::Desktop => Err(WireError::new(
             ErrorCode::Unsupported,
             format!(
-                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`, `breadboard` or `acp`.",
+                "This version of breadboard-ls has no `{}` engine yet; choose `embedded`, `breadboard` or `acp`.",
                 kind.as_str()
             ),
         )),
@@ -278,14 +278,15 @@ fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
     }
 }
 
-/// A variable of the environment that says something.
+/// A variable of the environment that says something, without the blanks and line ends around it, which a file that it was
+/// read from often has.
 fn said(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// Model tokens of the environment, each for its own origin.
 fn tokens() -> HostTokens {
-    let token = |name| std::env::var(name).ok().filter(|token| !token.is_empty()).map(Token);
+    let token = |name| said(name).map(Token);
     HostTokens {
         openai: token(ENV_OPENAI_KEY),
         anthropic: token(ENV_ANTHROPIC_KEY),

@@ -15,6 +15,7 @@ mod command;
 mod commands;
 pub(crate) mod framing;
 mod incoming;
+pub(crate) mod installed;
 mod life;
 mod listing;
 mod models;
