@@ -316,8 +316,8 @@ impl ViewState {
             Answered::Confirmed(confirmed) => !confirmed.allowed,
             Answered::Unnamed => false,
         };
-        // An engine that numbers steps tells of no end of a call that it may not run.
-        if denied && self.turn.step.is_some() {
+        // An engine that numbers steps tells of no end of a call that it may not run, in a step or in none.
+        if denied && self.dialect.turn_numbers(Origin::Engine) == TurnNumbers::Steps {
             self.tools.refuse(event, changes);
         }
     }
