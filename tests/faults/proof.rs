@@ -149,9 +149,11 @@ fn verdicts_are_true(evidence: &Evidence, wrong: &mut Vec<String>) {
     let came: BTreeSet<u64> = evidence.journal.iter().filter_map(engine_number).collect();
     let missing = (1..=evidence.rested).any(|seq| !came.contains(&seq));
     let gaps = evidence.journal.iter().any(|event| event["type"] == "local.gap");
+    // One that ended before it was deleted had said its last, and the journal has it.
+    let gone = evidence.gone && evidence.status != "completed";
     for (when, resume) in [("at the end", &evidence.selected["resume"]), ("reopened", &evidence.reopened)] {
         let lost = resume["verdict"] == "lost";
-        if (missing || evidence.gone) && !lost {
+        if (missing || gone) && !lost {
             wrong.push(format!("{when}: events are missing or the session is gone, and it says {resume}"));
         }
         if lost && !resume["from"].is_null() && !missing && !evidence.gone && !gaps && !evidence.forgotten {
