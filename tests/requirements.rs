@@ -65,7 +65,6 @@ const CLIENTS: &[(u32, u32, &str)] = &[
 const NOT_HELD: &[(u32, u32, &str)] = &[
     (1, 31, "closing a tab closes the session at ACP agents only; the other engines ignore the call"),
     (1, 34, "so the session of a closed tab stays at every other engine"),
-    (3, 27, "the nodes of the conversation tree are in Debug only, not in Tasks"),
     (3, 31, "a run that ends well has nothing in Chat, only one that failed"),
     (3, 32, "a run that ends well has nothing in Chat, only one that failed"),
     (3, 35, "the start of a turn is not shown in Chat"),
