@@ -101,7 +101,8 @@ pub(crate) struct ServerArgs {
     /// Its base URL [default: the provider's own].
     #[arg(long, value_name = "URL", requires = "model")]
     pub model_url: Option<String>,
-    /// Trust the workspace: writes and commands may be asked for. Each is still asked.
+    /// Trust the workspace: files may be written and commands run. The built-in engine asks for each; BreadBoard and agents ask
+    /// as their configuration or mode says.
     #[arg(long)]
     pub trust: bool,
     /// Directory of the journal [default: breadboard-ls in the user's state directory].

@@ -323,7 +323,11 @@ fn advice(kind: EngineKind, error: &str) -> String {
 
 fn trust(trusted: bool) -> Check {
     if trusted {
-        Check::ok("trust", "given: writes and commands may be asked for, each one is")
+        Check::ok(
+            "trust",
+            "given: files may be written and commands run; the built-in engine asks for each, another as its configuration or \
+             mode says",
+        )
     } else {
         Check::ok(
             "trust",

@@ -151,6 +151,11 @@ pub struct AgentSetting {
     /// Whether the agent may run commands in terminals of the server; each is asked. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminals: Option<bool>,
+    /// The mode that the agent's sessions begin in. `ask` (default): the one in which it asks before each edit and each
+    /// command, where the agent is known and has one; what it does otherwise is said in the session. `agent`: whichever it
+    /// begins in. Anything else is the id of one of its modes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 /// The model setting; also the params of `bb/models/set`.

@@ -85,7 +85,7 @@ impl Desk {
                 .to_vec();
         args.extend(layout.args);
         let mut options = json!({ "agents": {
-            "sim": { "command": PROGRAM, "args": args, "quietSeconds": layout.quiet },
+            "sim": { "command": PROGRAM, "args": args, "quietSeconds": layout.quiet, "mode": "agent" },
             "nowhere": { "command": "/nowhere/at/all" },
         } });
         for (name, value) in layout.given.as_object().expect("members") {

@@ -11,4 +11,5 @@ mod exits;
 mod lines;
 mod sessions;
 mod silence;
+mod start_mode;
 mod turns;

@@ -48,11 +48,11 @@ fn acp_2_1_02_an_error_answer_ends_the_turn_and_is_told_in_the_chat_once() {
 }
 
 #[test]
-fn acp_2_1_03_a_rejected_tool_is_cancelled_whatever_the_agent_calls_it() {
+fn acp_2_1_03_a_rejected_tool_is_denied_whatever_the_agent_calls_it() {
     let story = Story::recorded("opencode-03-edit-reject");
     let [read, edit] = story.tools()[..] else { panic!("{:?}", story.tools()) };
     assert_eq!((read.0, read.1, read.2), ("read", "hello.txt", ToolBlockStatus::Ok));
-    assert_eq!((edit.0, edit.2), ("edit", ToolBlockStatus::Cancelled));
+    assert_eq!((edit.0, edit.2), ("edit", ToolBlockStatus::Denied));
     assert_eq!(edit.3, "The user rejected permission to use this specific tool call.");
 }
 
@@ -71,10 +71,7 @@ fn acp_2_1_03_a_tool_that_is_never_ended_is_closed_at_the_end_of_its_turn() {
     story.answers("0", Some("reject"));
     story.ends(json!({"stopReason": "cancelled"}));
     let statuses: Vec<_> = story.tools().iter().map(|tool| (tool.1, tool.2, tool.3)).collect();
-    assert_eq!(
-        statuses,
-        [("ls", ToolBlockStatus::Cancelled, ""), ("rm", ToolBlockStatus::Cancelled, "Denied.")]
-    );
+    assert_eq!(statuses, [("ls", ToolBlockStatus::Cancelled, ""), ("rm", ToolBlockStatus::Denied, "")]);
     assert_eq!(story.summaries(), [(false, "The turn was stopped.")]);
 }
 
@@ -104,7 +101,7 @@ fn acp_2_1_04_completed_is_no_success_when_the_command_was_stopped_or_failed() {
 }
 
 #[test]
-fn acp_2_1_06_the_call_of_an_ask_changes_nothing_of_the_tool_but_a_preview_that_is_missing() {
+fn acp_2_1_06_the_call_of_an_ask_changes_nothing_of_the_tool_but_a_diff_that_is_missing() {
     let mut story = Story::new();
     story.prompt("go");
     story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress", "kind": "edit",
@@ -115,12 +112,66 @@ fn acp_2_1_06_the_call_of_an_ask_changes_nothing_of_the_tool_but_a_preview_that_
         "rawInput": {"filepath": "other"}, "content": [
         {"type": "diff", "path": "/workspace/a.txt", "oldText": "one\n", "newText": "two\n"}]}),
     );
-    let BlockBody::Tool { name, status, title, input, preview, .. } = &story.chat()[1].body else { panic!() };
+    let BlockBody::Tool { name, status, title, input, diff, .. } = &story.chat()[1].body else { panic!() };
     assert_eq!((name.as_str(), *status), ("edit", ToolBlockStatus::Running));
     assert_eq!(title.as_deref(), Some("edit /workspace/a.txt:3"));
     assert_eq!(input, &Some(json!({"filePath": "/workspace/a.txt"})));
-    let preview = preview.as_deref().unwrap();
-    assert_eq!(preview, "/workspace/a.txt\n@@ -1,1 +1,1 @@\n-one\n+two\n");
+    assert_eq!(
+        diff.as_deref(),
+        Some("--- /workspace/a.txt\n+++ /workspace/a.txt\n@@ -1,1 +1,1 @@\n-one\n+two\n")
+    );
+}
+
+#[test]
+fn the_diff_of_a_call_stays_when_its_result_comes_in_other_words() {
+    // claude: the last update has no content, and an output in its own words.
+    let mut story = Story::new();
+    story.prompt("go");
+    story.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "edit", "title": "Edit a.txt",
+        "status": "pending", "content": [{"type": "diff", "path": "/w/a.txt", "oldText": null, "newText": "two\n"}]}));
+    story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+        "rawOutput": "The file /w/a.txt has been updated successfully."}));
+    let BlockBody::Tool { status, diff, preview, truncated, .. } = &story.chat()[1].body else { panic!() };
+    assert_eq!(
+        (*status, diff.as_deref(), preview.as_deref(), *truncated),
+        (
+            ToolBlockStatus::Ok,
+            Some("--- /dev/null\n+++ /w/a.txt\n@@ -0,0 +1,1 @@\n+two\n"),
+            Some("The file /w/a.txt has been updated successfully."),
+            None
+        )
+    );
+}
+
+#[test]
+fn a_diff_that_is_cut_says_so_and_where_the_whole_is() {
+    let mut story = Story::new();
+    story.prompt("go");
+    let long: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
+    story.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "edit", "title": "Edit a.txt",
+        "status": "pending", "content": [{"type": "diff", "path": "/w/a.txt", "oldText": null, "newText": long}]}));
+    let told = story.chat()[1].seq;
+    story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "Done."}));
+    let BlockBody::Tool { diff, preview, truncated, result_seq, .. } = &story.chat()[1].body else {
+        panic!()
+    };
+    assert_eq!(diff.as_ref().map(String::len), Some(16 * 1024));
+    assert_eq!((preview.as_deref(), *truncated, *result_seq), (Some("Done."), Some(true), Some(told)));
+}
+
+#[test]
+fn the_exit_code_of_a_command_stands_in_its_call() {
+    let mut story = Story::new();
+    story.prompt("go");
+    story
+        .update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "execute", "title": "make"}));
+    story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+        "rawOutput": {"output": "no rule", "exit_code": 2}}));
+    let BlockBody::Tool { status, exit_code, preview, .. } = &story.chat()[1].body else { panic!() };
+    assert_eq!(
+        (*status, *exit_code, preview.as_deref()),
+        (ToolBlockStatus::Failed, Some(2), Some("no rule\n[exit code 2]"))
+    );
 }
 
 #[test]
@@ -172,10 +223,11 @@ fn acp_2_1_09_an_edit_is_shown_as_a_difference_with_its_path() {
     let tools = story.tools();
     let edit = tools.iter().find(|tool| tool.0 == "edit").unwrap();
     assert_eq!((edit.1, edit.2), ("hello.txt", ToolBlockStatus::Ok));
+    assert_eq!(edit.3, "Edit applied successfully.");
     assert!(
-        edit.3.starts_with("Edit applied successfully.\n") && edit.3.contains("-Hello, world\n"),
-        "{}",
-        edit.3
+        matches!(story.diffs()[..], [diff, _] if diff.contains("-Hello, world\n")),
+        "{:?}",
+        story.diffs()
     );
     assert!(tools.iter().all(|tool| tool.2 == ToolBlockStatus::Ok));
     assert_eq!(story.reasonings(), [("First I read the file.", false)]);

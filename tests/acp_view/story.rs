@@ -217,6 +217,11 @@ impl Story {
         })
     }
 
+    /// What each tool changed, where it changed anything.
+    pub fn diffs(&self) -> Vec<&str> {
+        self.bodies(|body| if let BlockBody::Tool { diff, .. } = body { diff.as_deref() } else { None })
+    }
+
     /// Name, title, status and preview of every tool.
     pub fn tools(&self) -> Vec<(&str, &str, ToolBlockStatus, &str)> {
         self.bodies(|body| match body {

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
+/// What is said of an agent of which no mode is known.
+const MAY_EDIT: &str = "The agent `agent` may edit files and run commands without asking; what it asks is up to its own \
+                        settings.\n";
+
 fn ask(script: &Value, flags: &[&str]) -> Output {
     let place = tempfile::tempdir().expect("a directory");
     let (workspace, file) = (place.path().join("w"), place.path().join("script.json"));
@@ -85,7 +89,7 @@ fn each_way_in_which_a_turn_ends_badly_is_one_sentence_and_exit_code_1() {
     ];
     for (end, sentence) in rows {
         let (out, err, code) = said(&ask(&json!([{ "chunk": "Hello" }, end]), &["--trust"]));
-        assert_eq!((out.as_str(), err.as_str(), code), ("Hello\n", sentence, Some(1)), "{end}");
+        assert_eq!((out.as_str(), err, code), ("Hello\n", format!("{MAY_EDIT}{sentence}"), Some(1)), "{end}");
     }
 }
 
@@ -109,7 +113,7 @@ fn calls_are_named_and_a_failed_and_a_denied_one_and_the_plan_are_told() {
     let wanted = "· Read a.rs\n✗ execute ls -l failed: no such file\nplan:\n  [x] look\n  [>] act\n\
         Permission needed: Run rm x\n  command: rm x\n  in: .\n\
         denied: nobody can be asked here; run it in a terminal to decide.\n· execute rm x: denied\n";
-    assert_eq!(err, wanted);
+    assert_eq!(err, format!("{MAY_EDIT}{wanted}"));
 }
 
 #[cfg(unix)]

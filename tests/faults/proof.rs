@@ -30,6 +30,8 @@ pub struct Evidence<'a> {
     pub gone: bool,
     /// The session ended at the engine.
     pub ended: bool,
+    /// It ended there by itself, and may be gone since.
+    pub completed: bool,
     /// The engine has no event of it any more to compare a place with.
     pub forgotten: bool,
     /// As last told.
@@ -144,16 +146,15 @@ fn journal_is_the_log(evidence: &Evidence, wrong: &mut Vec<String>, fates: &mut 
 }
 
 /// Whatever is missing for good, the answer to `bb/selectSession` says `lost`, in this process and in the next one; and it names
-/// numbers only where some are missing. While a stream is broken it says `lost` without numbers: nobody knows.
+/// numbers only where some are missing. While a stream is broken it says `lost` without numbers: nobody knows. Of a session that
+/// is gone nobody knows either, unless it had ended before: then it may have been heard to its end.
 fn verdicts_are_true(evidence: &Evidence, wrong: &mut Vec<String>) {
     let came: BTreeSet<u64> = evidence.journal.iter().filter_map(engine_number).collect();
     let missing = (1..=evidence.rested).any(|seq| !came.contains(&seq));
     let gaps = evidence.journal.iter().any(|event| event["type"] == "local.gap");
-    // One that ended before it was deleted had said its last, and the journal has it.
-    let gone = evidence.gone && evidence.status != "completed";
     for (when, resume) in [("at the end", &evidence.selected["resume"]), ("reopened", &evidence.reopened)] {
         let lost = resume["verdict"] == "lost";
-        if (missing || gone) && !lost {
+        if (missing || (evidence.gone && !evidence.completed)) && !lost {
             wrong.push(format!("{when}: events are missing or the session is gone, and it says {resume}"));
         }
         if lost && !resume["from"].is_null() && !missing && !evidence.gone && !gaps && !evidence.forgotten {

@@ -128,6 +128,7 @@ async fn run(seed: u64) -> Story {
         rested,
         gone: engine.head(&session_id).is_none(),
         ended: engine.has_ended(&session_id),
+        completed: engine.has_completed(&session_id),
         forgotten: engine.has_forgotten_all(&session_id),
         status,
         pending,

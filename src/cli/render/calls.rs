@@ -70,9 +70,11 @@ impl Calls {
             }
             ToolBlockStatus::Ok => (Tone::Dim, format!("· {call}{}", count(fact))),
             ToolBlockStatus::Failed => (Tone::Bad, format!("✗ {call} failed{}", why(preview.as_deref()))),
-            ToolBlockStatus::Cancelled => match refusal(fact) {
+            ToolBlockStatus::Denied | ToolBlockStatus::Cancelled => match refusal(fact) {
                 Some(word) => (Tone::Warn, format!("· {call}: {word}")),
-                None if self.denied.contains(&block.id) => (Tone::Warn, format!("· {call}: denied")),
+                None if *status == ToolBlockStatus::Denied || self.denied.contains(&block.id) => {
+                    (Tone::Warn, format!("· {call}: denied"))
+                }
                 None => (Tone::Dim, format!("· {call}: did not end")),
             },
         };

@@ -21,8 +21,8 @@ pub struct ToolNews<'a> {
     pub title: Option<String>,
     /// Its arguments, bounded.
     pub input: Option<Value>,
-    /// What it would change, before there is a result.
-    pub preview: Option<String>,
+    /// What it changes, as a diff, bounded.
+    pub diff: Option<String>,
     /// What happened to it.
     pub step: ToolStep<'a>,
     /// A list of things to do that it carries or keeps.
@@ -80,7 +80,7 @@ pub struct ToolState {
     pub begins: bool,
     /// How far it is.
     pub progress: Option<ToolProgress>,
-    /// Its content, whole: it takes the place of what was there.
+    /// Its content, whole and without differences: it takes the place of what was there.
     pub content: Option<String>,
     /// What its output says, for a call without content.
     pub output: Option<String>,

@@ -163,10 +163,16 @@ pub enum BlockBody {
         /// Its arguments, cut like a preview.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
+        /// What it changes, or would change, as a unified diff, cut like a preview. It stays when the result comes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+        /// How its command ended, where it ran one and the engine tells it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i64>,
         /// The compact result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
-        /// True when `preview` is not all; `bb/eventBody` of `resultSeq` has the rest.
+        /// True when `preview` or `diff` is not all; `bb/eventBody` of `resultSeq` has the rest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         truncated: Option<bool>,
         /// Size of the whole result in bytes.
@@ -276,7 +282,9 @@ pub enum ToolBlockStatus {
     Ok,
     /// Ended badly.
     Failed,
-    /// The turn ended first.
+    /// The user did not allow it.
+    Denied,
+    /// It was stopped, or the turn ended first.
     Cancelled,
 }
 

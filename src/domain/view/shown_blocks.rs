@@ -23,7 +23,9 @@ impl Block {
                 name,
                 title,
                 input,
+                diff,
                 preview,
+                exit_code: _,
                 status: _,
                 truncated: _,
                 bytes: _,
@@ -33,6 +35,7 @@ impl Block {
                 make_safe(name, Kind::Code);
                 title.iter_mut().for_each(|title| make_safe(title, Kind::Code));
                 input.iter_mut().for_each(value);
+                diff.iter_mut().for_each(|diff| make_safe(diff, Kind::Lines));
                 preview.iter_mut().for_each(|preview| make_safe(preview, Kind::Lines));
             }
             BlockBody::Plan { steps } => {

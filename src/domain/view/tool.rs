@@ -14,12 +14,13 @@ use crate::domain::fact::{Shape, ToolNews, ToolOutcome, ToolProgress, ToolState}
 
 /// What fits in a transcript without hiding what stands around it; the whole is in the event.
 const PREVIEW: usize = 4 * 1024;
+/// The same of a diff, which a person decides by.
+const DIFF: usize = 16 * 1024;
 /// Asks of one call that wait.
 const ASKS: usize = 8;
 /// Events of one call that are remembered as telling what it would do. An agent that streams its arguments tells it in its last
 /// ones.
 const TOLD: usize = 8;
-const DENIED: &str = "Denied.";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tool {
@@ -34,10 +35,12 @@ pub(super) struct Tool {
     pub(super) by_id: bool,
     /// Bytes that it printed while it ran.
     pub(super) printed: u64,
-    /// Its preview is what it would do, or that it may not, and not what it did.
+    /// Its preview is what it would do, and not what it did.
     foreseen: bool,
-    /// The user did not allow it, or the ask ended without an answer.
-    refused: bool,
+    /// Its diff is not all there.
+    diff_cut: bool,
+    /// How it stands because it was not allowed to run.
+    refused: Option<ToolBlockStatus>,
     /// What its status was last learned from.
     pub(super) learned: Learned,
     /// Its result has come in this shape.
@@ -80,6 +83,8 @@ impl Tool {
             status: ToolBlockStatus::Running,
             title: None,
             input: None,
+            diff: None,
+            exit_code: None,
             preview: None,
             truncated: None,
             bytes: None,
@@ -94,7 +99,8 @@ impl Tool {
             by_id: false,
             printed: 0,
             foreseen: false,
-            refused: false,
+            diff_cut: false,
+            refused: None,
             learned: Learned::Nothing,
             execution: false,
             transcript: false,
@@ -147,14 +153,25 @@ impl Tool {
 
     /// The call says how it runs, perhaps again.
     pub(super) fn announce(&mut self, news: ToolNews<'_>) {
-        if let BlockBody::Tool { name, title, input, preview, .. } = &mut self.block.body {
+        if let BlockBody::Tool { name, title, input, .. } = &mut self.block.body {
             *name = news.name.unwrap_or_else(|| "tool".to_owned());
             *title = news.title;
             *input = news.input;
-            if news.preview.is_some() && self.printed == 0 {
-                *preview = news.preview;
-                self.foreseen = true;
-            }
+        }
+        if let Some(diff) = news.diff {
+            self.change(&diff, self.block.seq);
+        }
+    }
+
+    /// Shows what it changes.
+    fn change(&mut self, whole: &str, seq: u64) {
+        let BlockBody::Tool { diff, truncated, result_seq, .. } = &mut self.block.body else { return };
+        let start = cut::start_of(whole, DIFF);
+        self.diff_cut = start.len() < whole.len();
+        *diff = Some(start.to_owned());
+        if self.diff_cut {
+            *truncated = Some(true);
+            *result_seq = Some(seq);
         }
     }
 
@@ -182,6 +199,9 @@ impl Tool {
             *title = news.title.or(title.take());
             *input = news.input.or(input.take());
         }
+        if let Some(diff) = news.diff {
+            self.change(&diff, event.seq);
+        }
         let last = state.progress.is_some_and(|progress| progress != ToolProgress::Open);
         let content = state.content.filter(|content| !content.is_empty());
         let shown = content.or(state.output.filter(|_| last && self.printed == 0));
@@ -201,26 +221,36 @@ impl Tool {
             return last;
         }
         match state.progress {
+            _ if self.refused.is_some() => self.refused.into_iter().for_each(|refused| self.set(refused)),
             Some(ToolProgress::Completed) => self.set(match state.exit {
-                _ if self.refused => ToolBlockStatus::Cancelled,
                 Some(None) => ToolBlockStatus::Cancelled,
                 Some(Some(0)) | None => ToolBlockStatus::Ok,
                 Some(Some(_)) => ToolBlockStatus::Failed,
             }),
-            Some(ToolProgress::Failed) if !self.refused => self.set(ToolBlockStatus::Failed),
-            Some(ToolProgress::Failed | ToolProgress::Cancelled) => self.set(ToolBlockStatus::Cancelled),
-            Some(ToolProgress::Open) | None if self.refused => self.set(ToolBlockStatus::Cancelled),
+            Some(ToolProgress::Failed) => self.set(ToolBlockStatus::Failed),
+            Some(ToolProgress::Cancelled) => self.set(ToolBlockStatus::Cancelled),
             Some(ToolProgress::Open) | None => self.set(ToolBlockStatus::Running),
         }
         last
     }
 
     /// A permission is asked for it: what it would do is shown, while nothing is known of what it does.
-    pub(super) fn ask(&mut self, request_id: &str, content: Option<String>) {
+    pub(super) fn ask(
+        &mut self,
+        request_id: &str,
+        content: Option<String>,
+        seq: u64,
+        change: Option<String>,
+    ) {
         if self.asks.len() >= ASKS {
             self.asks.remove(0);
         }
         self.asks.push(request_id.to_owned());
+        if let Some(change) = change
+            && matches!(&self.block.body, BlockBody::Tool { diff: None, .. })
+        {
+            self.change(&change, seq);
+        }
         let Some(content) = content.filter(|content| !content.is_empty()) else { return };
         let BlockBody::Tool { preview, truncated, .. } = &mut self.block.body else { return };
         if preview.is_none() {
@@ -238,26 +268,24 @@ impl Tool {
 
     /// An ask about it was settled. `true`: it may not run, which is to be shown where it has not ended.
     pub(super) fn settled(&mut self, request_id: &str, status: PermissionStatus) -> bool {
-        self.refused = match status {
-            PermissionStatus::Pending => return false,
-            PermissionStatus::Allowed => false,
-            PermissionStatus::Denied | PermissionStatus::Expired | PermissionStatus::Cancelled => true,
-        };
+        if status == PermissionStatus::Pending {
+            return false;
+        }
+        self.refused = refusal(status);
         self.asks.retain(|id| id != request_id);
-        self.refused
+        self.refused.is_some()
     }
 
     /// It may not run.
     pub(super) fn refuse(&mut self, status: PermissionStatus) {
-        self.set(ToolBlockStatus::Cancelled);
-        if let BlockBody::Tool { preview, .. } = &mut self.block.body
-            // What it would have changed says more.
-            && preview.is_none()
-            && status == PermissionStatus::Denied
-        {
-            *preview = Some(DENIED.to_owned());
-            self.foreseen = true;
+        if let Some(refused) = refusal(status) {
+            self.set(refused);
         }
+    }
+
+    /// It never gets a result.
+    pub(super) fn cancel(&mut self) {
+        self.set(self.refused.unwrap_or(ToolBlockStatus::Cancelled));
     }
 
     /// An execution ended.
@@ -270,14 +298,6 @@ impl Tool {
 
     /// One of the call's results.
     pub(super) fn result(&mut self, event: &SessionEvent, outcome: &ToolOutcome<'_>) {
-        if let BlockBody::Tool { preview, .. } = &mut self.block.body
-            && self.foreseen
-            && preview.as_deref() == Some(DENIED)
-        {
-            // It ran all the same.
-            *preview = None;
-            self.foreseen = false;
-        }
         let from = if outcome.shape == Shape::Transcript { Learned::Transcript } else { Learned::Execution };
         self.learn(from, outcome.failed);
         self.execution |= outcome.shape == Shape::Execution;
@@ -327,15 +347,19 @@ impl Tool {
         };
         let start = cut::start_of(whole, PREVIEW);
         *preview = Some(start.to_owned());
-        *truncated = (start.len() < whole.len()).then_some(true);
+        let all = start.len() == whole.len();
+        *truncated = (!all || self.diff_cut).then_some(true);
         *bytes = Some(whole.len() as u64);
-        *result_seq = Some(seq);
+        if !(all && self.diff_cut) {
+            *result_seq = Some(seq);
+        }
         self.foreseen = false;
     }
 
     /// Says below what is shown that a command failed.
     fn show_exit(&mut self, code: i64) {
-        let BlockBody::Tool { preview, .. } = &mut self.block.body else { return };
+        let BlockBody::Tool { preview, exit_code, .. } = &mut self.block.body else { return };
+        *exit_code = Some(code);
         if code == 0 {
             return;
         }
@@ -352,5 +376,14 @@ impl Tool {
             self.learned = from;
             self.set(if failed { ToolBlockStatus::Failed } else { ToolBlockStatus::Ok });
         }
+    }
+}
+
+/// How a call stands that was not allowed to run.
+fn refusal(status: PermissionStatus) -> Option<ToolBlockStatus> {
+    match status {
+        PermissionStatus::Pending | PermissionStatus::Allowed => None,
+        PermissionStatus::Denied | PermissionStatus::Expired => Some(ToolBlockStatus::Denied),
+        PermissionStatus::Cancelled => Some(ToolBlockStatus::Cancelled),
     }
 }

@@ -80,12 +80,12 @@ impl Tools {
         let Some(tool) = self.open(event, of, &news, &state, changes) else {
             return;
         };
-        let content = state.content.take();
+        let (content, change) = (state.content.take(), news.diff.take());
         if !known {
             state.progress = None;
             tool.update(event, news, *state, false);
         }
-        tool.ask(request_id, content);
+        tool.ask(request_id, content, event.seq, change);
         tool.put(changes);
     }
 
@@ -147,7 +147,7 @@ impl Tools {
     /// The turn ended: what still runs never gets a result, but where an engine tells of a call by its id.
     pub(super) fn cancel_all(&mut self, changes: &mut Vec<Change>) {
         for mut tool in std::mem::take(&mut self.running) {
-            tool.set(ToolBlockStatus::Cancelled);
+            tool.cancel();
             tool.put(changes);
             if tool.by_id {
                 let seq = tool.block.seq;

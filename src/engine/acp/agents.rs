@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::presets::PRESETS;
+use super::presets::{PRESETS, asking_mode_of};
 use crate::protocol::settings::{EngineKind, EngineSetting, Settings};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -32,6 +32,30 @@ pub(crate) struct AgentLine {
     pub file_system: bool,
     /// Whether it may run commands in terminals of ours.
     pub terminals: bool,
+    /// The mode that its sessions begin in.
+    pub mode: StartMode,
+}
+
+/// The mode that the sessions of an agent begin in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StartMode {
+    /// The one in which it asks before each edit and each command; `None`: no such mode is known.
+    Asking(Option<String>),
+    /// The one with this id.
+    Named(String),
+    /// Whichever the agent begins in.
+    OfTheAgent,
+}
+
+impl StartMode {
+    /// As the settings say it; `program` is the agent's.
+    fn read(said: Option<&str>, program: &str) -> Self {
+        match said.map(str::trim) {
+            None | Some("" | "ask") => Self::Asking(asking_mode_of(program).map(str::to_owned)),
+            Some("agent") => Self::OfTheAgent,
+            Some(mode) => Self::Named(mode.to_owned()),
+        }
+    }
 }
 
 impl AgentLine {
@@ -62,6 +86,7 @@ impl Agents {
                     quiet: QUIET,
                     file_system: false,
                     terminals: false,
+                    mode: StartMode::Asking(preset.asking_mode.map(str::to_owned)),
                 };
                 (line.name.clone(), line)
             })
@@ -75,6 +100,7 @@ impl Agents {
                 quiet: agent.quiet_seconds.map_or(QUIET, Duration::from_secs),
                 file_system: agent.file_system.unwrap_or(false),
                 terminals: agent.terminals.unwrap_or(false),
+                mode: StartMode::read(agent.mode.as_deref(), &agent.command),
             };
             by_name.insert(name.clone(), line);
         }
@@ -131,9 +157,14 @@ fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) 
     };
     let name = name.unwrap_or_else(|| UNNAMED.to_owned());
     // What `agents` says of how it is treated stands, whatever starts it.
-    let (quiet, file_system, terminals) = by_name
-        .get(&name)
-        .map_or((QUIET, false, false), |line| (line.quiet, line.file_system, line.terminals));
+    let told = by_name.get(&name);
+    let (quiet, file_system, terminals) =
+        told.map_or((QUIET, false, false), |line| (line.quiet, line.file_system, line.terminals));
+    let mode = match told.map(|line| &line.mode) {
+        Some(said @ (StartMode::Named(_) | StartMode::OfTheAgent)) => said.clone(),
+        Some(StartMode::Asking(Some(mode))) => StartMode::Asking(Some(mode.clone())),
+        Some(StartMode::Asking(None)) | None => StartMode::read(None, &program),
+    };
     let line = AgentLine {
         name: name.clone(),
         program,
@@ -142,6 +173,7 @@ fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) 
         quiet,
         file_system,
         terminals,
+        mode,
     };
     by_name.insert(name.clone(), line);
     Some(name)
@@ -202,5 +234,41 @@ mod tests {
         assert_eq!(words(&unnamed, None), Err(ErrorCode::InvalidParams));
         let other = agents(json!({ "engine": { "kind": "breadboard", "command": "a" } }));
         assert_eq!(other.chosen(), None);
+    }
+
+    #[test]
+    fn sessions_begin_in_the_asking_mode_of_a_known_agent_unless_a_setting_says_another() {
+        let asking = |mode: &str| StartMode::Asking(Some(mode.to_owned()));
+        let named = agents(json!({ "agents": {
+            "codex-acp": { "command": "/opt/codex-acp" },
+            "mine": { "command": "/usr/bin/qwen" },
+            "other": { "command": "other" },
+            "as-is": { "command": "codex-acp", "mode": "agent" },
+            "plan": { "command": "codex-acp", "mode": "plan" },
+            "blank": { "command": "codex-acp", "mode": " " } } }));
+        for (name, mode) in [
+            ("claude-agent-acp", asking("default")),
+            ("goose", asking("approve")),
+            ("opencode", StartMode::Asking(None)),
+            ("codex-acp", asking("read-only")),
+            ("mine", asking("default")),
+            ("other", StartMode::Asking(None)),
+            ("as-is", StartMode::OfTheAgent),
+            ("plan", StartMode::Named("plan".to_owned())),
+            ("blank", asking("read-only")),
+        ] {
+            assert_eq!(named.named(Some(name)).unwrap().mode, mode, "{name}");
+        }
+        for (engine, mode) in [
+            (json!({ "command": "/opt/claude-agent-acp" }), asking("default")),
+            (json!({ "command": "other" }), StartMode::Asking(None)),
+            (json!({ "name": "goose", "command": "other" }), asking("approve")),
+            (json!({ "name": "mine", "command": "other" }), StartMode::Named("plan".to_owned())),
+        ] {
+            let mut options =
+                json!({ "engine": engine, "agents": { "mine": { "command": "m", "mode": "plan" } } });
+            options["engine"]["kind"] = json!("acp");
+            assert_eq!(agents(options).named(None).unwrap().mode, mode);
+        }
     }
 }

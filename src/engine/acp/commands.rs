@@ -65,6 +65,9 @@ impl Agent {
 
     /// Sends it to the agent, which is ready; its session is open, where it is for one.
     pub(super) fn send_command(&mut self, session_id: &str, command: Command, reply: Reply<CommandResult>) {
+        if let Err(error) = self.mode_is_asked_for(session_id, &command) {
+            return reply.refuse(error);
+        }
         let session = self.sessions.get(session_id);
         let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
         let (method, params, time) = match &command {
@@ -94,6 +97,36 @@ impl Agent {
         };
         let asked = OwnRequest::Command { session_id: session_id.to_owned(), command, reply };
         self.ask(method, &params, asked, Some(time));
+    }
+
+    /// Keeps the mode that the user asks for, so that its coming is no news.
+    ///
+    /// # Errors
+    /// The agent tells its modes, and there is no such mode among them.
+    fn mode_is_asked_for(&mut self, session_id: &str, command: &Command) -> Result<(), WireError> {
+        let name = self.line.name.clone();
+        let Some(session) = self.sessions.get_mut(session_id) else { return Ok(()) };
+        match (command, session.mode()) {
+            (Command::Mode(mode), Some(modes)) if !modes.offers(mode) => Err(WireError::new(
+                ErrorCode::InvalidParams,
+                format!(
+                    "The agent `{name}` has no mode `{}`; choose one of {}.",
+                    one_line(mode),
+                    modes.ids()
+                ),
+            )),
+            (Command::Mode(mode), _) => {
+                session.mode_asked = Some(mode.clone());
+                Ok(())
+            }
+            (Command::Option(option, ConfigValue::Choice(mode)), Some(modes))
+                if modes.is_chosen_by(option) =>
+            {
+                session.mode_asked = Some(mode.clone());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The agent answered it.

@@ -9,6 +9,7 @@ use super::agent::Agent;
 use super::ask::{ELICITATION, Kind, PERMISSION};
 use super::client_request::Method;
 use super::framing::Line;
+use super::modes::tells_mode;
 use super::own_request::OwnRequest;
 use super::session::{Replay, Session, State};
 use super::session_table::Owner;
@@ -67,6 +68,9 @@ impl Agent {
                 self.command_answered(&session_id, command, outcome, reply);
             }
             OwnRequest::Model { session_id, model } => self.model_answered(&session_id, &model, outcome),
+            OwnRequest::StartMode { session_id, mode } => {
+                self.start_mode_answered(&session_id, &mode, outcome);
+            }
         }
     }
 
@@ -155,7 +159,10 @@ impl Agent {
         match piece {
             Piece::Event(event) => {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
+                let mode = if tells_mode(&event.kind) { session.mode() } else { None };
                 session.facts.hear(&event.kind, &event.payload);
+                let changed =
+                    mode.filter(|before| session.mode().is_some_and(|now| now.current != before.current));
                 if let State::Opening(Replay::Of(replayed)) = &mut session.state
                     && is_history(&event.kind)
                 {
@@ -163,6 +170,9 @@ impl Agent {
                     return;
                 }
                 self.said(session_id, event);
+                if changed.is_some() {
+                    self.mode_changed(session_id);
+                }
             }
             Piece::Ask { id, method, params, repaired } if self.sessions.contains(session_id) => {
                 self.asks_user(session_id, id, &method, params, repaired, Kind::of(&method));

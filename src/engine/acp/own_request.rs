@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::command::Command;
+use super::modes::ModeChange;
 use super::session::How;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineSession;
@@ -32,6 +33,8 @@ pub(super) enum OwnRequest {
     Command { session_id: String, command: Command, reply: Reply<CommandResult> },
     /// A model that the loop named.
     Model { session_id: String, model: String },
+    /// The mode that a session begins in.
+    StartMode { session_id: String, mode: Box<ModeChange> },
 }
 
 impl OwnRequest {
@@ -49,7 +52,8 @@ impl OwnRequest {
             | Self::Open { .. }
             | Self::Prompt { .. }
             | Self::Close { .. }
-            | Self::Model { .. } => {}
+            | Self::Model { .. }
+            | Self::StartMode { .. } => {}
         }
     }
 }
@@ -87,7 +91,8 @@ impl OwnRequests {
             | OwnRequest::Close { session_id }
             | OwnRequest::Delete { session_id, .. }
             | OwnRequest::Command { session_id, .. }
-            | OwnRequest::Model { session_id, .. } => Some(session_id),
+            | OwnRequest::Model { session_id, .. }
+            | OwnRequest::StartMode { session_id, .. } => Some(session_id),
             OwnRequest::Initialize | OwnRequest::List { .. } => None,
         }
     }

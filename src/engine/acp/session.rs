@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!             somebody uses it      process ready        answer
-//!   Closed ──────────────────▶ Waiting ─────────▶ Opening ──────▶ Open
+//!   Closed ──────────────────▶ Waiting ─────────▶ Opening ──────▶ Open (by way of Preparing, where a mode is to be set first)
 //!     ▲ ▲                      ▲   ▲ │              │  │           │ │
 //!     │ │                      │   │ │   refused    │  │           │ │ used while its process ends
 //!     │ └──────────────────────┼───┼─┴──────────────┘  │ login     │ └──▶ Reopening
@@ -19,6 +19,7 @@
 use std::path::PathBuf;
 
 use super::command::Command;
+use super::modes::{Modes, modes};
 use super::turn::Turn;
 use crate::app::inbox::Reply;
 use crate::app::ports::{NewSession, SessionReply};
@@ -40,6 +41,8 @@ pub(super) enum State {
     Waiting(Which),
     /// It was asked for.
     Opening(Replay),
+    /// The process has it, and was asked to put it into the mode that it begins in. Nothing is sent to it before.
+    Preparing,
     /// The process has it.
     Open,
     /// A process that ends has it, and the next one shall.
@@ -114,6 +117,8 @@ pub(super) struct Session {
     pub(super) commands: Vec<(Command, Reply<CommandResult>)>,
     /// The model that was last set as the loop named it.
     pub(super) model: Option<String>,
+    /// The mode that was last asked for here, by a setting or by the user.
+    pub(super) mode_asked: Option<String>,
     pub(super) facts: AgentState,
 }
 
@@ -130,7 +135,7 @@ impl State {
 
     /// Whether the process has it.
     pub(super) fn is_open(self) -> bool {
-        matches!(self, Self::Open | Self::Reopening)
+        matches!(self, Self::Preparing | Self::Open | Self::Reopening)
     }
 
     /// Whether the process has it, or was asked to.
@@ -146,8 +151,8 @@ impl State {
     /// Somebody uses it, while the process stands like this. Whether it has to be opened for that.
     pub(super) fn is_used(&mut self, process_ends: bool) -> bool {
         let (next, opens) = match (*self, process_ends) {
-            (Self::Open | Self::Reopening, true) => (Self::Reopening, true),
-            (Self::Open | Self::Opening(_) | Self::Reopening, false) => (*self, false),
+            (Self::Preparing | Self::Open | Self::Reopening, true) => (Self::Reopening, true),
+            (Self::Preparing | Self::Open | Self::Opening(_) | Self::Reopening, false) => (*self, false),
             (_, true) => (Self::Waiting(Which::Next), true),
             (_, false) => (Self::Waiting(Which::This), true),
         };
@@ -180,8 +185,14 @@ impl Session {
             making: None,
             commands: Vec::new(),
             model: None,
+            mode_asked: None,
             facts: AgentState::default(),
         }
+    }
+
+    /// Its modes, as far as its agent tells them.
+    pub(super) fn mode(&self) -> Option<Modes> {
+        modes(&self.facts)
     }
 
     /// Whether the process is needed because of it.
@@ -200,8 +211,8 @@ impl Session {
             return None;
         }
         self.state = match (self.state, self.claim) {
-            (State::Open, Claim::Used) if restarting => State::Waiting(Which::This),
-            (State::Open, Claim::Used) => State::Fallen,
+            (State::Preparing | State::Open, Claim::Used) if restarting => State::Waiting(Which::This),
+            (State::Preparing | State::Open, Claim::Used) => State::Fallen,
             _ => State::Closed,
         };
         if self.turn.take().is_some_and(|turn| turn.is_sent()) {
@@ -242,6 +253,8 @@ mod tests {
         assert_eq!(used(opening, true), (next, true));
         assert_eq!(used(State::Open, true), (State::Reopening, true));
         assert_eq!(used(State::Reopening, true), (State::Reopening, true));
+        assert_eq!(used(State::Preparing, false), (State::Preparing, false));
+        assert_eq!(used(State::Preparing, true), (State::Reopening, true));
     }
 
     #[test]
@@ -259,6 +272,8 @@ mod tests {
     #[test]
     fn what_was_open_and_used_falls_with_its_process_or_waits_in_a_restart() {
         assert_eq!(ended(State::Open, Claim::Used, false), State::Fallen);
+        assert_eq!(ended(State::Preparing, Claim::Used, false), State::Fallen);
+        assert_eq!(ended(State::Preparing, Claim::Used, true), State::Waiting(Which::This));
         assert_eq!(ended(State::Open, Claim::Used, true), State::Waiting(Which::This));
         assert_eq!(ended(State::Open, Claim::Released, true), State::Closed);
         for state in [State::Waiting(Which::This), State::Opening(Replay::None), State::LoginWanted] {

@@ -125,6 +125,7 @@ impl Agent {
             // Forgotten meanwhile: the agent need not keep it.
             return self.close_unknown(result.session_id.as_deref());
         };
+        let first = session.making.is_some() || matches!(how, How::Load { tell: true });
         let at_agent = match self.id_at_agent(session_id, session, &how, result) {
             Ok(at_agent) => at_agent,
             Err(error) => return self.not_open(session_id, &error),
@@ -154,7 +155,9 @@ impl Agent {
             // Its tab was closed while it was opened again.
             return self.close(session_id);
         }
-        self.now_open(session_id);
+        if !self.prepares(session_id, first) {
+            self.now_open(session_id);
+        }
     }
 
     /// The agent's id of a session that it opened: of one that it made the new one, which must be its own.
@@ -329,7 +332,7 @@ impl Agent {
     }
 
     /// What waited for it goes out.
-    fn now_open(&mut self, session_id: &str) {
+    pub(super) fn now_open(&mut self, session_id: &str) {
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         for (command, reply) in std::mem::take(&mut session.commands) {
             self.send_command(session_id, command, reply);

@@ -66,6 +66,9 @@ impl State {
         if self.profile.auth_required && !self.signed_in && method.starts_with("session/") {
             return Effect::failed(fault(-32000, "Authentication required"));
         }
+        if self.profile.refuses.iter().any(|refused| refused == method) {
+            return Effect::failed(fault(-32603, "not now"));
+        }
         let id = params.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
         let cwd = params.get("cwd").and_then(Value::as_str).unwrap_or_default().to_owned();
         match method {

@@ -64,6 +64,8 @@ pub(crate) struct Profile {
     pub id_prefix: String,
     /// What does not end it.
     pub ignores: Vec<Ignored>,
+    /// Methods that it has and refuses.
+    pub refuses: Vec<String>,
 }
 
 /// What may be ignored.
@@ -99,6 +101,7 @@ impl Default for Profile {
             page: 50,
             id_prefix: "sim-".to_owned(),
             ignores: Vec::new(),
+            refuses: Vec::new(),
         }
     }
 }

@@ -139,6 +139,12 @@ impl Simulator {
         self.engine.session(session).is_some_and(|session| session.state().ended)
     }
 
+    /// Whether a session ended by itself, also one that was deleted since. `false` for those without
+    /// `SimulatorOptions::remember`.
+    pub fn has_completed(&self, session: &str) -> bool {
+        self.engine.remembered(session).is_some_and(|session| session.state().status == "completed")
+    }
+
     /// Whether a run of this session is under way, or an input waits for one.
     pub fn busy(&self, session: &str) -> bool {
         self.engine.session(session).is_some_and(|session| {

@@ -278,10 +278,12 @@ impl Session {
         Ok(Subscription { history, live, ordinal: state.connections })
     }
 
-    /// Ends every open stream; new ones will hang.
+    /// Ends every open stream; new ones will hang. How it ended first stays.
     pub(super) fn end(&self, status: &'static str) {
         let mut state = self.state();
-        state.status = status;
+        if !state.ended {
+            state.status = status;
+        }
         state.ended = true;
         state.tell(&Item::End);
         state.listeners.clear();

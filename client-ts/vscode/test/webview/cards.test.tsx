@@ -134,10 +134,26 @@ describe("a card", () => {
     expect(texts(page, ".diff .added")).toEqual(["+b\n"]);
   });
 
+  it("draws what it changed, and beside it what the tool said of it", async () => {
+    const diff = "--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-a\n+b\n";
+    const page = await openPage({ lanes: { chat: [call({ diff, preview: "The file was updated." })] } });
+    expect([texts(page, ".diff .added"), texts(page, ".tool .output")]).toEqual([["+b\n"], ["The file was updated."]]);
+  });
+
+  it("that was denied shows what it would have changed, and nothing that its model was told", async () => {
+    const diff = "--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-a\n+b\n";
+    const page = await openPage({ lanes: { chat: [call({ status: "denied", diff, preview: "The user said no." })] } });
+    expect([page.one(".tool .status").textContent, texts(page, ".diff .added"), texts(page, ".tool .output")]).toEqual([
+      "denied",
+      ["+b\n"],
+      [],
+    ]);
+  });
+
   it("with a status that this page does not know shows it as it is", async () => {
     const page = await openPage();
-    await page.put(11, "chat", call({ status: "denied" }));
-    expect(page.one(".tool .status").textContent).toBe("denied");
+    await page.put(11, "chat", call({ status: "resting" }));
+    expect(page.one(".tool .status").textContent).toBe("resting");
   });
 });
 

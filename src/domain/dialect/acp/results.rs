@@ -222,6 +222,18 @@ pub struct ConfigOption {
     pub options: Vec<ConfigChoice>,
 }
 
+impl ConfigOption {
+    /// Whether it chooses the mode of the session.
+    pub fn is_for_the_mode(&self) -> bool {
+        self.category.as_deref() == Some("mode") && !self.options.is_empty()
+    }
+
+    /// Whether it has this choice.
+    pub fn offers(&self, value: &str) -> bool {
+        self.options.iter().any(|choice| choice.value == value)
+    }
+}
+
 /// One choice of an option.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

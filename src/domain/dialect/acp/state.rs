@@ -105,16 +105,37 @@ impl AgentState {
         self.models = result.models.map(bounded_models).or_else(|| self.models.take());
     }
 
-    /// The answer to `session/set_config_option`, which has all options.
+    /// The answer to `session/set_config_option`, which has all options. Some agents tell the mode as an option and in a
+    /// list, and change only the one of the two that was asked for: the other follows here.
     pub fn options_set(&mut self, result: ConfigOptions) {
-        if let Some(options) = result.config_options {
-            self.config_options = Some(bounded_options(options));
+        let Some(options) = result.config_options else { return };
+        self.config_options = Some(bounded_options(options));
+        let now = self.mode_option().and_then(|option| option.current_value.as_str()).map(str::to_owned);
+        if let (Some(now), Some(modes)) = (now, &mut self.modes)
+            && modes.available_modes.iter().any(|mode| mode.id == now)
+        {
+            modes.current_mode_id = now;
         }
     }
 
-    /// The agent took `session/set_mode`; its answer names no mode.
+    /// The agent took `session/set_mode`; its answer names no mode. Its option for the mode follows, where it has both.
     pub fn mode_set(&mut self, mode_id: &str) {
-        self.modes.get_or_insert_default().current_mode_id = short(mode_id);
+        let mode_id = short(mode_id);
+        let mut options = self.config_options.iter_mut().flatten();
+        let option = options.find(|option| option.is_for_the_mode() && option.offers(&mode_id));
+        match (option, &mut self.modes) {
+            (Some(option), None) => option.current_value = Value::from(mode_id),
+            (Some(option), Some(modes)) => {
+                option.current_value = Value::from(mode_id.clone());
+                modes.current_mode_id = mode_id;
+            }
+            (None, modes) => modes.get_or_insert_default().current_mode_id = mode_id,
+        }
+    }
+
+    /// The option that chooses the mode, in newer agents.
+    pub fn mode_option(&self) -> Option<&ConfigOption> {
+        self.config_options.iter().flatten().find(|option| option.is_for_the_mode())
     }
 
     /// An update of the session, by its word. `true`: something changed.

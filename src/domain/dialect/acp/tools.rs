@@ -35,6 +35,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
         title.map(str::to_owned).or_else(|| telling.and_then(|said| said.lines().next()).map(str::to_owned));
     let keeps_plan =
         todos.is_some() || title.as_deref() == Some("todowrite") || text(call, "name") == Some("todowrite");
+    let (content, diff) = call.list("content").map(|content| shown(content)).unzip();
     let state = ToolState {
         begins,
         progress: text(call, "status").map(|status| match status {
@@ -43,7 +44,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
             "cancelled" => ToolProgress::Cancelled,
             _ => ToolProgress::Open,
         }),
-        content: call.list("content").map(|content| shown(content)),
+        content,
         output: output.and_then(said),
         printed: call.get("_meta").and_then(|meta| meta.get("terminal_output_delta")).and_then(delta),
         exit: output.and_then(exit),
@@ -58,6 +59,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
         title: title.map(|title| located(&title, place.as_deref())),
         input: input.map(|input| cut::value(Cow::Borrowed(input), INPUT)),
         step: ToolStep::Update(Box::new(state)),
+        diff: diff.filter(|diff| !diff.is_empty()),
         plan: todos,
         ..ToolNews::default()
     })
@@ -87,15 +89,22 @@ fn located(title: &str, place: Option<&str>) -> String {
     }
 }
 
-/// Content as text: words, differences, and a line for what is neither.
-fn shown(content: &[Value]) -> String {
-    let mut whole = String::new();
+/// Content as text: words and a line for what is none; and its differences.
+fn shown(content: &[Value]) -> (String, String) {
+    let (mut whole, mut diff) = (String::new(), String::new());
     for piece in content {
-        if whole.len() >= SHOWN {
+        if whole.len() + diff.len() >= SHOWN {
             break;
         }
         let said = match piece.string("type") {
-            Some("diff") => difference(piece),
+            Some("diff") => match difference(piece) {
+                Some(Difference::Shown(hunks)) => {
+                    diff.push_str(&hunks);
+                    continue;
+                }
+                Some(Difference::TooLarge(said)) => Some(said),
+                None => continue,
+            },
             Some("terminal") => {
                 Some(format!("[terminal {}]", cut::line(piece.string("terminalId").unwrap_or("?"), NAME)))
             }
@@ -111,21 +120,30 @@ fn shown(content: &[Value]) -> String {
         }
         whole.push_str(&said);
     }
-    whole
+    (whole, diff)
 }
 
-fn difference(piece: &Value) -> Option<String> {
+enum Difference {
+    /// A unified diff.
+    Shown(String),
+    /// One line that stands for it.
+    TooLarge(String),
+}
+
+fn difference(piece: &Value) -> Option<Difference> {
     let path = piece.string("path")?;
     let new = piece.string("newText")?;
     let old = piece.string("oldText");
     if old.map_or(0, str::len) + new.len() > COMPARED {
-        return Some(format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME)));
+        let said = format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME));
+        return Some(Difference::TooLarge(said));
     }
-    // Its path is absolute more often than not, which the head of a diff is not made for.
+    // Its path is absolute more often than not, so it stands there as it is.
     let unified = unified_diff(path, old, new).unified;
     let hunks = unified.find("@@").and_then(|at| unified.get(at..)).unwrap_or_default();
-    let what = if old.is_none_or(str::is_empty) { "new file " } else { "" };
-    Some(format!("{what}{}\n{hunks}", cut::line(path, PATH)))
+    let path = cut::line(path, PATH);
+    let before = if old.is_none_or(str::is_empty) { "/dev/null" } else { path.as_str() };
+    Some(Difference::Shown(format!("--- {before}\n+++ {path}\n{hunks}")))
 }
 
 /// The words of a raw output.

@@ -99,7 +99,7 @@ pub(super) fn call(event: EventRef<'_>) -> Fact<'_> {
         id: [fields.call_id, inner.id].into_iter().find_map(Plain::text).map(|id| key(&id)),
         title: telling.and_then(telling_words).map(|telling| title(&name, &telling)),
         input: arguments.as_deref().map(|text| input(text, built)),
-        preview: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(|diff| cut::line(&diff, DIFF)),
+        diff: fields.diff_preview.0.filter(|diff| !diff.is_empty()).map(|diff| cut::line(&diff, DIFF)),
         name: Some(name),
         ..ToolNews::default()
     })

@@ -58,6 +58,8 @@ export type AgentSetting = {
   fileSystem?: boolean | null;
   /** Whether the agent may run commands in terminals of the server; each is asked. Default: false. */
   terminals?: boolean | null;
+  /** The mode that the agent's sessions begin in. `ask` (default): the one in which it asks before each edit and each command, where the agent is known and has one; what it does otherwise is said in the session. `agent`: whichever it begins in. Anything else is the id of one of its modes. */
+  mode?: string | null;
 };
 
 /** How the process of an agent stands. */
@@ -146,9 +148,13 @@ export type Block = ({
   title?: string | null;
   /** Its arguments, cut like a preview. */
   input?: unknown;
+  /** What it changes, or would change, as a unified diff, cut like a preview. It stays when the result comes. */
+  diff?: string | null;
+  /** How its command ended, where it ran one and the engine tells it. */
+  exitCode?: number | null;
   /** The compact result. */
   preview?: string | null;
-  /** True when `preview` is not all; `bb/eventBody` of `resultSeq` has the rest. */
+  /** True when `preview` or `diff` is not all; `bb/eventBody` of `resultSeq` has the rest. */
   truncated?: boolean | null;
   /** Size of the whole result in bytes. */
   bytes?: number | null;
@@ -918,7 +924,7 @@ export type TabSeen = {
 };
 
 /** How a tool block stands. */
-export type ToolBlockStatus = "running" | "ok" | "failed" | "cancelled";
+export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelled";
 
 /** The topics: the three of the seed, and those that a webview asked for in `bb.init` (ruling 23). */
 export type Topic = "bb/connection" | "bb/state" | "bb/events" | "bb/view" | "bb/tab";

@@ -174,6 +174,7 @@ export const VALUES = {
     "running",
     "ok",
     "failed",
+    "denied",
     "cancelled",
   ] satisfies T.ToolBlockStatus[] as readonly T.ToolBlockStatus[],
   Topic: [

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { plain } from "./ansi";
 import { Arguments } from "./arguments";
+import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { isDiff, ToolResult } from "./tool_result";
 import { deedOf, resultText, wholeResult } from "./tool_words";
@@ -97,6 +98,7 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
       {text === "" && look === "denied" && <p class="hint">It was not allowed, so nothing was done.</p>}
       {inTerminal && <p class="hint">Its output went to a terminal.</p>}
       {text === "" && look === "failed" && !inTerminal && <p class="hint">It gave no reason.</p>}
+      {block.diff != null && <Diff text={block.diff} label="Changes" />}
       {text !== "" && <ToolResult text={text} label={block.status === "running" ? "Output so far" : "Result"} />}
       <div class="actions">
         {block.truncated === true && whole === undefined && look !== "denied" && (
@@ -104,11 +106,13 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
             Show all{block.bytes == null ? "" : ` (${bytes(block.bytes)})`}
           </button>
         )}
-        {text !== "" && (
+        {(block.diff ?? text) !== "" && (
           <button
             type="button"
             class="link"
-            onClick={() => void model.editor("editor.openText", { title, text: plain(text) })}
+            onClick={() =>
+              void model.editor("editor.openText", { title, text: [block.diff, plain(text)].filter(Boolean).join("\n") })
+            }
           >
             Open in editor
           </button>
