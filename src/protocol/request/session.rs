@@ -135,5 +135,6 @@ pub struct DeleteSessionResult {
     /// Id of the session.
     pub session_id: String,
     /// Always true.
+    #[schemars(extend("const" = true))]
     pub deleted: bool,
 }
