@@ -806,6 +806,8 @@ export type SessionSummary = {
   updatedAt?: number | null;
   /** Last `seq` of the session. */
   seq?: number | null;
+  /** The engine that it belongs to. */
+  engine?: EngineKind | null;
   /** Name of the agent that it belongs to. */
   agent?: string | null;
   /** Permissions of this session that wait. */
