@@ -27,7 +27,7 @@ use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
     watch_stdout,
 };
-use crate::engine::acp::{self, AcpEngine};
+use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
@@ -145,7 +145,8 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
     let mut redactor = Redactor::default();
-    for token in TOKEN_VARIABLES.iter().filter_map(|name| std::env::var(name).ok()) {
+    let names = TOKEN_VARIABLES.iter().copied().chain(presets::keys_of_all());
+    for token in names.filter_map(said) {
         redactor.add(&token);
         outbox.hide(&Secret(token));
     }
@@ -257,7 +258,7 @@ fn open_engine(
         kind @ EngineKind::Desktop => Err(WireError::new(
             ErrorCode::Unsupported,
             format!(
-                "This version of breadboard-ls has no `{}` engine yet; set `engine.kind` to `embedded`, `breadboard` or `acp`.",
+                "This version of breadboard-ls has no `{}` engine yet; choose `embedded`, `breadboard` or `acp`.",
                 kind.as_str()
             ),
         )),
@@ -270,20 +271,22 @@ fn agents_setup(settings: &Settings, mut hide: Redactor) -> acp::Setup {
     let logs = crate::store::resolve_state_dir(settings.state_dir.as_deref());
     acp::Setup {
         logs: logs.map(|directory| directory.join("agents")),
+        keys: presets::keys_of_all().filter_map(|name| Some((name.to_owned(), said(name)?))).collect(),
         hide: hide.into(),
         guard: process::this_program(),
         timeouts: acp::AgentTimeouts::default(),
     }
 }
 
-/// A variable of the environment that says something.
+/// A variable of the environment that says something, without the blanks and line ends around it, which a file that it was
+/// read from often has.
 fn said(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// Model tokens of the environment, each for its own origin.
 fn tokens() -> HostTokens {
-    let token = |name| std::env::var(name).ok().filter(|token| !token.is_empty()).map(Token);
+    let token = |name| said(name).map(Token);
     HostTokens {
         openai: token(ENV_OPENAI_KEY),
         anthropic: token(ENV_ANTHROPIC_KEY),

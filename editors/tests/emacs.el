@@ -80,6 +80,10 @@
                   ((:kind "question" :text "Why?") "question: Why?\n")
                   ((:kind "edit" :files [(:filePath "b" :change "rename" :oldPath "a")]) "rename a → b +? −?\n")))
     (same (breadboard--subject (car each)) (cadr each) "a subject"))
+  (dolist (each '(((:label "Always" :rule (:pattern "Always" :holder "agent")) "Always (kept by the agent)")
+                  ((:label "Always" :rule (:pattern "write: a" :holder "server")) "Always (write: a, kept by the server)")
+                  ((:label "Allow once") "Allow once")))
+    (same (breadboard--option (car each)) (cadr each) "an answer"))
   (say "shown by kind")
 
   ;; What the changes made is what the server says the session looks like.

@@ -93,7 +93,7 @@ fn told(session: &mut Session, line: AcpLine) {
             session.take(update.map_or_else(|| method_event(&method, params), |(_, event)| event));
         }
         AcpLine::Answer { outcome, .. } => {
-            session.take(prompt_event(&outcome));
+            session.take(prompt_event(&outcome, None));
             if let Ok(result) = outcome {
                 read::<InitializeResult>(&result);
                 read::<SessionResult>(&result);

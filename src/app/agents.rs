@@ -126,7 +126,7 @@ impl App {
             Ok(engine) => engine.call(EngineCall::Agent(AgentCall::Restart { agent, reply })),
             Err(_) => reply.refuse(WireError::new(
                 ErrorCode::Unsupported,
-                "There are no agents here to restart; name one in the setting `agents`.",
+                "There are no agents here to restart; choose one in the settings.",
             )),
         }
     }

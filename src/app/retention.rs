@@ -194,7 +194,7 @@ impl App {
             self.say(
                 "info",
                 &format!(
-                    "The journal is still above its size of {size}, so the oldest sessions are removed; raise `retention.maxBytes` to keep more."
+                    "The journal is still above its size of {size}, so the oldest sessions are removed; allow it more in the settings to keep more."
                 ),
             );
         }

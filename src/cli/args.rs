@@ -34,7 +34,7 @@ pub(crate) const TOKEN_VARIABLES: [&str; 5] =
     version,
     about = "The language server for coding agents.",
     long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
-                  stdout. Options win over environment variables, those over the editor's initializationOptions.\n\n\
+                  stdout. Options win over environment variables, those over the settings of the editor.\n\n\
                   Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
                   BREADBOARD_MODEL_TOKEN goes to the configured model URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
                   GEMINI_API_KEY to their provider's own address only.",
@@ -66,6 +66,12 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// List the sessions of a workspace, newest first.
     Sessions(SessionsArgs),
+    /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
+    Agents(AgentsArgs),
+    /// Show where the logs are, and the last lines of the newest one or of one agent's.
+    Logs(LogsArgs),
+    /// Print the script that completes this command line in a shell.
+    Completions(CompletionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
@@ -178,6 +184,9 @@ pub(crate) struct AskArgs {
     /// Go on with this session; `breadboard-ls sessions` lists them.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Set the mode of the agent's session first, by its id, as in --mode plan; an unknown one is answered with those there are.
+    #[arg(long, value_name = "ID")]
+    pub mode: Option<String>,
     /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
     /// [default: 200, 600 and 60].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -204,6 +213,30 @@ pub(crate) struct SessionsArgs {
     pub server: ServerArgs,
 }
 
+/// Options of `agents`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentsArgs {
+    /// Print them as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `logs`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogsArgs {
+    /// The agent whose log is shown [default: the newest log, behind a list of all].
+    pub name: Option<String>,
+    /// How many lines of it.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub lines: usize,
+    /// Directory of the journal, in which the logs are [default: breadboard-ls in the user's state directory].
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<String>,
+}
+
 /// Options of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
@@ -216,6 +249,13 @@ pub(crate) struct DoctorArgs {
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
 }
 
 /// Options of `schema`.

@@ -4,22 +4,25 @@
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
 mod answers;
+mod keyboard;
+mod mode;
 mod patience;
 mod question;
 mod turn;
 
-use std::io::{BufRead, Read, Stderr, Stdout, Write};
+use std::io::{Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::turn::{Ended, Opened, Turn};
+use self::keyboard::Keyboard;
+use self::turn::{Ended, Opened, Person, Turn};
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
 use super::exit::Exit;
-use super::handshake::{END, hello, initialize, start};
+use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use crate::protocol::request::{InitResult, ListSessionsResult};
@@ -43,6 +46,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Ok(question) => question,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
+    let keyboard = Keyboard::find(&terminal, question.from_stdin);
     let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
     if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
         return refuse(
@@ -57,7 +61,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
     let interrupted = interrupt::watch(client.sender());
     let width = (terminal.progress() && !args.json).then_some(width as fn() -> usize);
     let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
-    let opened = match open(&mut client, &mut console, args, &workspace, terminal.stdin) {
+    let opened = match open(&mut client, &mut console, args, &workspace, &keyboard) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
             client.finish(END);
@@ -65,8 +69,9 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
-    let mut turn = Turn::new(client, console, &terminal, args, workspace, opened, interrupted);
-    let ended = turn.run(&question);
+    let person = Person { terminal: &terminal, keyboard };
+    let mut turn = Turn::new(client, console, person, args, workspace, opened, interrupted);
+    let ended = turn.run(&question.prompt);
     finish(turn, ended)
 }
 
@@ -132,19 +137,21 @@ fn open(
     console: &mut Console<Stdout, Stderr>,
     args: &AskArgs,
     workspace: &Path,
-    interactive: bool,
+    keyboard: &Keyboard,
 ) -> Result<Option<Opened>, ClientError> {
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
     if args.go_on || args.session.is_some() {
-        return resume(client, console, args, &hello).map(Some);
+        let opened = resume(client, console, args, &hello)?;
+        set_mode(client, console, args, &opened.session_id)?;
+        return Ok(Some(opened));
     }
     let mut made = session(client, console, args, hello.engine.kind);
     if let Err(ClientError::Refused(refusal)) = &made
         && refusal.code == "untrusted_workspace"
     {
-        if !trust_for_session(workspace, refusal, interactive) {
+        if !trust_for_session(workspace, refusal, keyboard) {
             return Ok(None);
         }
         trusted = true;
@@ -155,8 +162,28 @@ fn open(
     let session_id = made.get("sessionId").and_then(Value::as_str).ok_or_else(|| {
         ClientError::Nonsense("The server made a session without an id; run `doctor`.".to_owned())
     })?;
+    if let Err(error) = set_mode(client, console, args, session_id) {
+        // Nothing was asked in it, and nobody shall find it.
+        let _ = client.request("bb/deleteSession", made, ANSWER);
+        return Err(error);
+    }
     let dialect = hello.engine.kind.dialect();
     Ok(Some(Opened { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+}
+
+/// The mode that was asked for, before the prompt goes out.
+fn set_mode(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    session_id: &str,
+) -> Result<(), ClientError> {
+    let Some(mode) = &args.mode else { return Ok(()) };
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the mode to be set", most.as_secs()));
+    let set = mode::set(client, session_id, mode, most, waits);
+    console.done();
+    set
 }
 
 /// A session that is there already: the newest, or the one that was named.
@@ -222,18 +249,16 @@ fn session(
 }
 
 /// An agent is a program, which is started for its first session: asks whether it may be, where somebody can be asked.
-fn trust_for_session(workspace: &Path, refusal: &Refusal, interactive: bool) -> bool {
+fn trust_for_session(workspace: &Path, refusal: &Refusal, keyboard: &Keyboard) -> bool {
     let said = marked(&refusal.message);
     let mut err = std::io::stderr();
-    if !interactive {
+    if !keyboard.is_there() {
         let _ = writeln!(err, "breadboard-ls: {said} Nobody can be asked here: pass --trust.");
         return false;
     }
     let shown = visible_code(&workspace.to_string_lossy()).into_owned();
     let _ = write!(err, "{said}\nTrust this folder ({shown})? [y/N] ");
-    let mut line = String::new();
-    let read = std::io::stdin().lock().take(64).read_line(&mut line);
-    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    matches!(keyboard.line().as_deref(), Some("y" | "yes"))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::client::{Client, ClientError};
 use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::state_check::{look, state};
@@ -73,19 +73,27 @@ fn examine(
         vec![Check::ok("version", format!("breadboard-ls {SERVER_VERSION}, wire version {WIRE_VERSION}"))];
     let folder = readable(&args.workspace);
     let workspace = folder.as_ref().ok().cloned();
-    let visit = visit(args, workspace.as_deref(), terminal);
+    let agents = (knowledge.agents)(
+        &overrides,
+        &env("PATH").unwrap_or_default(),
+        workspace.as_deref().unwrap_or(Path::new("/")),
+    );
+    let missing = agents.chosen.as_ref().and_then(missing);
+    let visit = visit(args, workspace.as_deref(), missing.is_none(), terminal);
     let after = state_dir.as_deref().map(look).unwrap_or_default();
     match &visit.met {
         Ok(met) => {
             checks.push(server(met.took));
-            checks.push(engine(&met.hello, visit.engine_error.as_deref()));
+            let agent = agents.chosen.as_ref().and_then(|chosen| chosen.as_ref().ok());
+            let engine = || engine(&met.hello, visit.engine_error.as_deref(), agent);
+            checks.push(missing.unwrap_or_else(engine));
         }
         Err(refusal) => checks.push(refusal.clone()),
     }
     checks.extend(engine_origin(&overrides, &proxies, env));
     checks.extend(model(&overrides, &proxies, knowledge, env));
     if let Ok(met) = &visit.met {
-        checks.push(trust(met.hello.workspace_trusted));
+        checks.push(trust(met.hello.workspace_trusted, met.hello.engine.kind));
     }
     checks.push(match folder {
         Ok(path) => Check::ok("workspace", path.display().to_string()),
@@ -100,7 +108,7 @@ fn examine(
     checks.extend(
         visit.warnings.into_iter().map(|text| Check { advice: None, ..Check::warn("journal", text, "") }),
     );
-    checks.push(agents(&(knowledge.agents_on)(&env("PATH").unwrap_or_default())));
+    checks.push(on_path(&agents));
     checks.push(proxy(&proxies));
     checks.push(Check::ok("terminal", seen(terminal)));
     visit.client.into_iter().for_each(|client| client.finish(END));
@@ -133,7 +141,8 @@ fn retold(check: &Check, set_aside: &[String], warnings: &[String]) -> bool {
         && set_aside.iter().all(|file| warnings.iter().any(|warning| warning.contains(file.as_str())))
 }
 
-fn visit(args: &DoctorArgs, workspace: Option<&Path>, terminal: Terminal) -> Visit {
+/// `try_session`: whether the engine may be asked for one.
+fn visit(args: &DoctorArgs, workspace: Option<&Path>, try_session: bool, terminal: Terminal) -> Visit {
     let began = Instant::now();
     let mut client = match start(&args.server) {
         Ok(client) => client,
@@ -148,8 +157,8 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>, terminal: Terminal) -> Vis
             let hello = settled(&mut client, hello);
             let said = client.drain();
             let warnings = said.iter().filter_map(|raw| warning(raw)).collect();
-            let engine_error =
-                last_error(&said, &hello).or_else(|| engine_error(&mut client, &hello, terminal));
+            let engine_error = last_error(&said, &hello)
+                .or_else(|| try_session.then(|| engine_error(&mut client, &hello, terminal))?);
             Visit { met: Ok(Met { took, hello }), warnings, engine_error, client: Some(client) }
         }
         Err(error) => {
@@ -258,7 +267,7 @@ fn server(took: Duration) -> Check {
     }
 }
 
-fn engine(hello: &InitResult, error: Option<&str>) -> Check {
+fn engine(hello: &InitResult, error: Option<&str>, agent: Option<&KnownAgent>) -> Check {
     let engine = &hello.engine;
     let can = if engine.capabilities.is_empty() {
         "nothing named".to_owned()
@@ -267,13 +276,17 @@ fn engine(hello: &InitResult, error: Option<&str>) -> Check {
     };
     let kind = engine.kind.as_str();
     if let Some(error) = error {
-        return Check::fail("engine", error.to_owned(), advice(engine.kind, error));
+        return Check::fail("engine", error.to_owned(), advice(engine.kind, error, agent));
     }
     match engine.status {
         ConnectionStatus::Connected if engine.kind == EngineKind::Acp && !hello.workspace_trusted => {
+            let at = agent.and_then(|agent| agent.at.as_ref());
+            let at = at.map(|at| format!(" ({})", at.display())).unwrap_or_default();
             Check::warn(
                 "engine",
-                "the agent was not started, since the folder is not trusted",
+                format!(
+                    "the agent{at} was not started, since the folder is not trusted; whether it works is not known"
+                ),
                 "add --trust to try it",
             )
         }
@@ -284,17 +297,21 @@ fn engine(hello: &InitResult, error: Option<&str>) -> Check {
             "check that it runs and what --engine-url names",
         ),
         ConnectionStatus::Error => {
-            Check::fail("engine", format!("{kind} is not connected"), advice(engine.kind, ""))
+            Check::fail("engine", format!("{kind} is not connected"), advice(engine.kind, "", agent))
         }
     }
 }
 
 /// What to do about an engine that fails so, in words of the command line.
-fn advice(kind: EngineKind, error: &str) -> String {
+fn advice(kind: EngineKind, error: &str, agent: Option<&KnownAgent>) -> String {
     let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
     match kind {
-        EngineKind::Acp if says(&["login", "Authentication", "authenticate"]) => {
-            "log in with the agent's own command, in a shell of its own, then run `doctor` again".to_owned()
+        EngineKind::Acp if says(&["log in", "login", "Authentication", "authenticate"]) => {
+            let how = agent.and_then(|agent| agent.login.as_deref());
+            format!(
+                "log in {}, then run `doctor` again",
+                how.unwrap_or("with the agent's own command in a shell")
+            )
         }
         EngineKind::Acp
             if says(&["could not be started", "not found", "No such file", "is not installed"]) =>
@@ -321,19 +338,21 @@ fn advice(kind: EngineKind, error: &str) -> String {
     }
 }
 
-fn trust(trusted: bool) -> Check {
-    if trusted {
-        Check::ok(
-            "trust",
-            "given: files may be written and commands run; the built-in engine asks for each, another as its configuration or \
-             mode says",
-        )
-    } else {
-        Check::ok(
-            "trust",
-            "not given: reading and searching work; --trust, or the question of `ask`, gives it",
-        )
-    }
+fn trust(trusted: bool, kind: EngineKind) -> Check {
+    let found = match (trusted, kind) {
+        (true, EngineKind::Acp) => {
+            "given: the agent may be started; whether it asks before it writes or runs is up to its mode"
+        }
+        (true, EngineKind::Breadboard | EngineKind::Desktop) => {
+            "given: writes and commands may happen; whether the engine asks first is up to its configuration"
+        }
+        (true, EngineKind::Embedded) => "given: writes and commands may be asked for, each one is",
+        (false, EngineKind::Acp) => {
+            "not given: the agent is not started; --trust, or the question of `ask`, gives it"
+        }
+        (false, _) => "not given: reading and searching work; --trust, or the question of `ask`, gives it",
+    };
+    Check::ok("trust", found)
 }
 
 fn readable(path: &Path) -> Result<PathBuf, String> {
@@ -343,13 +362,35 @@ fn readable(path: &Path) -> Result<PathBuf, String> {
     Ok(whole)
 }
 
+/// The chosen agent cannot be started: there is none of that name, or its program is not there.
+fn missing(chosen: &Result<KnownAgent, String>) -> Option<Check> {
+    let agent = match chosen {
+        Ok(agent) if agent.at.is_some() => return None,
+        Ok(agent) => agent,
+        Err(sentence) => return Some(Check { advice: None, ..Check::fail("engine", sentence.clone(), "") }),
+    };
+    let KnownAgent { name, program, .. } = agent;
+    let found = if program.contains(std::path::is_separator) {
+        format!("the program of the agent `{name}`, {program}, is not there or may not be run")
+    } else {
+        format!("the program of the agent `{name}`, {program}, is not on PATH")
+    };
+    let advice = match agent.install {
+        Some(install) => format!("install it: {install}"),
+        None => "install it, or give another --agent or --engine acp:\"<command line>\"".to_owned(),
+    };
+    Some(Check::fail("engine", found, advice))
+}
+
 /// None is needed, so none is no fault.
-fn agents(found: &[&str]) -> Check {
+fn on_path(agents: &KnownAgents) -> Check {
+    let found: Vec<&str> =
+        agents.all.iter().filter(|agent| agent.at.is_some()).map(|agent| agent.name.as_str()).collect();
     match found.first() {
         Some(one) => Check::ok("agents", format!("on PATH: {}; try --agent {one}", found.join(", "))),
         None => Check::ok(
             "agents",
-            "none that is known on PATH; --engine acp:\"<command line>\" starts any other",
+            "none that is known is on PATH; `breadboard-ls agents` says how to install one",
         ),
     }
 }

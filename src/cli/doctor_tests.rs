@@ -17,7 +17,7 @@ fn knowledge() -> Knowledge {
             Url::parse(setting.url.as_deref().unwrap_or("https://api.openai.com/v1/"))
                 .map_err(|error| error.to_string())
         },
-        agents_on: |_| Vec::new(),
+        agents: |_, _, _| KnownAgents::default(),
     }
 }
 

@@ -3,11 +3,13 @@
 //! Owns arguments, exit codes and what a person sees in a terminal. `ask` and `doctor` speak to the server as any editor
 //! does, over its stdio; they know no room behind it.
 
+mod agents;
 pub(crate) mod args;
 mod ask;
 mod check;
 mod client;
 mod command_line;
+mod completions;
 mod console;
 mod doctor;
 mod exit;
@@ -16,6 +18,7 @@ mod guard;
 mod handshake;
 mod interrupt;
 mod knowledge;
+mod logs;
 mod origin_check;
 mod proxy;
 mod render;
@@ -28,15 +31,18 @@ mod terminal;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
 pub(crate) use self::exit::Exit;
-use self::knowledge::Knowledge;
+use self::knowledge::{Knowledge, KnownAgent, KnownAgents};
+use crate::engine::acp::agents::{AgentLine, Agents};
+use crate::engine::acp::installed::{FirstUse, first_use_of, program_on};
 use crate::host::models::{ModelChoice, Target};
-use crate::protocol::settings::ModelSetting;
+use crate::protocol::settings::{EngineKind, ModelSetting, Overrides, Settings};
 use crate::store::resolve_state_dir;
 
 /// What a person is told who starts us without a word: an editor would be served in silence.
@@ -76,7 +82,10 @@ where
         None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
         Some(Command::Ask(args)) => ask::ask(&args).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
+        Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
+        Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
+        Some(Command::Completions(args)) => completions::completions(&args).into(),
         Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),
@@ -90,7 +99,7 @@ fn environment(name: &str) -> Option<String> {
 
 /// Where the doctor's answers come from.
 fn knowledge() -> Knowledge {
-    Knowledge { state_dir: resolve_state_dir, model_base, agents_on: crate::engine::acp::presets::found_on }
+    Knowledge { state_dir: resolve_state_dir, model_base, agents: known_agents }
 }
 
 fn model_base(setting: &ModelSetting) -> Result<url::Url, String> {
@@ -98,6 +107,24 @@ fn model_base(setting: &ModelSetting) -> Result<url::Url, String> {
     Target::resolve(&ModelChoice { provider, name, url })
         .map(|target| target.base)
         .map_err(|refusal| refusal.message)
+}
+
+fn known_agents(overrides: &Overrides, path: &str, folder: &Path) -> KnownAgents {
+    let settings = Settings::layered(Default::default(), overrides);
+    let agents = Agents::read(&settings);
+    let known = |line: &AgentLine| {
+        let first_use = first_use_of(&line.program);
+        KnownAgent {
+            name: line.name.clone(),
+            program: line.program.clone(),
+            at: program_on(&line.program, path, folder),
+            install: first_use.map(|first_use| first_use.install),
+            login: first_use.and_then(FirstUse::how_to_log_in),
+        }
+    };
+    let chosen = (settings.engine.kind == EngineKind::Acp)
+        .then(|| agents.named(None).map(known).map_err(|refusal| refusal.message));
+    KnownAgents { all: agents.all().map(known).collect(), chosen }
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 
 mod ask;
 mod calls;
+mod markdown;
 
 use std::collections::HashMap;
 
 pub(super) use self::ask::{Choice, choices};
 use self::calls::{Calls, Line};
+use self::markdown::Markdown;
 use super::terminal::{Look, Tone, diff, marked, marked_line, visible, visible_line};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
@@ -72,6 +74,8 @@ pub(super) struct Ending {
 #[derive(Debug)]
 pub(super) struct Renderer {
     seen: Seen,
+    /// What of the answer is not drawn yet, where it is drawn and not passed on as it is.
+    markdown: Option<Markdown>,
     place: Place,
     /// The answer ends with a blank line.
     blank: bool,
@@ -96,6 +100,7 @@ impl Renderer {
     pub(super) fn new(seen: Seen) -> Self {
         Self {
             seen,
+            markdown: seen.out.colour.then(Markdown::default),
             place: Place::Before,
             blank: false,
             texts: HashMap::new(),
@@ -118,7 +123,7 @@ impl Renderer {
 
     /// Whether nothing of an answer came.
     pub(super) fn is_silent(&self) -> bool {
-        self.place == Place::Before
+        self.place == Place::Before && self.markdown.as_ref().is_none_or(Markdown::is_empty)
     }
 
     /// What to show for one event, which says `fact` and changes the view so; often nothing.
@@ -285,9 +290,21 @@ impl Renderer {
         if text.is_empty() {
             return;
         }
-        let mut shown = visible(text).into_owned();
+        let shown = visible(text).into_owned();
         if self.answer.len() < REMEMBERED {
             self.answer.push_str(&shown);
+        }
+        let shown = match &mut self.markdown {
+            Some(markdown) => markdown.push(&shown),
+            None => shown,
+        };
+        self.put(pieces, shown);
+    }
+
+    /// Text of the answer as it is shown.
+    fn put(&mut self, pieces: &mut Vec<Piece>, mut shown: String) {
+        if shown.is_empty() {
+            return;
         }
         if self.place == Place::Apart && !self.blank {
             shown.insert(0, '\n');
@@ -306,6 +323,8 @@ impl Renderer {
     }
 
     fn end_line(&mut self, pieces: &mut Vec<Piece>) {
+        let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
+        self.put(pieces, rest);
         if self.place == Place::Within {
             pieces.push(Piece::Answer("\n".to_owned()));
             self.place = Place::Between;

@@ -2,17 +2,19 @@
 //!
 //! Owns the cases; the caller knows the endpoint's name and makes the sentence.
 
-use std::error::Error;
+use super::cause::Cause;
 
 /// A failure of the transport, or a limit that an answer passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HttpError {
-    /// No connection; the innermost cause, for instance a refused connection or a bad certificate.
+    /// No connection; why, as the end of a sentence.
     Unreachable(String),
     /// No byte came for too long.
     Silent,
-    /// The connection broke, or what came is no HTTP.
+    /// The connection broke.
     Broken,
+    /// What came is no HTTP.
+    NotHttp,
     /// The answer came in this content encoding.
     Encoded(String),
     /// The body is larger than this many bytes.
@@ -30,14 +32,11 @@ pub(crate) enum HttpError {
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
         if error.is_connect() {
-            // The innermost cause is what a person can act on.
-            let mut cause: &dyn Error = &error;
-            while let Some(inner) = cause.source() {
-                cause = inner;
-            }
-            Self::Unreachable(cause.to_string())
+            Self::Unreachable(Cause::of(&error).words())
         } else if error.is_timeout() {
             Self::Silent
+        } else if Cause::of(&error) == Cause::NotHttp {
+            Self::NotHttp
         } else {
             Self::Broken
         }

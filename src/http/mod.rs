@@ -17,6 +17,7 @@
 mod answer;
 mod base_url;
 mod budget;
+mod cause;
 mod client;
 mod events;
 mod failure;
@@ -27,6 +28,7 @@ pub(crate) use answer::{Answer, send};
 pub use base_url::BaseUrl;
 pub(crate) use base_url::NoBaseUrl;
 pub(crate) use budget::Budget;
+pub(crate) use cause::Cause;
 pub(crate) use client::{EndpointTimeouts, Route, builder, client};
 #[cfg(test)]
 pub(crate) use events::FramingDecoder;

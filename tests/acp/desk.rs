@@ -1,6 +1,6 @@
 //! The loop's side of the agents, held by a test, and the record of what one agent was told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -95,6 +95,7 @@ impl Desk {
         let settings = Settings::layered(options, &Overrides::default());
         let setup = Setup {
             logs: Some(place.path().join("logs")),
+            keys: BTreeMap::from([("OPENAI_API_KEY".to_owned(), "sk-of-the-environment".to_owned())]),
             hide: Secrets::default(),
             guard: PathBuf::from(PROGRAM),
             timeouts: layout.patience,

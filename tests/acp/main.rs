@@ -8,6 +8,7 @@ mod client_side;
 mod commands;
 mod desk;
 mod exits;
+mod keys;
 mod lines;
 mod sessions;
 mod silence;

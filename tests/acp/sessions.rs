@@ -240,8 +240,7 @@ async fn a_login_is_asked_for_in_one_sentence_and_can_be_done_in_the_session() {
     }));
     let made = desk.try_make("sim", "a").await.expect("a session to log in with");
     let at_agent = made.at_agent.expect("an agent's session").1;
-    let sentence = "The agent `sim` wants you to log in first; choose “API key” (command `authenticate` with methodId \
-        `key`), or “Log in” in a terminal: Run `sim login`.";
+    let sentence = "The agent `sim` wants a login first; choose “API key” (its id is `key`), or “Log in” in a terminal: Run `sim login`.";
     assert_eq!(desk.wait(Told::of).await, Told::Notice("a".to_owned(), sentence.to_owned()));
     desk.remember("a", &at_agent);
     desk.start("a", 1, "hi");
@@ -260,10 +259,7 @@ async fn without_a_way_to_log_in_no_session_is_made() {
     let mut desk = Desk::of(json!({ "agent": { "authRequired": true } }));
     let refused = desk.try_make("sim", "a").await.expect_err("is refused");
     assert_eq!(refused.code, ErrorCode::EngineUnauthorized);
-    assert_eq!(
-        refused.message,
-        "The agent `sim` wants you to log in first; it says: Authentication required."
-    );
+    assert_eq!(refused.message, "The agent `sim` wants a login first; it says: Authentication required.");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -145,14 +145,19 @@ async fn acp_2_1_02_an_error_of_the_prompt_is_its_event_and_fails_the_turn() {
     let (told, failure) = desk.turn("a").await;
     let error =
         json!({ "code": 1001, "message": "upstream said no\nagain", "data": { "restartable": true } });
-    let last = Told::Event("a".to_owned(), "session/prompt".to_owned(), Some(1), json!({ "error": error }));
-    assert_eq!(told, [piece("a", 1, "x"), last]);
-    assert_eq!(
-        failure.as_deref(),
-        Some(
-            "The agent `sim` failed in this turn (upstream said no again, code 1001); look into its log or try again."
-        )
+    let log = desk.place.path().join("logs/sim.log");
+    let sentence = format!(
+        "The agent `sim` failed in this turn (upstream said no again, code 1001); try again, or look into its log, {}.",
+        log.display()
     );
+    let last = Told::Event(
+        "a".to_owned(),
+        "session/prompt".to_owned(),
+        Some(1),
+        json!({ "error": error, "sentence": sentence }),
+    );
+    assert_eq!(told, [piece("a", 1, "x"), last]);
+    assert_eq!(failure, Some(sentence));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -127,7 +127,7 @@ impl Story {
                 if !self.prompts.iter().any(|prompt| id.as_number() == Some(*prompt)) {
                     return;
                 }
-                let event = EngineEvent { turn: self.turn.take(), ..prompt_event(&outcome) };
+                let event = EngineEvent { turn: self.turn.take(), ..prompt_event(&outcome, None) };
                 self.take(event);
                 return;
             }

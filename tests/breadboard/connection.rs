@@ -57,8 +57,8 @@ async fn an_engine_that_starts_later_is_found() {
     assert_eq!(
         error.message,
         format!(
-            "The BreadBoard engine at http://127.0.0.1:{port} cannot be reached: nothing listens there; start it or check \
-             `engine.url`."
+            "The BreadBoard engine at http://127.0.0.1:{port} cannot be reached: nothing listens there; start it, or \
+             correct its address."
         )
     );
     let _engine = simulator(SimulatorOptions { port, ..SimulatorOptions::default() });

@@ -73,7 +73,6 @@ fn an_agent_that_ends_or_is_not_there_fails_in_one_sentence() {
 
 #[test]
 fn each_way_in_which_a_turn_ends_badly_is_one_sentence_and_exit_code_1() {
-    let error = json!({ "error": { "code": -32603, "message": "401 from the model" } });
     let rows = [
         (json!({ "answer": "refusal" }), "The agent refused to go on; it may not remember this prompt.\n"),
         (
@@ -85,7 +84,6 @@ fn each_way_in_which_a_turn_ends_badly_is_one_sentence_and_exit_code_1() {
             "The turn ended at the agent's limit of model requests in one turn.\n",
         ),
         (json!({ "answer": "cancelled" }), "The turn was stopped.\n"),
-        (error, "error: The turn failed: 401 from the model\n"),
     ];
     for (end, sentence) in rows {
         let (out, err, code) = said(&ask(&json!([{ "chunk": "Hello" }, end]), &["--trust"]));

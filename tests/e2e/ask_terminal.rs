@@ -42,6 +42,16 @@ impl Session {
         Self::of(command, columns, workspace, state)
     }
 
+    /// On a terminal that can show nothing but text.
+    fn plain(question: &str, flags: &[&str]) -> Self {
+        let workspace = tempfile::tempdir().expect("a workspace");
+        let state = tempfile::tempdir().expect("a state directory");
+        let mut command = Command::new("env");
+        command.args(["TERM=dumb", PROGRAM, "ask", question, "--trust", "--workspace"]).arg(workspace.path());
+        command.arg("--state-dir").arg(state.path().join("state")).args(flags);
+        Self::of(command, 80, workspace, state)
+    }
+
     fn of(
         mut command: Command,
         columns: u16,
@@ -130,7 +140,28 @@ fn yes_at_the_prompt_changes_the_file_after_its_diff_was_shown_once() {
     session.type_line("y");
     assert_eq!(session.end(), Some(0), "{}", session.shown);
     assert_eq!(session.file(), "green and blue\n");
-    assert!(session.shown.contains("`a.txt` was changed"), "{}", session.shown);
+    assert!(session.shown.contains("\x1b[36ma.txt\x1b[0m was changed"), "{}", session.shown);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_piped_in_leaves_the_answers_to_the_terminal() {
+    let workspace = tempfile::tempdir().expect("a workspace");
+    let state = tempfile::tempdir().expect("a state directory");
+    std::fs::write(workspace.path().join("a.txt"), BEFORE).expect("a file");
+    // The shell gets the terminal as its own, and the question from a pipe.
+    let asked = format!(
+        "echo 'replace red with green in a.txt' | '{PROGRAM}' ask - --trust --workspace '{}' --state-dir '{}'",
+        workspace.path().display(),
+        state.path().join("state").display()
+    );
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait", "sh", "-c", &asked]);
+    let mut session = Session::of(command, 80, workspace, state);
+    session.wait_for(QUESTION);
+    session.type_line("y");
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    assert_eq!(session.file(), "green and blue\n", "{}", session.shown);
 }
 
 #[test]
@@ -259,4 +290,26 @@ fn ctrl_c_stops_the_turn_that_waits_for_an_answer() {
     assert_eq!(session.end(), Some(130), "{}", session.shown);
     assert_eq!(session.file(), BEFORE);
     assert!(session.shown.contains("stopping"), "{}", session.shown);
+}
+
+#[test]
+fn markdown_of_an_answer_is_drawn_on_a_terminal_and_left_as_it_is_without_colours() {
+    let script = tempfile::tempdir().expect("a directory");
+    let file = script.path().join("script.json");
+    let steps = r##"[{"chunk": "# Ti"}, {"chunk": "tle\n\nsome **bo"}, {"chunk": "ld** `code`\n\n- one\n- two\n\n```rust\nfn a() {}\n"},
+        {"chunk": "```\n"}, {"plan": [{"content": "look", "status": "completed", "priority": "high"}]}, {"chunk": "the *end"}]"##;
+    std::fs::write(&file, steps).expect("a script");
+    let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script '{}'", file.display());
+    let mut session = Session::start("go", &[&engine], 20);
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    let wanted = "\x1b[1m\x1b[4mTitle\x1b[0m\x1b[1m\x1b[0m\r\n\r\nsome \x1b[1mbold\x1b[0m \x1b[36mcode\x1b[0m\r\n\r\n\
+        • one\r\n• two\r\n\r\n\x1b[2m```rust\x1b[0m\r\n\x1b[36mfn a() {}\x1b[0m\r\n\x1b[2m```\x1b[0m\r\n";
+    assert!(session.shown.contains(wanted), "{:?}", session.shown);
+    assert!(session.shown.contains("the *end\r\n"), "{:?}", session.shown);
+
+    let mut session = Session::plain("go", &[&engine]);
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    let wanted =
+        "# Title\r\n\r\nsome **bold** `code`\r\n\r\n- one\r\n- two\r\n\r\n```rust\r\nfn a() {}\r\n```\r\n";
+    assert!(session.shown.contains(wanted) && !session.shown.contains('\x1b'), "{:?}", session.shown);
 }

@@ -165,7 +165,10 @@ fn an_engine_whose_certificate_nobody_vouches_for_is_not_spoken_with_and_the_sen
     // Then it is no connection, in a sentence, and the engine was asked nothing
     let told = server.wait_notification("bb/connection", |params| params["status"] == "error");
     let sentence = told["params"]["lastError"].as_str().unwrap();
-    assert!(sentence.contains("certificate") && sentence.contains("engine.caFile"), "{sentence}");
+    assert!(
+        sentence.contains("certificate") && sentence.contains("name its file in the settings"),
+        "{sentence}"
+    );
     assert_eq!(office.desk.engine.requests(), Vec::new());
 }
 
@@ -177,6 +180,6 @@ fn a_file_without_certificates_is_said_by_its_name() {
     let server = Server::ready(office.chosen(Some(&empty)));
     let told = server.wait_notification("bb/connection", |params| params["status"] == "error");
     let sentence = told["params"]["lastError"].as_str().unwrap();
-    assert!(sentence.contains("engine.caFile") && sentence.contains("empty.pem"), "{sentence}");
+    assert!(sentence.contains("which the settings name") && sentence.contains("empty.pem"), "{sentence}");
     assert_eq!(office.heads(), Vec::<String>::new());
 }

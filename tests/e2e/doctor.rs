@@ -113,9 +113,45 @@ fn an_agent_that_is_not_there_or_does_not_start_fails() {
     assert!(found.contains("/nowhere/agent") && advice.contains("--engine acp:"), "{found} {advice}");
     let ((mark, found, _), code) = tried(&["--engine=acp:false", "--trust"]);
     assert_eq!((mark.as_str(), code), ("fail", Some(1)), "{found}");
-    let ((mark, found, advice), _) = tried(&["--engine=acp:/nowhere/agent"]);
-    assert_eq!(mark, "warn", "{found}");
+    let program = env!("CARGO_BIN_EXE_breadboard-ls");
+    let ((mark, found, advice), code) = tried(&[&format!("--engine=acp:{program} simulate acp")]);
+    assert_eq!((mark.as_str(), code), ("warn", Some(0)), "{found}");
     assert!(found.contains("not started") && advice.contains("--trust"), "{found} {advice}");
+}
+
+/// D11: a PATH without the agent is a failure with and without trust, and says what installs it.
+#[test]
+fn an_agent_that_is_not_on_path_fails_and_is_not_tried() {
+    let (workspace, state) = two();
+    let report = |flags: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"))
+            .args(["doctor", "--json", "--workspace"])
+            .arg(workspace.path())
+            .arg("--state-dir")
+            .arg(state.path().join("s"))
+            .args(flags)
+            .env("PATH", workspace.path())
+            .env_remove("BREADBOARD_API_URL")
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+        (of(&report, "engine"), output.status.code())
+    };
+    let wanted =
+        |found: &str, advice: &str| (vec![("fail".to_owned(), found.to_owned(), advice.to_owned())], Some(1));
+    let found = "the program of the agent `opencode`, opencode, is not on PATH";
+    let install = "install it: npm install -g opencode-ai";
+    assert_eq!(report(&["--agent=opencode"]), wanted(found, install));
+    assert_eq!(report(&["--agent=opencode", "--trust"]), wanted(found, install));
+    let other = "install it, or give another --agent or --engine acp:\"<command line>\"";
+    assert_eq!(
+        report(&["--engine=acp:/nowhere/agent x"]),
+        wanted("the program of the agent `agent`, /nowhere/agent, is not there or may not be run", other)
+    );
+    let (unknown, code) = report(&["--agent=nobody"]);
+    assert_eq!((unknown.len(), unknown[0].0.as_str(), code), (1, "fail", Some(1)));
+    assert!(unknown[0].1.starts_with("There is no agent `nobody`"), "{}", unknown[0].1);
 }
 
 #[test]

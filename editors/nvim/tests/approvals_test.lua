@@ -248,5 +248,7 @@ test('a rule of the server is taken back, and one that another keeps is not', fu
   same(#seen.sent, 1)
   same(seen.said, { '`y` is kept by the agent and cannot be taken back here; take it back there.' })
   listed.rules = {}
-  same(play(server, {}, rules.show).said, { 'No rule is saved: the agent asks each time.' })
+  same(play(server, {}, rules.show).said, {
+    'No rule is saved here. What an agent remembers by itself is listed by the agent only.',
+  })
 end)

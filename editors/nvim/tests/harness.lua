@@ -35,6 +35,17 @@ function M.same(actual, expected, what)
   end
 end
 
+--- What an approval window shows above its answers and their keys.
+---@param lines string[]
+---@return string[]
+function M.without_answers(lines)
+  local last = #lines
+  while last > 0 and lines[last]:find('^%[[%w ]%] ') do
+    last = last - 1
+  end
+  return vim.list_slice(lines, 1, last < #lines and last - 1 or last) -- an empty line stands between
+end
+
 --- Runs the event loop until `look` gives something, and gives that.
 ---@generic T
 ---@param what string

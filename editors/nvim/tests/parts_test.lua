@@ -30,7 +30,10 @@ local function applied(old, hunks)
 end
 
 test('what would not be seen in a raw text is written out, and usual text stays', function()
-  same(visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'), './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩')
+  same(
+    visible.of('./bu\1il\u{200b}d \u{202e}x\u{ad}\u{e0041} ⟨'),
+    './bu⟨U+0001⟩il⟨U+200B⟩d ⟨U+202E⟩x⟨U+00AD⟩⟨U+E0041⟩ ⟨U+27E8⟩'
+  )
   same(visible.of('ls' .. (' '):rep(4000) .. '; touch x'), 'ls⟨4000 spaces⟩; touch x')
   same(visible.of('cargo test\tλ 東京 ünï'), 'cargo test\tλ 東京 ünï')
 end)
@@ -72,6 +75,17 @@ test('what can be folded is told by its lines alone', function()
   local drawn = render.block(tool)
   same(drawn, { '▸ ✓ read a.txt', '  │ 1', '  │ 2' })
   same(vim.tbl_map(render.fold_level, drawn), { '>1', '1', '1' })
+  local edit = { id = 'e', kind = 'tool', seq = 2, name = 'edit', status = 'denied', title = 'edit a.txt' }
+  edit.diff, edit.preview = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-1\n+2\n', 'You said no.'
+  same(render.block(edit), {
+    '▸ ⊘ edit a.txt (denied)',
+    '  │ --- a.txt',
+    '  │ +++ a.txt',
+    '  │ @@ -1 +1 @@',
+    '  │ -1',
+    '  │ +2',
+    '  │ You said no.',
+  })
   same(render.fold_level('text'), '0')
 end)
 

@@ -71,12 +71,46 @@ run_in() {
   return "$code"
 }
 
+# `:qa` in mid-turn ends Neovim, and leaves neither server nor agent behind.
+quits_in() {
+  local home code agent end
+  home=$(mktemp -d)
+  BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
+    XDG_CACHE_HOME=$home/xdg bounded "$@" --headless -u NONE -i NONE -n -S "$here/quit.lua" </dev/null
+  code=$?
+  agent=$(cat "$home/agent" 2>/dev/null)
+  end=$((SECONDS + 20))
+  while [[ -n $agent ]] && kill -0 "$agent" 2>/dev/null && ((SECONDS < end)); do
+    sleep 0.05
+  done
+  if ((code == 0)) && [[ -n $agent ]] && ! kill -0 "$agent" 2>/dev/null; then
+    echo "ok     :qa in mid-turn ends Neovim, the server and the agent"
+  else
+    echo "FAILED :qa in mid-turn: Neovim ended with $code, the agent is process '$agent'"
+    code=1
+  fi
+  rm -rf "$home"
+  return "$code"
+}
+
 # `timeout` runs programs only, and `from_root` is a function.
 bounded() {
   export root
   export -f from_root
   # shellcheck disable=SC2016
   timeout --kill-after=5 "$limit" bash -c '"$@"' bash "$@"
+}
+
+# An older Neovim than the plugin takes, with the plugin set up as the README says, is told so in one sentence.
+old_is_told() {
+  local home told code=0
+  home=$(mktemp -d)
+  printf "vim.opt.runtimepath:append('%s')\nrequire('breadboard').setup({ trusted = true })\n" "$here/.." >"$home/init.lua"
+  told=$(HOME=$home XDG_STATE_HOME=$home XDG_DATA_HOME=$home "$1" --headless -u "$home/init.lua" -i NONE -n +q 2>&1)
+  rm -rf "$home"
+  [[ $told =~ ^breadboard\ needs\ Neovim\ 0\.10\ or\ newer\;\ this\ is\ [0-9.]+,\ so\ :BreadBoard\ is\ not\ there\.[[:space:]]*$ ]] ||
+    { echo "$told"; code=1; }
+  return "$code"
 }
 
 nvims=("$@")
@@ -90,9 +124,17 @@ if ((${#nvims[@]} == 0)); then
 fi
 
 passed=0 failed=0
+if [[ -z $* ]] && command -v nvim >/dev/null && ! new_enough nvim; then
+  if old_is_told nvim; then
+    echo "ok     D20: $(nvim --version | head -n 1) is told that it is too old"
+  else
+    echo "FAILED D20: $(nvim --version | head -n 1) is not told in one sentence that it is too old"
+    failed=1
+  fi
+fi
 for nvim in "${nvims[@]}"; do
   echo "--- $("$nvim" --version | head -n 1)"
-  if run_in "$nvim" 2>&1; then
+  if run_in "$nvim" 2>&1 && quits_in "$nvim" 2>&1; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

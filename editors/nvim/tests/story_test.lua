@@ -30,6 +30,7 @@ vim.ui.select = function(items, options, on_choice)
       vim.list_extend(floats, vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false))
     end
   end
+  floats = harness.without_answers(floats)
   table.insert(asked, { shown = shown, prompt = options.prompt, floats = floats })
   on_choice(pick(items, options))
 end
@@ -103,6 +104,12 @@ end
 
 local function press(keys)
   vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(keys, true, false, true), 'xt', false)
+end
+
+-- Opens the approval that waits, and its list of answers.
+local function approve()
+  vim.cmd('BreadBoard approve')
+  press('<CR>')
 end
 
 local function read(path)
@@ -209,6 +216,7 @@ test('R000-28: an edit is shown exactly, allowed with its digest, and made', fun
   go_to_line('? Write src/a.txt')
   local permission = store.pending(store.active)[1].permission
   press('<CR>')
+  press('<CR>')
   await('the answer', function()
     return last_sent('bb/approvePermission')
   end)
@@ -267,8 +275,9 @@ test('an edit of a buffer with unsaved changes keeps them, unsaved', function()
     return store.pending(store.active)[1]
   end)
   pick = of_kind('allow_once')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('Both.')
+  sees('ℹ src/c.txt had unsaved changes, so the edit stands in the buffer only; :write saves both.')
   same({ vim.api.nvim_buf_get_lines(buffer, 0, -1, false), vim.bo[buffer].modified }, { { 'x = 10', 'y = 20' }, true })
   same(read('src/c.txt'), 'x = 1\ny = 2')
   status_is('idle')
@@ -285,11 +294,11 @@ test('a command is shown to its last character, and what is denied does not run'
   end)
   pick = of_kind('allow_once')
   vim.cmd('BreadBoard untrust')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('(:BreadBoard trust)')
   same(#store.pending(store.active), 1, 'without trust nothing is allowed, and the ask waits')
   pick = of_kind('deny')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('As you like.')
   vim.cmd('BreadBoard trust')
   same(asked[1].floats, { line, 'why: to see', '', 'command: ' .. line, 'in: .' })
@@ -340,7 +349,7 @@ test('a patch is shown side by side before it is decided, and a file against its
 
   forget()
   pick = of_kind('deny')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('Not done.')
   status_is('idle')
 
@@ -380,7 +389,7 @@ test('a change that is too long for the chat is shown to its last line before it
   for _, line in ipairs(lines) do
     table.insert(want, '+' .. line)
   end
-  same(all, want)
+  same(harness.without_answers(all), want)
   press('<CR>')
   sees('It is long.')
   same(read('src/long.txt'), table.concat(lines, '\n'))
@@ -401,7 +410,7 @@ test('a saved rule is listed with who keeps it, and taken back', function()
     return store.pending(store.active)[1]
   end)
   pick = of_kind('allow_rule')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('Written one')
   status_is('idle')
   forget()
@@ -418,7 +427,7 @@ test('a saved rule is listed with who keeps it, and taken back', function()
     return store.pending(store.active)[1]
   end)
   pick = of_kind('deny')
-  vim.cmd('BreadBoard approve')
+  approve()
   sees('Written two')
   status_is('idle')
 end)
@@ -455,6 +464,7 @@ test('a prompt behind a running turn is queued; stop ends the turn and the queue
   status_is('idle')
   gate.open()
   check(not shown():find('never said', 1, true), 'the turn went on')
+  sees('I begin\n\n⊘ The turn was stopped.')
 
   forget()
   pick = function(items, options)
@@ -623,7 +633,7 @@ test('an agent asks with a rule of its own, a command in a folder and a form, an
       return block and vim.startswith(block.permission.title, title)
     end)
     forget()
-    vim.cmd('BreadBoard approve')
+    approve()
   end
 
   pick = of_kind('allow_rule')

@@ -2,8 +2,6 @@
 //!
 //! Owns which question is open, what a typed line answers, and that nothing is allowed by silence. Never draws.
 
-use std::io::{BufRead, Read};
-
 use serde_json::{Value, json};
 
 use super::super::client::Incoming;
@@ -16,8 +14,6 @@ use crate::protocol::permission::PermissionGetResult;
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
-/// Longest line read from the keyboard, in bytes; what follows counts as the next line.
-const TYPED: u64 = 1 << 10;
 
 impl Turn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
@@ -119,11 +115,9 @@ impl Turn {
             return;
         }
         self.reading = true;
-        let (question, sender) = (self.question, self.client.sender());
+        let (question, sender, keyboard) = (self.question, self.client.sender(), self.keyboard.clone());
         std::thread::spawn(move || {
-            let mut line = Vec::new();
-            let read = std::io::stdin().lock().take(TYPED).read_until(b'\n', &mut line);
-            let text = matches!(read, Ok(1..)).then(|| String::from_utf8_lossy(&line).trim().to_lowercase());
+            let text = keyboard.line();
             // Nobody listens once the turn is over.
             let _ = sender.send(Incoming::Line { question, text });
         });

@@ -10,19 +10,28 @@ use super::super::client::WORDLESS;
 /// Bytes of stdin that go along. Half of what a prompt may have, so that the question always fits beside it.
 const STDIN: usize = 512 << 10;
 
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) prompt: String,
+    /// Some of it came from stdin, which can answer nothing any more.
+    pub(super) from_stdin: bool,
+}
+
 /// The prompt: `asked`, with what is piped in behind it; `-` is all from stdin. `waits` is called when stdin takes its time.
 ///
 /// # Errors
 /// One sentence when there is no question, or stdin is too long or no text.
-pub(super) fn prompt(asked: &str, is_piped: bool, waits: impl FnOnce()) -> Result<String, String> {
+pub(super) fn prompt(asked: &str, is_piped: bool, waits: impl FnOnce()) -> Result<Question, String> {
     let from_stdin = asked == "-";
     let piped = if is_piped || from_stdin { text(read(waits)?)? } else { String::new() };
+    let some_from_stdin = !piped.trim().is_empty();
     let prompt = if from_stdin { piped } else { joined(asked, &piped) };
     if asked.trim().is_empty() || prompt.trim().is_empty() {
         let place = if from_stdin { "pipe it into `ask -`" } else { "put it in quotes behind `ask`" };
         return Err(format!("The question is empty; {place}."));
     }
-    Ok(prompt)
+    Ok(Question { prompt, from_stdin: some_from_stdin })
 }
 
 fn read(waits: impl FnOnce()) -> Result<Vec<u8>, String> {

@@ -17,6 +17,7 @@ use super::super::console::Console;
 use super::super::exit::TurnOutcome;
 use super::super::render::{Choice, Piece, Renderer, Seen};
 use super::super::terminal::{Terminal, Tone, marked};
+use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
@@ -34,6 +35,12 @@ pub(super) struct Opened {
     pub(super) trusted: bool,
     /// What its engine speaks.
     pub(super) dialect: Dialect,
+}
+
+/// Whoever watches, and answers.
+pub(super) struct Person<'a> {
+    pub(super) terminal: &'a Terminal,
+    pub(super) keyboard: Keyboard,
 }
 
 /// What the user is being asked.
@@ -76,6 +83,7 @@ pub(super) struct Turn {
     pub(super) renderer: Renderer,
     json: bool,
     pub(super) interactive: bool,
+    pub(super) keyboard: Keyboard,
     pub(super) workspace: PathBuf,
     pub(super) session_id: String,
     dialect: Dialect,
@@ -110,12 +118,13 @@ impl Turn {
     pub(super) fn new(
         client: Client,
         console: Console<Stdout, Stderr>,
-        terminal: &Terminal,
+        person: Person<'_>,
         args: &AskArgs,
         workspace: PathBuf,
         opened: Opened,
         interrupted: Arc<AtomicBool>,
     ) -> Self {
+        let terminal = person.terminal;
         let seen =
             Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
         Self {
@@ -123,7 +132,8 @@ impl Turn {
             console,
             renderer: Renderer::new(seen),
             json: args.json,
-            interactive: terminal.stdin,
+            interactive: person.keyboard.is_there(),
+            keyboard: person.keyboard,
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,

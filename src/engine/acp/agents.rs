@@ -118,7 +118,7 @@ impl Agents {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
                 format!(
-                    "The `acp` engine names no agent; set `engine.command`, or `engine.name` to one of {}.",
+                    "No agent is chosen; choose one of {}, or give the command line of another.",
                     self.names()
                 ),
             ));
@@ -126,7 +126,10 @@ impl Agents {
         self.by_name.get(name).filter(|line| !line.program.trim().is_empty()).ok_or_else(|| {
             WireError::new(
                 ErrorCode::NotFound,
-                format!("There is no agent `{name}`; name one of {}, or add it to `agents`.", self.names()),
+                format!(
+                    "There is no agent `{name}`; choose one of {}, or say in the settings what starts it.",
+                    self.names()
+                ),
             )
         })
     }
@@ -134,6 +137,11 @@ impl Agents {
     /// The name of the agent of the `engine` setting.
     pub(crate) fn chosen(&self) -> Option<&str> {
         self.chosen.as_deref()
+    }
+
+    /// All of them, by name.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &AgentLine> {
+        self.by_name.values().filter(|line| !line.program.trim().is_empty())
     }
 
     fn names(&self) -> String {

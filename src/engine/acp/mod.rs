@@ -15,6 +15,7 @@ mod command;
 mod commands;
 pub(crate) mod framing;
 mod incoming;
+pub(crate) mod installed;
 mod life;
 mod listing;
 mod models;
@@ -50,6 +51,7 @@ use tokio::time::Instant;
 
 use self::agent::Agent;
 use self::agents::Agents;
+use self::presets::keys_of;
 use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Message, Surroundings};
@@ -76,6 +78,8 @@ const LIST: Duration = Duration::from_secs(15);
 pub struct Setup {
     /// Directory for what they write on stderr; without, only their last words are kept.
     pub logs: Option<PathBuf>,
+    /// Variables with keys that agents may be given, by name: each known agent gets those that are meant for it.
+    pub keys: BTreeMap<String, String>,
     /// Secrets that never stand in there; those that are set later are added.
     pub hide: Secrets,
     /// The executable of `breadboard-ls`, which guards them.
@@ -161,7 +165,13 @@ impl AcpEngine {
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
-        let place = Surroundings { hide: self.setup.hide.clone(), guard: self.setup.guard.clone() };
+        let given = keys_of(&agent.line.program).iter().copied();
+        let given = given.filter_map(|name| self.setup.keys.get_key_value(name));
+        let place = Surroundings {
+            keys: given.map(|(name, key)| (name.clone(), key.clone())).collect(),
+            hide: self.setup.hide.clone(),
+            guard: self.setup.guard.clone(),
+        };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());
         Ok((line.name.clone(), sender))

@@ -39,50 +39,42 @@ pub(crate) const PRESETS: [Preset; 8] = [
     preset("symposium-acp-agent", "symposium-acp-agent", &["run"], None),
 ];
 
+/// Variables of the environment with keys of the known agents. Whoever starts an agent by hand has set them for it.
+const KEYS: [(&str, &[&str]); 6] = [
+    (
+        "opencode",
+        &[
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_GENERATIVE_AI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENCODE_API_KEY",
+            "OPENROUTER_API_KEY",
+        ],
+    ),
+    ("claude-agent-acp", &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"]),
+    ("codex-acp", &["CODEX_API_KEY", "OPENAI_API_KEY"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"]),
+    ("qwen", &["DASHSCOPE_API_KEY", "OPENAI_API_KEY"]),
+    ("goose", &["ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]),
+];
+
+/// The variables with keys that are meant for this program; none for one that is not known.
+pub(crate) fn keys_of(program: &str) -> &'static [&'static str] {
+    let known = KEYS.iter().find(|(known, _)| Some(*known) == stem(program));
+    known.map(|(_, keys)| *keys).unwrap_or_default()
+}
+
+/// Those of all known agents; some stand there twice.
+pub(crate) fn keys_of_all() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().flat_map(|(_, keys)| keys.iter().copied())
+}
+
 /// The asking mode of the known agent that this program is, whatever directory it lies in.
 pub(crate) fn asking_mode_of(program: &str) -> Option<&'static str> {
-    let file = Path::new(program).file_stem()?.to_str()?;
-    PRESETS.iter().find(|preset| preset.program == file)?.asking_mode
+    PRESETS.iter().find(|preset| Some(preset.program) == stem(program))?.asking_mode
 }
 
-/// The known agents whose program lies in one of the directories of this `PATH`.
-pub(crate) fn found_on(path: &str) -> Vec<&'static str> {
-    let there = |preset: &&Preset| {
-        std::env::split_paths(path)
-            .any(|directory| directory.is_absolute() && runs(&directory.join(preset.program)))
-    };
-    PRESETS.iter().filter(there).map(|preset| preset.name).collect()
-}
-
-#[cfg(unix)]
-fn runs(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn runs(file: &Path) -> bool {
-    ["exe", "cmd", "bat"].iter().any(|end| file.with_extension(end).is_file())
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn agents_are_found_where_their_program_can_be_run() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let put = |file: std::path::PathBuf, mode| {
-            std::fs::write(&file, "").unwrap();
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-        };
-        put(one.path().join("qwen"), 0o755);
-        put(two.path().join("opencode"), 0o755);
-        put(two.path().join("goose"), 0o644);
-        std::fs::create_dir(two.path().join("codex-acp")).unwrap();
-        let path = format!("{}:{}", one.path().display(), two.path().display());
-        assert_eq!(found_on(&path), ["opencode", "qwen-code"]);
-        assert_eq!(found_on(""), Vec::<&str>::new());
-    }
+fn stem(program: &str) -> Option<&str> {
+    Path::new(program).file_stem()?.to_str()
 }

@@ -4,6 +4,7 @@
 //! read, so that the pipe holds the agent back and nothing is lost; calls are taken all the while. Decides nothing: `agent`
 //! does.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -45,6 +46,8 @@ pub(super) enum Message {
 /// What is known before an agent is started.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
+    /// Keys that its process is given, by the names of their variables.
+    pub(super) keys: BTreeMap<String, String>,
     pub(super) hide: Secrets,
     pub(super) guard: PathBuf,
 }
@@ -194,10 +197,13 @@ impl Task {
     }
 
     fn start_process(&self) {
+        // What the user wrote for it wins.
+        let mut env = self.place.keys.clone();
+        env.extend(self.agent.line.env.clone());
         let command = AgentCommand {
             program: self.agent.line.program.clone(),
             args: self.agent.line.args.clone(),
-            env: self.agent.line.env.clone(),
+            env,
             cwd: self.agent.cwd(),
             log: self.agent.log_file(),
             hide: self.place.hide.clone(),

@@ -6,6 +6,7 @@
 use tokio::time::Instant;
 
 use super::agent::Agent;
+use super::installed::{FirstUse, first_use_of};
 use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
@@ -103,17 +104,20 @@ impl Agent {
         let Some(session) = self.sessions.get_mut(session_id) else { return self.end_if_idle() };
         if session.turn.as_ref().is_none_or(|turn| turn.number != number) {
             // We gave it up before; what came late is not lost.
-            let mut event = prompt_event(outcome);
+            let mut event = prompt_event(outcome, None);
             event.repaired = repaired;
             event.turn = Some(number);
             return self.said_as_is(session_id, event);
         }
-        let mut event = prompt_event(outcome);
+        let turn = self.sessions.get(session_id).and_then(|session| session.turn.as_ref());
+        let stopped = turn.is_some_and(Turn::is_stopping);
+        let failure = outcome.as_ref().err().map(|error| self.failure(error, stopped));
+        let mut event = prompt_event(outcome, failure.as_deref());
         event.repaired = repaired;
         self.said(session_id, event);
-        let turn = self.sessions.get_mut(session_id).and_then(|session| session.turn.take());
-        let stopped = turn.is_some_and(|turn| turn.is_stopping());
-        let failure = outcome.as_ref().err().map(|error| self.failure(error, stopped));
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.turn = None;
+        }
         self.report(EngineReport::TurnEnded {
             session_id: session_id.to_owned(),
             turn: number,
@@ -131,9 +135,11 @@ impl Agent {
                 format!("The turn was stopped, and the agent `{name}` ended it with an error ({said}).")
             }
             AcpError::AUTH_REQUIRED => self.login(error).message,
-            code => format!(
-                "The agent `{name}` failed in this turn ({said}, code {code}); look into its log or try again."
-            ),
+            code => {
+                let log = self.log_file().map(|file| format!(", or look into its log, {}", file.display()));
+                let log = log.unwrap_or_default();
+                format!("The agent `{name}` failed in this turn ({said}, code {code}); try again{log}.")
+            }
         }
     }
 
@@ -222,8 +228,16 @@ impl Agent {
         }
     }
 
-    /// What an agent needs before it works, as one sentence.
+    /// What an agent needs before it works, as one sentence: for a known one what to type.
     pub(super) fn login(&self, error: &AcpError) -> WireError {
+        let known = first_use_of(&self.line.program).and_then(FirstUse::how_to_log_in);
+        let how = known.map_or_else(|| self.ways_to_log_in(error), |how| format!("log in {how}"));
+        let text = format!("The agent `{}` wants a login first; {how}.", self.name());
+        WireError::new(ErrorCode::EngineUnauthorized, text)
+    }
+
+    /// What the agent itself says of it.
+    fn ways_to_log_in(&self, error: &AcpError) -> String {
         let ways: Vec<String> = self
             .process
             .hello()
@@ -236,19 +250,13 @@ impl Agent {
                 if method.kind.as_deref() == Some("terminal") {
                     format!("“{}” in a terminal{what}", one_line(name))
                 } else {
-                    format!(
-                        "“{}”{what} (command `authenticate` with methodId `{}`)",
-                        one_line(name),
-                        one_line(&method.id)
-                    )
+                    format!("“{}”{what} (its id is `{}`)", one_line(name), one_line(&method.id))
                 }
             })
             .collect();
-        let how = match ways.is_empty() {
+        match ways.is_empty() {
             true => format!("it says: {}", one_line(&error.message)),
             false => format!("choose {}", ways.join(", or ")),
-        };
-        let text = format!("The agent `{}` wants you to log in first; {how}.", self.name());
-        WireError::new(ErrorCode::EngineUnauthorized, text)
+        }
     }
 }

@@ -316,8 +316,12 @@ impl Inner {
             .connect_timeout(self.timeouts.connect)
             .pool_idle_timeout(IDLE);
         if let Some(path) = &self.ca_file {
-            let unreadable =
-                || format!("the certificates in `engine.caFile` ({}) cannot be read", path.display());
+            let unreadable = || {
+                format!(
+                    "the certificates in {}, which the settings name for it, cannot be read",
+                    path.display()
+                )
+            };
             let pem = std::fs::read(path).map_err(|_| unreadable())?;
             let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|_| unreadable())?;
             if certificates.is_empty() {

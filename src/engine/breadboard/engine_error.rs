@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::http::in_words;
+use crate::http::{Cause, in_words};
 use crate::protocol::{ErrorCode, WireError};
 
 /// Longest piece of the engine's text in a sentence of ours, in characters.
@@ -104,10 +104,6 @@ impl EngineError {
         if status == StatusCode::UNAUTHORIZED {
             return Self::Unauthorized(if with_token { Denied::Refused } else { Denied::Missing });
         }
-        if status.is_redirection() {
-            let why = "it sends us elsewhere, and a token does not travel".to_owned();
-            return Self::Broken { status: number, why };
-        }
         if matches!(number, 429 | 503) {
             let said = serde_json::from_slice::<Envelope>(body).ok().and_then(|envelope| envelope.detail);
             return Self::Busy { detail: words(said.as_ref()), wait };
@@ -135,7 +131,10 @@ impl EngineError {
         if error.is_timeout() {
             return Self::TimedOut { sent };
         }
-        Self::Unreachable { why: reason(error), sent }
+        match Cause::of(error) {
+            Cause::NotHttp => Self::Broken { status: 200, why: "it speaks no HTTP".to_owned() },
+            cause => Self::Unreachable { why: cause.words(), sent },
+        }
     }
 
     /// Whether the engine may have done what was asked although we do not know it.
@@ -164,16 +163,20 @@ impl EngineError {
     /// The refusal for the user; `origin` is where the engine is.
     pub fn told(&self, origin: &str) -> WireError {
         let (code, message) = match self {
-            Self::Unreachable { why, .. } => (
+            Self::Unreachable { why, sent: false } => (
                 ErrorCode::EngineUnreachable,
                 format!(
-                    "The BreadBoard engine at {origin} cannot be reached: {why}; start it or check `engine.url`."
+                    "The BreadBoard engine at {origin} cannot be reached: {why}; start it, or correct its address."
                 ),
+            ),
+            Self::Unreachable { why, sent: true } => (
+                ErrorCode::EngineUnreachable,
+                format!("The connection to the BreadBoard engine at {origin} broke: {why}; try again."),
             ),
             Self::TimedOut { sent: false } => (
                 ErrorCode::EngineUnreachable,
                 format!(
-                    "The BreadBoard engine at {origin} takes no connection; start it or check `engine.url`."
+                    "The BreadBoard engine at {origin} takes no connection; start it, or correct its address."
                 ),
             ),
             Self::TimedOut { sent: true } => (
@@ -185,15 +188,15 @@ impl EngineError {
             Self::Unauthorized(Denied::Missing) => (
                 ErrorCode::EngineUnauthorized,
                 format!(
-                    "The BreadBoard engine at {origin} wants a token; set the engine's token in your editor, or start the \
-                     server with it in the environment variable BREADBOARD_API_TOKEN."
+                    "The BreadBoard engine at {origin} wants a token; set the engine's token in your editor, or in the \
+                     environment variable BREADBOARD_API_TOKEN."
                 ),
             ),
             Self::Unauthorized(Denied::Refused) => (
                 ErrorCode::EngineUnauthorized,
                 format!(
-                    "The BreadBoard engine at {origin} does not take our token; set the right one in your editor, or \
-                     start the server with it in the environment variable BREADBOARD_API_TOKEN."
+                    "The BreadBoard engine at {origin} does not take our token; set the right one in your editor, or in the \
+                     environment variable BREADBOARD_API_TOKEN."
                 ),
             ),
             Self::Unauthorized(Denied::Exposed) => (
@@ -210,7 +213,7 @@ impl EngineError {
             Self::NoRoute => (
                 ErrorCode::Unsupported,
                 format!(
-                    "The engine at {origin} cannot do this; use a newer BreadBoard engine or check `engine.url`."
+                    "The engine at {origin} cannot do this; use a newer BreadBoard engine, or correct its address."
                 ),
             ),
             Self::WindowExceeded(_) => (
@@ -226,16 +229,45 @@ impl EngineError {
             Self::Refused { status, code, detail } => refused(*status, code, detail),
             Self::Broken { status: 200..=299, why } => (
                 ErrorCode::EngineRejected,
-                format!("What answers at {origin} is not a BreadBoard engine: {why}; check `engine.url`."),
-            ),
-            Self::Broken { why, .. } => (
-                ErrorCode::EngineRejected,
                 format!(
-                    "The BreadBoard engine at {origin} failed inside: {why}; look into its log and try again."
+                    "What answers at {origin} is not a BreadBoard engine: {why}; correct the engine's address."
                 ),
             ),
+            Self::Broken { status, why } => (ErrorCode::EngineRejected, broken(origin, *status, why)),
         };
         WireError::new(code, message)
+    }
+}
+
+/// An answer without the engine's words: most come from what stands before it.
+fn broken(origin: &str, status: u16, why: &str) -> String {
+    match status {
+        300..=399 => format!(
+            "What answers at {origin} sends us elsewhere (HTTP {status}), and a token does not travel; give the address at \
+             which the engine itself answers."
+        ),
+        403 => format!(
+            "What stands before the engine at {origin} does not let us through (HTTP 403); ask whoever runs it, or correct \
+             the engine's address."
+        ),
+        404 | 405 => format!(
+            "What answers at {origin} is not a BreadBoard engine: it has no such page (HTTP {status}); correct the \
+             engine's address."
+        ),
+        407 => format!(
+            "The proxy before the engine at {origin} wants a login (HTTP 407); put it into the proxy's address in the \
+             environment, or name the engine's host in NO_PROXY."
+        ),
+        408 | 502 | 504 => format!(
+            "The engine at {origin} did not answer what stands before it (HTTP {status}); see whether it runs and try again."
+        ),
+        413 => format!(
+            "What was sent is too large for the engine at {origin} or for what stands before it (HTTP 413); send less at a \
+             time."
+        ),
+        _ => format!(
+            "The BreadBoard engine at {origin} failed inside: {why}; look into its log and try again."
+        ),
     }
 }
 
@@ -302,52 +334,6 @@ impl Window {
     }
 }
 
-/// What the system says, without URLs: they may hold ids, and the origin is named anyway.
-fn reason(error: &reqwest::Error) -> String {
-    let mut source = std::error::Error::source(error);
-    let mut deepest = None;
-    while let Some(cause) = source {
-        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-            if let Some(doubt) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                return doubt_of(doubt);
-            }
-            match io.kind() {
-                std::io::ErrorKind::ConnectionRefused => return "nothing listens there".to_owned(),
-                std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => {
-                    return "it closed the connection".to_owned();
-                }
-                _ => {}
-            }
-        }
-        deepest = Some(cause.to_string());
-        source = cause.source();
-    }
-    if error.is_dns() {
-        return "the name of its host is not known".to_owned();
-    }
-    let text = deepest.unwrap_or_else(|| "the connection failed".to_owned());
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(LONGEST_DETAIL).collect()
-}
-
-/// What TLS found wrong, and for the usual case what to do about it.
-fn doubt_of(error: &rustls::Error) -> String {
-    use rustls::{CertificateError as Certificate, Error};
-    match error {
-        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
-            "nobody whom this machine trusts has signed its certificate (name its authority in `engine.caFile`)"
-                .to_owned()
-        }
-        Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            "its certificate has expired".to_owned()
-        }
-        Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
-            "its certificate is for another name".to_owned()
-        }
-        other => format!("TLS with it failed ({other})").chars().take(LONGEST_DETAIL).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -356,20 +342,6 @@ mod tests {
 
     fn read(status: u16, body: &str) -> EngineError {
         EngineError::of_answer(StatusCode::from_u16(status).unwrap(), body.as_bytes(), false, None)
-    }
-
-    #[test]
-    fn what_tls_finds_wrong_is_said_without_its_own_words_where_a_person_can_do_something() {
-        use rustls::{CertificateError, Error};
-        let said = |found: CertificateError| doubt_of(&Error::InvalidCertificate(found));
-        assert_eq!(
-            said(CertificateError::UnknownIssuer),
-            "nobody whom this machine trusts has signed its certificate (name its authority in `engine.caFile`)"
-        );
-        assert_eq!(said(CertificateError::Expired), "its certificate has expired");
-        assert_eq!(said(CertificateError::NotValidForName), "its certificate is for another name");
-        let other = doubt_of(&Error::General("x".repeat(10_000)));
-        assert!(other.starts_with("TLS with it failed (") && other.chars().count() <= LONGEST_DETAIL);
     }
 
     #[test]
@@ -433,10 +405,7 @@ mod tests {
             (
                 307,
                 String::new(),
-                EngineError::Broken {
-                    status: 307,
-                    why: "it sends us elsewhere, and a token does not travel".into(),
-                },
+                EngineError::Broken { status: 307, why: "it answered 307 without saying why".into() },
             ),
         ] {
             assert_eq!(read(status, &body), wanted, "{status} {body}");

@@ -75,7 +75,7 @@ impl Setup {
         let Some(url) = setting.url.as_deref().filter(|url| !url.trim().is_empty()) else {
             return Err(WireError::new(
                 ErrorCode::InvalidParams,
-                "The `breadboard` engine has no address; set `engine.url` or `BREADBOARD_API_URL`, for instance \
+                "The `breadboard` engine has no address; give it in the settings or in BREADBOARD_API_URL, for instance \
                  http://127.0.0.1:9099.",
             ));
         };
@@ -83,8 +83,8 @@ impl Setup {
         let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
             WireError::new(
                 ErrorCode::InvalidParams,
-                "The engine's URL is not an http or https URL without user name and query; set `engine.url` or \
-                 `BREADBOARD_API_URL`, for instance http://127.0.0.1:9099.",
+                "The engine's URL is not an http or https URL without user name and query; give such a one, for \
+                 instance http://127.0.0.1:9099.",
             )
         })?;
         let elsewhere = token_place

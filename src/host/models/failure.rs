@@ -83,12 +83,15 @@ impl ModelError {
         let origin = origin.as_str();
         match error {
             HttpError::Unreachable(cause) => Self::passing(format!(
-                "The model at {origin} cannot be reached ({}); start it or check `model.url` and the proxy.",
+                "The model at {origin} cannot be reached ({}); start it, or correct the model's address or the proxy.",
                 excerpt(cause)
             )),
             HttpError::Silent => {
                 Self::passing(format!("The model at {origin} has been silent for too long; ask again."))
             }
+            HttpError::NotHttp => Self::setting(format!(
+                "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address."
+            )),
             HttpError::Broken => {
                 Self::passing(format!("The connection to the model at {origin} broke; ask again."))
             }
@@ -98,7 +101,7 @@ impl ModelError {
                 excerpt(encoding)
             )),
             HttpError::BodyTooLarge(limit) => Self::passing(format!(
-                "The answer of the model at {origin} is larger than {} MiB and was not read; check `model.url`.",
+                "The answer of the model at {origin} is larger than {} MiB and was not read; correct the model's address.",
                 limit >> 20
             )),
             HttpError::EventTooLarge(limit) => Self::passing(format!(
@@ -141,22 +144,41 @@ impl ModelError {
         let origin = origin.as_str();
         let body = serde_json::from_slice(body).unwrap_or(serde_json::Value::Null);
         let message = match status {
+            403 if body.is_null() => format!(
+                "What stands before the model at {origin} does not let us through (HTTP 403); ask whoever runs it, or \
+                 correct the model's address."
+            ),
             // The body of a refusal may repeat the credentials, so it is not shown.
             401 | 403 if token.is_none() => format!(
-                "The model at {origin} wants credentials (HTTP {status}) and none are set for it; give a token with \
-                 bb/setCredentials after choosing the model, or in the environment."
+                "The model at {origin} wants a key (HTTP {status}) and there is none for it; set the key of the model in your \
+                 editor, or in the environment variable BREADBOARD_MODEL_TOKEN."
             ),
             401 | 403 => {
-                format!("The model at {origin} refused our credentials (HTTP {status}); set a valid token.")
+                format!(
+                    "The model at {origin} does not take our key (HTTP {status}); set the right one in your editor, or \
+                     in the environment."
+                )
             }
             300..=399 => format!(
                 "The model at {origin} answered with a redirect (HTTP {status}), which is never followed, because a \
-                 token must not travel; set `model.url` to the final address."
+                 token must not travel; give the model's final address."
             ),
             404 => format!(
-                "There is no model `{}` at {} (HTTP 404){}; check the model's name and url.",
+                "There is no model `{}` at {} (HTTP 404){}; check the model's name and address.",
                 excerpt(&target.name),
                 target.base,
+                said(&body, token)
+            ),
+            407 => format!(
+                "The proxy before the model at {origin} wants a login (HTTP 407); put it into the proxy's address in the \
+                 environment, or name the model's host in NO_PROXY."
+            ),
+            408 | 502 | 504 => format!(
+                "The model at {origin} did not answer what stands before it in time (HTTP {status}); ask again."
+            ),
+            413 => format!(
+                "What was sent is too large for the model at {origin} or for what stands before it (HTTP 413){}; ask for \
+                 less at a time, or begin a new session.",
                 said(&body, token)
             ),
             429 | 503 | 529 => format!(
@@ -168,17 +190,17 @@ impl ModelError {
                 format!("The model at {origin} failed (HTTP {status}){}; ask again.", said(&body, token))
             }
             _ => format!(
-                "The model at {origin} refused the request (HTTP {status}){}; check the model setting.",
+                "The model at {origin} refused the request (HTTP {status}){}; check the model's settings.",
                 said(&body, token)
             ),
         };
-        Self { message, status: Some(status), recoverable: matches!(status, 429 | 500..=599) }
+        Self { message, status: Some(status), recoverable: matches!(status, 408 | 413 | 429 | 500..=599) }
     }
 }
 
 fn unreadable(origin: &str) -> ModelError {
     ModelError::passing(format!(
-        "The answer of the model at {origin} could not be read; check that `model.provider` fits the endpoint."
+        "The answer of the model at {origin} could not be read; check that the model's provider fits its address."
     ))
 }
 

@@ -124,12 +124,12 @@ impl Target {
             None => Provider::guessed(&choice.name, choice.url.is_some()),
         };
         if choice.name.trim().is_empty() {
-            return Err(ModelError::setting("The model setting has no name; set `model.name`.".to_owned()));
+            return Err(ModelError::setting("The model has no name; name it in the settings.".to_owned()));
         }
         let text = choice.url.as_deref().unwrap_or(provider.base());
         let bad = || {
             ModelError::setting(
-                "The model url is not an http or https URL without user name and query; set `model.url`, for instance \
+                "The model's URL is not an http or https URL without user name and query; give such a one, for instance \
                  http://localhost:8000/v1."
                     .to_owned(),
             )

@@ -44,7 +44,7 @@ async fn http_errors_end_in_one_sentence_without_the_token() {
         (
             401,
             json!({ "error": { "message": format!("bad key {TOKEN}") } }).to_string(),
-            "refused our credentials",
+            "does not take our key",
             false,
         ),
         (
@@ -190,7 +190,7 @@ async fn models_are_listed_from_the_endpoint_and_a_failure_is_a_sentence() {
     let list = || model.client.list(&model.target, model.token.as_ref());
     assert_eq!(list().await, Ok(vec!["a".to_owned(), "b".to_owned()]));
     let refused: ModelError = list().await.unwrap_err();
-    assert!(refused.message.contains("credentials") && !refused.message.contains(TOKEN));
+    assert!(refused.message.contains("does not take our key") && !refused.message.contains(TOKEN));
     assert!(server.asked()[0].text().starts_with("GET /v1/models"));
 }
 

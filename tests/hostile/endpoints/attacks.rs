@@ -165,7 +165,7 @@ pub fn of_the_transport() -> Vec<Attack> {
     }
     for (status, part) in [
         ("400 Bad Request", "HTTP 400"),
-        ("401 Unauthorized", "wants credentials"),
+        ("401 Unauthorized", "wants a key"),
         ("404 Not Found", "HTTP 404"),
         ("429 Too Many Requests", "HTTP 429"),
         ("500 Oops", "HTTP 500"),
@@ -225,7 +225,7 @@ pub fn of_the_transport() -> Vec<Attack> {
     }));
     attacks.push(raw("a closed connection", Outcome::Fails("broke"), ""));
     attacks.push(raw("half a head", Outcome::Fails("broke"), "HTTP/1.1 200 OK\r\ncontent-ty"));
-    attacks.push(raw("no HTTP", Outcome::Fails("broke"), vec![0xff; 4096]));
+    attacks.push(raw("no HTTP", Outcome::Fails("speaks no HTTP"), vec![0xff; 4096]));
     attacks.push(raw(
         "an empty body",
         Outcome::Fails("could not be read"),

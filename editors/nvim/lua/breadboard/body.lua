@@ -39,6 +39,15 @@ local function add(lines, name, value)
   end
 end
 
+--- Any value as lines: a field each.
+---@param value any
+---@return string[]
+function M.lines(value)
+  local lines = {}
+  add(lines, '', type(value) == 'table' and value or { value })
+  return lines
+end
+
 --- Reads the event behind a block.
 ---@param session string
 ---@param seq integer
@@ -60,9 +69,7 @@ function M.show()
       require('breadboard.sessions').refuse(err, session)
       return
     end
-    local lines = {}
-    add(lines, '', event.payload)
-    require('breadboard.float').open(event.type, lines, { enter = true })
+    require('breadboard.float').open(event.type, M.lines(event.payload), { enter = true })
   end)
 end
 

@@ -2,7 +2,9 @@
 --- changed. Never asks the server; keys in the buffer call `command`.
 
 local config = require('breadboard.config')
+local info = require('breadboard.info')
 local lines = require('breadboard.lines')
+local notices_of = require('breadboard.notices')
 local render = require('breadboard.render')
 local store = require('breadboard.store')
 
@@ -10,6 +12,9 @@ local M = {}
 
 --- Shortest time between two redraws of a buffer, in milliseconds: one frame at 60 Hz.
 local FRAME = 16
+
+--- Fewest columns of Neovim for a chat beside the code; in fewer it opens below, unless `size` says how wide it is.
+local SIDE_BY_SIDE = 90
 
 ---@class breadboard.Chat
 ---@field buffer integer
@@ -62,8 +67,14 @@ local function draw(chat)
   if not view then
     return -- the server has ended and come back with other numbers; what is shown stays until it is read again
   end
-  local notices = chat.lane == 'chat' and store.notices[chat.session] or {}
-  local drawing = render.lane(view.lanes[chat.lane], notices)
+  local drawing
+  if chat.lane == 'chat' then
+    local summary = store.summary(chat.session)
+    local held = summary and summary.heldBy and notices_of.HELD or nil
+    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, view.lanes.run, held)
+  else
+    drawing = render.lane(view.lanes[chat.lane], {})
+  end
   local new = #drawing.lines > 0 and drawing.lines or { '' }
   chat.owners = drawing.owners
   local hunks = lines.changes(chat.shown, new)
@@ -88,7 +99,8 @@ local function draw(chat)
   chat.shown = new
   chat.redraws = chat.redraws + 1
   for _, window in ipairs(following) do
-    vim.api.nvim_win_set_cursor(window, { #new, 0 })
+    -- At its end: a paragraph is one line, and may be longer than the window.
+    vim.api.nvim_win_set_cursor(window, { #new, #new[#new] })
   end
 end
 
@@ -118,6 +130,14 @@ end
 
 store.on('view', want_session)
 store.on('notice', want_session)
+store.on('state', function()
+  for _, chat in pairs(chats) do
+    want(chat)
+  end
+  if next(chats) then
+    vim.cmd('silent! redrawstatus!') -- and the bars above the chats
+  end
+end)
 
 ---@param buffer integer
 local function map_keys(buffer)
@@ -126,7 +146,7 @@ local function map_keys(buffer)
   end
   map('<CR>', function()
     require('breadboard.command').act()
-  end, 'answer the approval or show the patch under the cursor')
+  end, 'answer the approval, show the diff or go to the place under the cursor')
   map('K', function()
     require('breadboard.body').show()
   end, 'show the whole event behind the block')
@@ -210,6 +230,7 @@ local function dress(window)
   local options = {
     wrap = true,
     linebreak = true,
+    smoothscroll = true, -- a paragraph is one line, and may be longer than the window
     number = false,
     relativenumber = false,
     signcolumn = 'no',
@@ -219,10 +240,31 @@ local function dress(window)
     foldenable = true,
     foldlevel = config.current.folds == 'closed' and 0 or 1,
     conceallevel = 0,
+    winbar = "%{v:lua.require'breadboard.chat'.bar()}",
   }
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
   end
+end
+
+--- What stands above a chat: the session, its agent, and how it is.
+---@return string
+function M.bar()
+  local chat = M.by_buffer(vim.api.nvim_get_current_buf())
+  local summary = chat and store.summary(chat.session)
+  if not chat or not summary then
+    return ''
+  end
+  local parts = { summary.title or 'New session' }
+  if summary.agent then
+    local mode = info.mode(chat.session)
+    table.insert(parts, summary.agent .. (mode and (' (%s)'):format(mode) or ''))
+  end
+  table.insert(parts, summary.heldBy and 'in another window' or summary.status or 'idle')
+  if chat.lane ~= 'chat' then
+    table.insert(parts, chat.lane)
+  end
+  return (table.concat(parts, ' · '):gsub('%c', ' '))
 end
 
 --- Shows a session, in the window that shows one already or in a new one. The cursor stays where it is.
@@ -235,8 +277,8 @@ function M.show(session, lane)
   if window then
     vim.api.nvim_win_set_buf(window, chat.buffer)
   else
-    local right = config.current.position == 'right'
     local size = config.current.size
+    local right = config.current.position == 'right' and (size ~= nil or vim.o.columns >= SIDE_BY_SIDE)
     window = vim.api.nvim_open_win(chat.buffer, false, {
       split = right and 'right' or 'below',
       win = -1,
@@ -245,7 +287,7 @@ function M.show(session, lane)
     })
   end
   dress(window)
-  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer), 0 })
+  vim.api.nvim_win_set_cursor(window, { #chat.shown, #chat.shown[#chat.shown] })
   return window
 end
 

@@ -14,6 +14,8 @@ local client_id
 local root
 ---@type table<string, fun(params: table)>
 local listeners = {}
+---@type table<string, fun(err?: table, params: table, context: table): any>
+local servants = {}
 ---@type fun(code: integer, signal: integer, expected: boolean)[]
 local at_exit = {}
 ---@type (fun(err?: string))[]
@@ -32,6 +34,13 @@ end
 ---@param take fun(params: table)
 function M.listen(method, take)
   listeners[method] = take
+end
+
+--- Answers a request of the server; one servant a method, with what Neovim gives to a handler.
+---@param method string
+---@param serve fun(err?: table, params: table, context: table): any
+function M.serve(method, serve)
+  servants[method] = serve
 end
 
 --- Called when the server has ended. `expected` is true after `stop`.
@@ -65,7 +74,10 @@ function M.can(method)
   return vim.tbl_contains(M.announced().methods, method)
 end
 
-local function belongs(buffer)
+--- Whether a buffer is an open file of the workspace.
+---@param buffer integer
+---@return boolean
+function M.belongs(buffer)
   if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= '' then
     return false
   end
@@ -75,50 +87,20 @@ end
 
 -- The server answers from open buffers first, so it must know them.
 local function attach(buffer)
-  if client_id and belongs(buffer) and not vim.lsp.buf_is_attached(buffer, client_id) then
+  if client_id and M.belongs(buffer) and not vim.lsp.buf_is_attached(buffer, client_id) then
     vim.lsp.buf_attach_client(buffer, client_id)
   end
 end
 
--- Writes the buffers that an edit of the agent changed and that had nothing unsaved: a command that it runs next reads
--- the disk. A buffer with unsaved changes of the user stays unsaved.
-local function apply_edit(err, params, context)
-  local edit = params and params.edit or {}
-  local clean = {}
-  if config.current.save_edits then
-    local uris = vim.tbl_keys(edit.changes or {})
-    for _, change in ipairs(edit.documentChanges or {}) do
-      if change.textDocument then
-        table.insert(uris, change.textDocument.uri)
-      end
-    end
-    for _, uri in ipairs(uris) do
-      local buffer = vim.uri_to_bufnr(uri)
-      if not vim.bo[buffer].modified then
-        table.insert(clean, buffer)
-      end
-    end
-  end
-  local answer = vim.lsp.handlers['workspace/applyEdit'](err, params, context)
-  for _, buffer in ipairs(answer and answer.applied and clean or {}) do
-    local written, problem = pcall(vim.api.nvim_buf_call, buffer, function()
-      local folder = vim.fs.dirname(vim.api.nvim_buf_get_name(buffer))
-      vim.fn.mkdir(folder, 'p')
-      vim.cmd('silent noautocmd write')
-    end)
-    if not written then
-      vim.notify('breadboard: an edit is applied but could not be written: ' .. tostring(problem), vim.log.levels.ERROR)
-    end
-  end
-  return answer
-end
-
 local function handlers()
-  local table_of = { ['workspace/applyEdit'] = apply_edit }
+  local table_of = {}
   for method, take in pairs(listeners) do
     table_of[method] = function(_, params)
       take(params)
     end
+  end
+  for method, serve in pairs(servants) do
+    table_of[method] = serve
   end
   return table_of
 end

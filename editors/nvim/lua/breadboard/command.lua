@@ -1,10 +1,12 @@
 --- `:BreadBoard` and what its subcommands do. Thin: each line hands over to the module that owns the matter.
 
+local agents = require('breadboard.agents')
 local approvals = require('breadboard.approvals')
 local chat = require('breadboard.chat')
 local client = require('breadboard.client')
 local diff = require('breadboard.diff')
 local prompt = require('breadboard.prompt')
+local session_list = require('breadboard.session_list')
 local sessions = require('breadboard.sessions')
 local store = require('breadboard.store')
 
@@ -48,34 +50,6 @@ local function quoted(range)
   return '\n\n' .. head .. table.concat(lines, '\n') .. '\n' .. fence
 end
 
----@param prompt_text string
----@param callback fun(session: string)
-local function pick_session(prompt_text, callback)
-  sessions.ensure(function()
-    if #store.sessions == 0 then
-      store.say(nil, 'info', 'There are no sessions yet; :BreadBoard ask begins one.')
-      return
-    end
-    vim.ui.select(store.sessions, {
-      prompt = prompt_text,
-      format_item = function(summary)
-        local mark = summary.sessionId == store.active and '* ' or '  '
-        local waits = summary.pendingPermissionCount or 0
-        return ('%s%s (%s%s)'):format(
-          mark,
-          summary.title or summary.sessionId,
-          summary.status or 'idle',
-          waits > 0 and (', %d wait'):format(waits) or ''
-        )
-      end,
-    }, function(summary)
-      if summary then
-        callback(summary.sessionId)
-      end
-    end)
-  end)
-end
-
 local function session_ids()
   return vim.tbl_map(function(summary)
     return summary.sessionId
@@ -89,7 +63,7 @@ local function session_of(call, question, callback)
   if call.words[1] then
     callback(call.words[1])
   else
-    pick_session(question, callback)
+    session_list.pick(question, callback)
   end
 end
 
@@ -135,6 +109,13 @@ SUBCOMMANDS.stop = {
   end,
 }
 
+SUBCOMMANDS.take = {
+  about = 'stop the turn that another window runs in this session, to go on here',
+  run = function()
+    require('breadboard.take').run()
+  end,
+}
+
 SUBCOMMANDS.new = {
   about = 'begin a session',
   run = function()
@@ -142,10 +123,39 @@ SUBCOMMANDS.new = {
   end,
 }
 
+SUBCOMMANDS.agent = {
+  about = 'begin a session with an agent, by its name or from a list',
+  complete = agents.names,
+  run = function(call)
+    agents.start(call.words[1], show)
+  end,
+}
+
+SUBCOMMANDS.mode = {
+  about = 'choose how the agent works, by the name of a mode or from a list',
+  run = function(call)
+    agents.mode(call.rest ~= '' and call.rest or nil)
+  end,
+}
+
+SUBCOMMANDS.option = {
+  about = 'option [name [value]]: see and set what the agent of this session offers',
+  run = function(call)
+    agents.option(call.words[1], call.words[2])
+  end,
+}
+
+SUBCOMMANDS.login = {
+  about = 'log in at the agent, in one of the ways that it offers',
+  run = function(call)
+    agents.login(call.rest ~= '' and call.rest or nil)
+  end,
+}
+
 SUBCOMMANDS.sessions = {
   about = 'choose a session from a list',
   run = function()
-    pick_session('Session', function(session)
+    session_list.pick('Session', function(session)
       sessions.select(session, show)
     end)
   end,
@@ -277,7 +287,9 @@ SUBCOMMANDS.command = {
       end
       arguments = decoded
     end
-    sessions.command(name, arguments)
+    sessions.command(name, arguments, function(detail)
+      require('breadboard.float').open(name, require('breadboard.body').lines(detail), { enter = true })
+    end)
   end,
 }
 
@@ -339,15 +351,19 @@ function M.names()
   return names
 end
 
---- What <CR> does in a chat: answers the approval, or shows the patch, under the cursor.
+--- What <CR> does in a chat: answers the approval, shows the patch or the diff, goes to the place, under the cursor.
 function M.act()
   local block, session = chat.block_at_cursor()
   if block and session and block.kind == 'permission' and block.status == 'pending' then
-    approvals.ask(session, block)
+    approvals.ask(session, block, nil, true)
   elseif block and session and block.kind == 'patch' then
     diff.patch(session, block)
+  elseif block and session and diff.carried(block) then
+    diff.tool(session, block)
   elseif vim.fn.foldlevel('.') > 0 then
     vim.cmd('normal! za')
+  else
+    require('breadboard.files').go(true)
   end
 end
 

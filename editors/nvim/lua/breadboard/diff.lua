@@ -87,6 +87,92 @@ function M.show(session, file, before, after, callback)
   end)
 end
 
+--- Whether a block is a tool call whose result is a diff.
+---@param block breadboard.Block
+---@return boolean
+function M.carried(block)
+  local text = block.kind == 'tool' and (block.diff or block.preview) or ''
+  return vim.startswith(text, '@@ ') or text:find('\n@@ ', 1, true) ~= nil
+end
+
+---@param path string
+---@return string
+local function short(path)
+  local root = client.root()
+  return root and vim.startswith(path, root .. '/') and path:sub(#root + 2) or path
+end
+
+--- One side of what a tool changed.
+---@param path string
+---@param text? string nil: there was no file
+---@param when string
+local function side(path, text, when)
+  local buffer = vim.api.nvim_get_current_buf()
+  vim.bo[buffer].buftype = 'nofile'
+  vim.bo[buffer].bufhidden = 'wipe'
+  vim.bo[buffer].swapfile = false
+  local lines = type(text) == 'string' and vim.split((text:gsub('\r?\n$', '')), '\r?\n') or {}
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+  vim.bo[buffer].syntax = vim.filetype.match({ filename = path, buf = buffer }) or ''
+  vim.wo.winbar = ('%s: %s'):format(short(path), when):gsub('%%', '%%%%')
+  vim.cmd('diffthis')
+end
+
+--- The diffs in an event of an agent.
+---@param event table
+---@return { path: string, oldText?: string, newText: string }[]
+local function diffs_of(event)
+  local content = type(event.payload) == 'table' and event.payload.content
+  return vim.tbl_filter(function(part)
+    return type(part) == 'table' and part.type == 'diff' and type(part.newText) == 'string'
+  end, type(content) == 'table' and content or {})
+end
+
+--- What a tool call changed, side by side as the agent told it; where it told only lines, those in a window.
+---@param session string
+---@param block breadboard.Block
+function M.tool(session, block)
+  local function show(change)
+    if not change then
+      return
+    end
+    vim.cmd('tabnew')
+    side(change.path, change.oldText, 'before')
+    vim.cmd('rightbelow vertical new')
+    side(change.path, change.newText, 'after')
+    vim.api.nvim_echo({ { ('%s: what the agent replaced, and with what'):format(short(change.path)) } }, false, {})
+  end
+  local function take(changes)
+    if #changes == 0 then
+      local lines = vim.split(((block.diff or block.preview):gsub('\n$', '')), '\n', { plain = true })
+      require('breadboard.float').open(block.title or block.name, lines, { filetype = 'diff', enter = true })
+    elseif #changes == 1 then
+      show(changes[1])
+    else
+      vim.ui.select(changes, {
+        prompt = 'Which file?',
+        format_item = function(change)
+          return short(change.path)
+        end,
+      }, show)
+    end
+  end
+  local body = require('breadboard.body')
+  body.read(session, block.resultSeq or block.seq, function(_, event)
+    local changes = event and diffs_of(event) or {}
+    if #changes > 0 or not block.resultSeq or block.resultSeq == block.seq then
+      take(changes)
+      return
+    end
+    -- The end of a call need not repeat what its begin said.
+    body.read(session, block.seq, function(_, begin)
+      take(begin and diffs_of(begin) or {})
+    end)
+  end)
+end
+
 --- What a patch block would change in its first file, or in the one that the user picks.
 ---@param session string
 ---@param block breadboard.Block

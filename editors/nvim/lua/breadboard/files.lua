@@ -78,7 +78,8 @@ function M.place_in(text, column)
 end
 
 --- Goes to the file under the cursor, in the window that was used before.
-function M.go()
+---@param quiet? boolean say nothing where there is none
+function M.go(quiet)
   local column = vim.api.nvim_win_get_cursor(0)[2] + 1
   local path, line = M.place_in(vim.api.nvim_get_current_line(), column)
   local root = client.root()
@@ -89,7 +90,13 @@ function M.go()
   local full = vim.uv.fs_realpath(vim.startswith(path, '/') and path or root .. '/' .. path)
   local real_root = vim.uv.fs_realpath(root)
   if not full or not real_root or not vim.startswith(full, real_root .. '/') then
+    if quiet then
+      return
+    end
     store.say(nil, 'info', ('There is no `%s` in this workspace.'):format(path))
+    return
+  end
+  if quiet and vim.fn.isdirectory(full) == 1 then
     return
   end
   vim.cmd('wincmd p')

@@ -16,6 +16,39 @@ local function run(arguments)
   return vim.system(command, { text = true, cwd = client.root() or vim.fn.getcwd() }):wait(PATIENCE)
 end
 
+--- The options under which `doctor` looks at what these settings would use.
+---@return string[]
+function M.doctor_options()
+  local settings, options = config.current, { '--workspace', client.root() or config.root() }
+  local function add(name, value)
+    if value then
+      vim.list_extend(options, { name, value })
+    end
+  end
+  local engine, model = settings.engine or {}, config.model()
+  local agent = engine.command and engine or (settings.agents or {})[engine.name or '']
+  if agent then
+    local line = vim.list_extend({ agent.command }, agent.args or {})
+    add('--engine', 'acp:' .. table.concat(vim.tbl_map(vim.fn.shellescape, line), ' '))
+  elseif engine.kind == 'acp' and engine.name then
+    add('--agent', engine.name)
+  else
+    add('--engine', engine.kind)
+  end
+  add('--engine-url', engine.url)
+  add('--config', engine.configPath)
+  if model then
+    add('--model', model.name)
+    add('--model-provider', model.provider)
+    add('--model-url', model.url)
+  end
+  add('--state-dir', settings.state_dir)
+  if store.trusted or config.trusts(client.root() or config.root()) then
+    table.insert(options, '--trust')
+  end
+  return options
+end
+
 local function check_program()
   local program = config.current.cmd[1]
   if vim.fn.executable(program) == 0 then
@@ -31,7 +64,7 @@ local function check_program()
     return
   end
   vim.health.ok(vim.trim(version.stdout))
-  local doctor = run({ 'doctor' })
+  local doctor = run(vim.list_extend({ 'doctor' }, M.doctor_options()))
   for line in vim.gsplit(vim.trim((doctor.stdout or '') .. (doctor.stderr or '')), '\n') do
     vim.health.info(line)
   end

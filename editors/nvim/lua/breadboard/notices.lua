@@ -39,13 +39,36 @@ function M.of_connection(params)
   end
 end
 
+--- The server names a login by the words of the wire; here it is a command that can be typed.
+---@param text string
+---@return string
+function M.of_login(text)
+  return (text:gsub('%(command `authenticate` with methodId `([^`]*)`%)', '(:BreadBoard login %1)'))
+end
+
+--- A number with more decimals than a person reads is rounded to four.
+---@param text string
+---@return string
+function M.round(text)
+  return (
+    text:gsub('%d+%.%d%d%d%d%d+', function(number)
+      return (('%.4f'):format(number):gsub('0+$', ''):gsub('%.$', ''))
+    end)
+  )
+end
+
+M.HELD = '⚠ Another window works on this session, so it can only be read here until its turn is over; '
+  .. ':BreadBoard take stops it there and goes on here.'
+
 ---@param code integer
 ---@param signal integer
+---@param cut boolean whether a turn of the session ran
 ---@return string
-function M.of_exit(code, signal)
+function M.of_exit(code, signal, cut)
   local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
-  return ('The server has ended (%s). Nothing that it had stored is lost; :BreadBoard restart starts it again.'):format(
-    how
+  return ('The server has ended (%s)%s. Nothing that it had stored is lost; :BreadBoard restart starts it again.'):format(
+    how,
+    cut and ' while this turn ran, so the answer above is cut' or ''
   )
 end
 

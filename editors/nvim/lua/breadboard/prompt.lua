@@ -1,8 +1,9 @@
---- The window in which a prompt is written: several lines, `@path` completion, sent with <C-s>, in normal mode <CR>.
+--- The window in which a prompt is written: several lines, `@path` and `/command` completion, sent with <C-s>, in normal mode <CR>.
 
 local chat = require('breadboard.chat')
 local files = require('breadboard.files')
 local sessions = require('breadboard.sessions')
+local slash = require('breadboard.slash')
 
 local M = {}
 
@@ -28,6 +29,28 @@ function M.send()
   end)
 end
 
+local function offer()
+  files.offer()
+  slash.offer()
+end
+
+--- A menu that puts nothing into the text before it is chosen. 'completeopt' has no value of its own for a buffer before
+--- Neovim 0.11, so the user's is put back whenever the window is left.
+---@type string?
+local users_completeopt
+
+local function menu_only()
+  users_completeopt = users_completeopt or vim.o.completeopt
+  vim.o.completeopt = 'menuone,noinsert,noselect'
+end
+
+local function menu_as_before()
+  if users_completeopt then
+    vim.o.completeopt = users_completeopt
+    users_completeopt = nil
+  end
+end
+
 local function make()
   buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buffer, 'breadboard://prompt')
@@ -40,8 +63,13 @@ local function make()
   vim.keymap.set('n', '<C-c>', function()
     sessions.stop()
   end, { buffer = buffer, desc = 'BreadBoard: stop' })
-  vim.keymap.set('i', '<C-x><C-o>', files.offer, { buffer = buffer, desc = 'BreadBoard: complete @path' })
-  vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = files.offer })
+  vim.keymap.set('i', '<C-x><C-o>', offer, { buffer = buffer, desc = 'BreadBoard: complete @path and /command' })
+  vim.api.nvim_create_autocmd('InsertEnter', { buffer = buffer, callback = menu_only })
+  vim.api.nvim_create_autocmd(
+    { 'InsertLeave', 'BufLeave', 'BufWipeout' },
+    { buffer = buffer, callback = menu_as_before }
+  )
+  vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = offer })
 end
 
 --- Opens the window below the chat and goes there.

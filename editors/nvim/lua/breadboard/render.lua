@@ -1,6 +1,7 @@
 --- Blocks and notices as lines of text. Pure. What can be folded has a head that begins with `▸ ` and a body of lines
 --- that begin with `  │ `; `fold_level` and `highlight` read that from the line alone, so nothing must be kept for it.
 
+local notices_of = require('breadboard.notices')
 local subject = require('breadboard.subject')
 
 local M = {}
@@ -8,7 +9,7 @@ local M = {}
 M.HEAD = '▸ '
 M.BODY = '  │ '
 
-local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', cancelled = '⊘' }
+local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', denied = '⊘', cancelled = '⊘' }
 local STEP_MARK = { pending = '[ ]', running = '[~]', in_progress = '[~]', done = '[x]', completed = '[x]' }
 local LEVEL_MARK = { info = 'ℹ', warning = '⚠', error = '✗' }
 local ASK_STATE = {
@@ -18,6 +19,8 @@ local ASK_STATE = {
   expired = 'expired, which denies',
   cancelled = 'cancelled',
 }
+
+local NO_NEWLINE = '\\ No newline at end of file'
 
 ---@param text? string
 ---@return string[]
@@ -78,14 +81,24 @@ function KINDS.reasoning(block)
 end
 
 function KINDS.tool(block)
-  local body = block.preview and block.preview ~= '' and split(block.preview) or {}
+  local shown = {}
+  for _, text in ipairs({ block.diff or '', block.preview or '' }) do
+    if text ~= '' then
+      vim.list_extend(shown, split((text:gsub('\n$', ''))))
+    end
+  end
+  -- A diff of a snippet ends where the snippet does, so how the file ends is not in it.
+  local body = vim.tbl_filter(function(line)
+    return line ~= NO_NEWLINE
+  end, shown)
   if block.truncated then
     table.insert(body, ('(cut; K shows all%s)'):format(block.bytes and (' %d bytes'):format(block.bytes) or ''))
   end
   if block.artifact then
     table.insert(body, '(artifact: ' .. block.artifact .. ')')
   end
-  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name), body)
+  local told = block.status == 'denied' and ' (denied)' or ''
+  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name) .. told, body)
 end
 
 function KINDS.permission(block)
@@ -137,7 +150,8 @@ function KINDS.summary(block)
 end
 
 function KINDS.notice(block)
-  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', block.text)
+  local text = notices_of.round(notices_of.of_login(block.text))
+  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', text)
 end
 
 function KINDS.unknown(block)
@@ -192,6 +206,9 @@ function M.highlight(line)
   if vim.startswith(line, '✗ ') then
     return 'BreadBoardError'
   end
+  if vim.startswith(line, '⊘ ') then
+    return 'BreadBoardHead'
+  end
 end
 
 ---@class breadboard.Drawing
@@ -213,11 +230,72 @@ end
 
 local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
 
+--- What the server says of a turn that somebody stopped, whatever its engine says.
+local STOPPED = 'The turn was stopped.'
+
+--- Ends of turns that did not go well, which stand in the lane `run`, by the block of the chat that each is behind.
+--- Where the chat has an error of that turn already, that says it.
+---@param chat breadboard.Block[]
+---@param run breadboard.Block[]
+---@return table<string, string[]>
+local function bad_ends(chat, run)
+  local found = {}
+  for _, summary in ipairs(run) do
+    if summary.kind == 'summary' and not summary.success then
+      local at = #chat
+      while at > 0 and chat[at].seq > summary.seq do
+        at = at - 1
+      end
+      local told = false
+      -- The next turn begins with its prompt.
+      local function told_by(block)
+        told = told or block.kind == 'notice' and block.level == 'error'
+        return block.kind == 'user'
+      end
+      for back = at, 1, -1 do
+        if told_by(chat[back]) then
+          break
+        end
+      end
+      for on = at + 1, #chat do
+        if told_by(chat[on]) then
+          break
+        end
+      end
+      local stopped = summary.text == STOPPED
+      if at > 0 and (stopped or not told) then
+        found[chat[at].id] = marked(stopped and '⊘ ' or '✗ ', summary.text)
+      end
+    end
+  end
+  return found
+end
+
+--- Fewest characters of a reason that two sentences share only when they tell of the same.
+local SAME_REASON = 20
+
+--- Whether the lane says already why: the server tells of a failure as an event and by `bb/connection`.
+---@param notice breadboard.Notice
+---@param texts string[] what the notices among the blocks say
+---@return boolean
+local function is_told(notice, texts)
+  local reason = (notice.text:match(': (.+)$') or notice.text):gsub('[%s.]+$', '')
+  for _, text in ipairs(#reason >= SAME_REASON and texts or {}) do
+    if text:find(reason, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 --- A whole lane with its notices.
 ---@param lane breadboard.Lane
 ---@param notices breadboard.Notice[]
+---@param run? breadboard.Lane for the chat: the lane that says how turns ended
+---@param last? string what stands below all
 ---@return breadboard.Drawing
-function M.lane(lane, notices)
+function M.lane(lane, notices, run, last)
+  local ends = bad_ends(lane.blocks, run and run.blocks or {})
   local lines, owners = {}, {}
   local before ---@type string?
 
@@ -237,9 +315,12 @@ function M.lane(lane, notices)
   end
 
   local behind = {} ---@type table<string, breadboard.Notice[]>
-  local held = {}
+  local held, texts = {}, {}
   for _, block in ipairs(lane.blocks) do
     held[block.id] = true
+    if block.kind == 'notice' then
+      table.insert(texts, block.text)
+    end
   end
   if lane.hasMore then
     add({ '(there is more above: :BreadBoard older)' }, 'more')
@@ -248,15 +329,23 @@ function M.lane(lane, notices)
     if notice.after and held[notice.after] then
       behind[notice.after] = behind[notice.after] or {}
       table.insert(behind[notice.after], notice)
-    else
+    elseif not is_told(notice, texts) then
       add(M.notice(notice), 'notice')
     end
   end
   for _, block in ipairs(lane.blocks) do
     add(cached(block), block.kind, block)
-    for _, notice in ipairs(behind[block.id] or {}) do
-      add(M.notice(notice), 'notice')
+    if ends[block.id] then
+      add(ends[block.id], 'notice')
     end
+    for _, notice in ipairs(behind[block.id] or {}) do
+      if not is_told(notice, texts) then
+        add(M.notice(notice), 'notice')
+      end
+    end
+  end
+  if last then
+    add({ last }, 'notice')
   end
   return { lines = lines, owners = owners }
 end

@@ -58,7 +58,7 @@ function M.show()
       if err then
         sessions.refuse(err)
       elseif #result.rules == 0 then
-        store.say(nil, 'info', 'No rule is saved: the agent asks each time.')
+        store.say(nil, 'info', 'No rule is saved here. What an agent remembers by itself is listed by the agent only.')
       else
         vim.ui.select(result.rules, { prompt = 'Rules', format_item = M.line }, function(rule)
           if rule then

@@ -3,8 +3,12 @@
 
 local client = require('breadboard.client')
 local config = require('breadboard.config')
+local disk = require('breadboard.disk')
+local info = require('breadboard.info')
 local notices = require('breadboard.notices')
 local store = require('breadboard.store')
+
+require('breadboard.edits') -- answers the server's edits
 
 local M = {}
 
@@ -22,8 +26,18 @@ local function refuse(err, session)
 end
 M.refuse = refuse
 
+---@type table<string, string>
+local status_of = {}
+
 local function take_state(params)
   store.sessions = params.sessions
+  for _, summary in ipairs(params.sessions) do
+    local before = status_of[summary.sessionId]
+    status_of[summary.sessionId] = summary.status
+    if before and before ~= summary.status then
+      disk.look(summary.sessionId)
+    end
+  end
   store.tell('state')
 end
 
@@ -43,6 +57,10 @@ end
 local selecting = {}
 
 local function take_view(params)
+  if disk.concerns(params) then
+    disk.look(params.sessionId)
+  end
+  info.hear(params)
   if store.take_view(params) and not selecting[params.sessionId] then
     M.read(params.sessionId)
   end
@@ -70,9 +88,18 @@ local after_exit
 client.on_exit(function(code, signal, expected)
   greeted = false
   selecting = {}
+  info.forget()
   store.engine = nil
   if not expected then
-    store.say(nil, 'error', notices.of_exit(code, signal))
+    for _, summary in ipairs(store.sessions) do
+      local runs = summary.status == 'running' or summary.status == 'waiting'
+      if runs and not summary.heldBy and summary.sessionId ~= store.active then
+        store.say(summary.sessionId, 'info', notices.of_exit(code, signal, true))
+      end
+    end
+    local front = store.active and store.summary(store.active) or {}
+    local cut = (front.status == 'running' or front.status == 'waiting') and not front.heldBy
+    store.say(nil, 'error', notices.of_exit(code, signal, cut))
   end
   store.tell('state')
   local go_on = after_exit
@@ -153,6 +180,10 @@ function M.read(session, callback)
     end
     local level, text = notices.of_resume(result.resume)
     store.put_view(session, result.view)
+    local summary = store.summary(session)
+    if summary and summary.agent then
+      info.read(session)
+    end
     if level and text then
       store.say(session, level, text)
     end
@@ -164,9 +195,10 @@ end
 
 --- Makes a session and puts it in front.
 ---@param callback? fun(session: string)
-function M.create(callback)
+---@param agent? string with which agent; absent: with the engine of the settings
+function M.create(callback, agent)
   M.ensure(function()
-    client.request('bb/createSession', nil, function(err, result)
+    client.request('bb/createSession', agent and { agent = agent }, function(err, result)
       if err then
         refuse(err)
         return
@@ -290,14 +322,17 @@ end
 --- Gives the engine one of its commands.
 ---@param command string
 ---@param args? table
-function M.command(command, args)
+---@param callback? fun(detail: any) what the engine says of it
+function M.command(command, args, callback)
   M.with_active(function(session)
     client.request('bb/command', { sessionId = session, command = command, args = args }, function(err, result)
       if err then
         refuse(err, session)
-      else
-        local detail = result.detail and (': ' .. vim.json.encode(result.detail)) or ''
-        store.say(session, 'info', ('%s: %s%s'):format(command, result.status, detail))
+        return
+      end
+      store.say(session, 'info', ('%s: %s'):format(command, result.status))
+      if callback and result.detail ~= nil then
+        callback(result.detail)
       end
     end)
   end)

@@ -17,8 +17,11 @@ function M.text()
     table.insert(parts, 'engine down')
   elseif summary then
     table.insert(parts, summary.status or 'idle')
+    if summary.heldBy then
+      table.insert(parts, 'elsewhere')
+    end
   end
-  local waiting = #store.pending(store.active)
+  local waiting = #store.all_pending()
   if waiting > 0 then
     table.insert(parts, '?' .. waiting)
   end
@@ -33,7 +36,7 @@ function M.text()
 end
 
 store.on('state', function()
-  vim.cmd('silent! redrawstatus')
+  vim.cmd('silent! redrawstatus!') -- of every window, since each may show it
 end)
 
 return M

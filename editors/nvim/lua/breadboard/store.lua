@@ -1,6 +1,7 @@
 --- What this Neovim knows of the server: sessions, their views, the engine, trust, notices. One writer, `sessions`.
 --- Who draws listens with `on`. Never sends anything.
 
+local notices_of = require('breadboard.notices')
 local view = require('breadboard.view')
 
 ---@class breadboard.Notice
@@ -47,6 +48,7 @@ end
 ---@param text string
 function M.say(session, level, text)
   session = session or M.active
+  text = notices_of.of_login(text)
   if session then
     local notices = M.notices[session] or {}
     M.notices[session] = notices
@@ -60,8 +62,23 @@ function M.say(session, level, text)
   end
   if level ~= 'info' or not session then
     local levels = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
-    vim.notify('breadboard: ' .. text, levels[level])
+    -- What the chat has whole need not stop anybody with a prompt to press Enter.
+    M.notify('breadboard: ' .. text, levels[level], session ~= nil)
   end
+end
+
+--- A message for the user. Where it stands somewhere else in full it is cut to what fits beside the command line.
+---@param text string
+---@param level integer
+---@param stands boolean whether the chat has it
+function M.notify(text, level, stands)
+  if stands then
+    text = text:gsub('%s*\n%s*', ' ')
+    if vim.api.nvim_strwidth(text) > vim.v.echospace then
+      text = vim.fn.strcharpart(text, 0, math.max(1, vim.v.echospace - 1)) .. '…'
+    end
+  end
+  vim.notify(text, level)
 end
 
 --- The ids of the approvals that wait in a view.
@@ -121,6 +138,32 @@ function M.take_view(params)
     changed(session, after, before)
   end
   return what == 'stale'
+end
+
+--- The approvals of every session that wait: those of the session in front first, each with its session.
+---@return { session: string, block: breadboard.Block }[]
+function M.all_pending()
+  local found = {}
+  local function add(session)
+    local summary = M.summary(session)
+    if summary and summary.heldBy then
+      return -- it is answered where it runs
+    end
+    for _, block in ipairs(M.pending(session)) do
+      table.insert(found, { session = session, block = block })
+    end
+  end
+  if M.active then
+    add(M.active)
+  end
+  local others = vim.tbl_keys(M.views)
+  table.sort(others)
+  for _, session in ipairs(others) do
+    if session ~= M.active then
+      add(session)
+    end
+  end
+  return found
 end
 
 --- The approvals of a session that wait, oldest first.

@@ -86,7 +86,10 @@ fn the_end_of_a_turn_is_one_class_whether_result_or_error() {
         [r#"{"id":1,"result":{"stopReason":"end_turn"}}"#, r#"{"id":1,"error":{"code":1,"message":"m"}}"#]
     {
         let AcpLine::Answer { outcome, .. } = read_line(line.as_bytes()).line else { panic!() };
-        assert_eq!(normalize(Dialect::Acp, prompt_event(&outcome)).event.class, EventClass::RunFinished);
+        assert_eq!(
+            normalize(Dialect::Acp, prompt_event(&outcome, None)).event.class,
+            EventClass::RunFinished
+        );
     }
     assert_eq!(normalize(Dialect::Acp, unreadable_event("x")).event.class, EventClass::UnknownEvent);
 }

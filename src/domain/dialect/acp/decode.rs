@@ -115,7 +115,7 @@ pub enum AcpLine {
 pub struct AcpError {
     /// Its number; `-32603` where there is none.
     pub code: i64,
-    /// What it says; its JSON where it says nothing.
+    /// What it says, with what its data says beyond that; its JSON where it says nothing.
     pub message: String,
     /// More about it.
     pub data: Option<Value>,
@@ -154,7 +154,7 @@ impl AcpError {
         let (code, message, data) =
             shape.map_or((Value::Null, Value::Null, None), |shape| (shape.code, shape.message, shape.data));
         let message = match message {
-            Value::String(text) if !text.trim().is_empty() => text,
+            Value::String(text) if !text.trim().is_empty() => with_details(&text, data.as_ref()),
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)
@@ -164,6 +164,23 @@ impl AcpError {
         };
         let code = code.as_i64().unwrap_or(Self::INTERNAL);
         Self { code, message, data, whole: object_or(raw, "error") }
+    }
+}
+
+/// What an error says, with the details of its data: many agents keep the reason there and say only that something failed.
+pub(super) fn with_details(message: &str, data: Option<&Value>) -> String {
+    let details = match data {
+        Some(Value::String(text)) => Some(text.as_str()),
+        Some(data) => ["details", "message"].iter().find_map(|name| data.get(name)?.as_str()),
+        None => None,
+    };
+    let (message, details) = (message.trim(), details.unwrap_or_default().trim());
+    if details.is_empty() || message.contains(details) {
+        message.to_owned()
+    } else if details.contains(message) {
+        details.to_owned()
+    } else {
+        format!("{}: {details}", message.trim_end_matches(['.', ':']))
     }
 }
 
@@ -309,13 +326,15 @@ pub fn asked_by(ask_id: &str) -> Option<(u64, RpcId)> {
     Some((generation.parse().ok()?, RpcId::from_json(id)?))
 }
 
-/// The event of the answer to `session/prompt`: the result as it came, or `{ "error": … }`.
-pub fn prompt_event(outcome: &Result<Payload, AcpError>) -> EngineEvent {
+/// The event of the answer to `session/prompt`: the result as it came, or `{ "error": … }`, with the `sentence` that says what
+/// happened and what to do.
+pub fn prompt_event(outcome: &Result<Payload, AcpError>, sentence: Option<&str>) -> EngineEvent {
     let payload = match outcome {
         Ok(result) => result.clone(),
         Err(error) => {
             let error = serde_json::from_str(&error.whole.to_text()).unwrap_or(Value::Null);
-            Map::from_iter([("error".to_owned(), error)]).into()
+            let sentence = sentence.map(|sentence| ("sentence".to_owned(), Value::from(sentence)));
+            Map::from_iter([("error".to_owned(), error)].into_iter().chain(sentence)).into()
         }
     };
     event(PROMPT.to_owned(), payload)

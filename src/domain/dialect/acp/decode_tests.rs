@@ -152,7 +152,7 @@ fn a_method_never_passes_for_an_update_an_answer_or_an_event_of_ours() {
 
 #[test]
 fn the_answer_to_a_prompt_keeps_result_or_error() {
-    let ok = prompt_event(&Ok(map(json!({"stopReason": "exploded", "_meta": {"a": 1}}))));
+    let ok = prompt_event(&Ok(map(json!({"stopReason": "exploded", "_meta": {"a": 1}}))), None);
     assert_eq!(
         (ok.kind.as_str(), ok.payload),
         (PROMPT, map(json!({"stopReason": "exploded", "_meta": {"a": 1}})))
@@ -163,7 +163,7 @@ fn the_answer_to_a_prompt_keeps_result_or_error() {
         panic!()
     };
     assert_eq!(
-        prompt_event(&outcome).payload,
+        prompt_event(&outcome, None).payload,
         map(json!({"error": {"code": 1001, "message": "m", "data": {"restartable": true}}}))
     );
     assert_eq!(unreadable_event("x").payload, map(json!({"raw": "x"})));

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::content::{MAIN, WORD, entries, words};
+use super::decode::with_details;
 use super::{state, tools};
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
@@ -228,8 +229,12 @@ fn reason(payload: &Map<String, Value>) -> Cow<'_, str> {
 /// Whether the turn did what it was for, how loud the chat says how it ended, and a sentence.
 fn ending(payload: &Map<String, Value>) -> (bool, Option<NoticeLevel>, Cow<'static, str>) {
     if let Some(error) = payload.get("error") {
+        if let Some(sentence) = text(payload, "sentence") {
+            return (false, Some(NoticeLevel::Error), Cow::Owned(cut::line(sentence, SENTENCE)));
+        }
         let said = error.string("message").filter(|said| !said.trim().is_empty());
-        let said = cut::line(said.unwrap_or("the agent does not say why"), SENTENCE);
+        let said = said.map(|said| with_details(said, error.get("data")));
+        let said = cut::line(said.as_deref().unwrap_or("the agent does not say why"), SENTENCE);
         let sentence = match error.get("code").and_then(Value::as_i64) {
             Some(-32000) => format!("The agent wants a login first: {said}"),
             _ => format!("The turn failed: {said}"),

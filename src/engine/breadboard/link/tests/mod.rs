@@ -317,7 +317,7 @@ fn heard(seqs: impl IntoIterator<Item = u64>) -> Vec<String> {
 }
 
 const ENDED_BY_ENGINE: &str = "The engine ended the stream of this session; it is opened again.";
-const BROKEN: &str = "The BreadBoard engine at http://127.0.0.1:9099 cannot be reached: it closed the connection; \
-                      start it or check `engine.url`.";
+const BROKEN: &str = "The connection to the BreadBoard engine at http://127.0.0.1:9099 broke: it closed the connection; \
+                      try again.";
 const EVICTED: &str = "the engine keeps only the last 1000 events of a session";
 const LEFT_OUT: &str = "the engine's stream left them out each time it was asked for them";

@@ -1,0 +1,119 @@
+//! `ask --mode`: the mode that an agent's session works in.
+//!
+//! Owns how a mode is chosen and what is said where there is none of that name. Speaks to the server as every client does.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::client::{Client, ClientError, Refusal};
+use crate::protocol::agent::{AgentStatus, SessionInfoResult};
+
+/// The modes of a session, and the command that sets one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Modes {
+    ids: Vec<String>,
+    /// The option that stands for them, where the agent has no modes of their own.
+    option: Option<String>,
+}
+
+/// Sets the mode. That it takes its time is `waits` to say.
+///
+/// # Errors
+/// One sentence where the engine or the agent has no such mode.
+pub(super) fn set(
+    client: &mut Client,
+    session_id: &str,
+    mode: &str,
+    most: Duration,
+    waits: &mut dyn FnMut(),
+) -> Result<(), ClientError> {
+    let info = info(client, session_id, most, waits)?;
+    let Some(agent) = &info.agent else {
+        return Err(refused("This engine has no modes; leave --mode out.".to_owned()));
+    };
+    let modes = modes_of(&info);
+    match &modes {
+        Some(modes) => known(modes, mode)?,
+        // An agent that does not run yet has not said what it has.
+        None if agent.status == AgentStatus::Running => {
+            return Err(refused(format!("The agent `{}` has no modes; leave --mode out.", agent.name)));
+        }
+        None => {}
+    }
+    let (command, args) = match modes.and_then(|modes| modes.option) {
+        Some(option) => ("set_config_option", json!({ "configId": option, "value": mode })),
+        None => ("set_mode", json!({ "modeId": mode })),
+    };
+    let params = json!({ "sessionId": session_id, "command": command, "args": args });
+    client.request_saying("bb/command", params, most, waits)?;
+    // Some agents take any word.
+    match modes_of(&self::info(client, session_id, most, waits)?) {
+        Some(modes) => known(&modes, mode),
+        None => Ok(()),
+    }
+}
+
+fn info(
+    client: &mut Client,
+    session_id: &str,
+    most: Duration,
+    waits: &mut dyn FnMut(),
+) -> Result<SessionInfoResult, ClientError> {
+    let answer = client.request_saying("bb/session/info", json!({ "sessionId": session_id }), most, waits)?;
+    serde_json::from_value(answer).map_err(|error| {
+        ClientError::Nonsense(format!(
+            "What the server says of a session does not fit this version ({error})."
+        ))
+    })
+}
+
+fn modes_of(info: &SessionInfoResult) -> Option<Modes> {
+    let own = info.modes.as_ref().filter(|modes| !modes.available_modes.is_empty());
+    if let Some(modes) = own {
+        let ids = modes.available_modes.iter().map(|mode| mode.id.clone()).collect();
+        return Some(Modes { ids, option: None });
+    }
+    let options = info.config_options.as_ref()?;
+    let option = options.iter().find(|option| option.category.as_deref() == Some("mode"))?;
+    let ids = option.options.iter().map(|choice| choice.value.clone()).collect();
+    Some(Modes { ids, option: Some(option.id.clone()) })
+}
+
+fn known(modes: &Modes, mode: &str) -> Result<(), ClientError> {
+    if modes.ids.iter().any(|id| id == mode) {
+        return Ok(());
+    }
+    Err(refused(format!("There is no mode `{mode}`; there are {}.", listed(&modes.ids))))
+}
+
+fn listed(ids: &[String]) -> String {
+    let quoted: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
+    quoted.join(", ")
+}
+
+fn refused(message: String) -> ClientError {
+    ClientError::Refused(Refusal { number: 0, code: String::new(), message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(value: serde_json::Value) -> SessionInfoResult {
+        serde_json::from_value(value).expect("fits")
+    }
+
+    #[test]
+    fn modes_stand_for_themselves_or_behind_an_option() {
+        let own =
+            json!({ "modes": { "currentModeId": "a", "availableModes": [{ "id": "a" }, { "id": "b" }] } });
+        let ids = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(modes_of(&info(own)), Some(Modes { ids: ids.clone(), option: None }));
+        let option = json!({ "configOptions": [
+            { "id": "m", "category": "model", "type": "select", "options": [] },
+            { "id": "x", "category": "mode", "type": "select", "options": [{ "value": "a" }, { "value": "b" }] } ] });
+        assert_eq!(modes_of(&info(option)), Some(Modes { ids, option: Some("x".to_owned()) }));
+        assert_eq!(modes_of(&info(json!({}))), None);
+    }
+}
