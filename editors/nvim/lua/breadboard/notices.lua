@@ -39,11 +39,11 @@ function M.of_connection(params)
   end
 end
 
---- The server names a login by the words of the wire; here it is a command that can be typed.
+--- The server names a way to log in by its id; here it is a command that can be typed.
 ---@param text string
 ---@return string
 function M.of_login(text)
-  return (text:gsub('%(command `authenticate` with methodId `([^`]*)`%)', '(:BreadBoard login %1)'))
+  return (text:gsub('%(its id is `([^`]*)`%)', '(:BreadBoard login %1)'))
 end
 
 --- A number with more decimals than a person reads is rounded to four.
