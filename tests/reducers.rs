@@ -755,7 +755,7 @@ fn r003_54_what_a_running_tool_prints_is_shown_by_its_end_and_stays_small() {
 }
 
 #[test]
-fn a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
+fn r003_27_a_flood_of_tree_nodes_is_one_closed_group_in_tasks_one_block_in_debug_and_no_chat() {
     let mut state = ViewState::default().speaking(Dialect::Breadboard);
     let mut view = empty_view();
     let prompt = Step {
@@ -765,7 +765,7 @@ fn a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
         turn: Some(1),
     };
     apply_changes(&mut view, &state.apply(&session_event(&prompt, 1)));
-    let before = serde_json::to_vec(&state).unwrap();
+    let before = serde_json::to_vec(&state).unwrap().len();
     let node = format!(r#"{{"node":{{"id":"ctn_000001","payload":"{}"}}}}"#, "x".repeat(5_000));
     let node = Step {
         dialect: Spoken::Breadboard,
@@ -776,12 +776,26 @@ fn a_flood_of_tree_nodes_costs_one_block_no_state_and_no_chat() {
     for seq in 2..=5_000 {
         apply_changes(&mut view, &state.apply(&session_event(&node, seq)));
     }
-    assert_eq!(serde_json::to_vec(&state).unwrap(), before);
-    assert_eq!((view.lanes.chat.blocks.len(), view.lanes.tasks.blocks.len()), (1, 0));
+    let grown = serde_json::to_vec(&state).unwrap().len() - before;
+    assert!(grown < 100, "a count costs {grown} bytes");
+    assert_eq!(view.lanes.chat.blocks.len(), 1);
+    let group = |status: &str| {
+        json!([{ "id": "tree-1", "turn": 1, "seq": 2, "kind": "task", "taskId": "tree-1",
+            "title": "Conversation tree: 4999 nodes", "status": status }])
+    };
+    assert_eq!(json!(view.lanes.tasks.blocks), group("running"));
     let [Block { seq: 5_000, body: BlockBody::Unknown { preview, .. }, .. }] =
         view.lanes.debug.blocks.as_slice()
     else {
         panic!("not one block: {:?}", view.lanes.debug.blocks)
     };
     assert!(preview.starts_with(r#"{"node":{"id":"ctn_000001""#) && preview.len() <= 259, "{preview}");
+    let end = Step {
+        dialect: Spoken::Breadboard,
+        kind: "run_finished",
+        payload: json!({ "completed": true }),
+        turn: Some(1),
+    };
+    apply_changes(&mut view, &state.apply(&session_event(&end, 5_001)));
+    assert_eq!(json!(view.lanes.tasks.blocks), group("completed"));
 }

@@ -63,10 +63,6 @@ const CLIENTS: &[(u32, u32, &str)] = &[
 /// Lines that nothing holds yet, or not all the way to the user: seed, line, what is missing. No test may name one: who
 /// builds it names it in a test and takes it off this list.
 const NOT_HELD: &[(u32, u32, &str)] = &[
-    (1, 31, "closing a tab closes the session at ACP agents only; the other engines ignore the call"),
-    (1, 34, "so the session of a closed tab stays at every other engine"),
-    (1, 49, "a session that its engine ended keeps its tab; only a deleted one loses it"),
-    (3, 27, "the nodes of the conversation tree are in Debug only, not in Tasks"),
     (3, 31, "a run that ends well has nothing in Chat, only one that failed"),
     (3, 32, "a run that ends well has nothing in Chat, only one that failed"),
     (3, 35, "the start of a turn is not shown in Chat"),

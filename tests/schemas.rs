@@ -732,6 +732,22 @@ fn r000_01_08_12_13_an_envelope_is_exactly_one_of_three_and_topics_are_closed() 
     }
 }
 
+#[test]
+fn r000_01_what_never_varies_is_pinned_in_the_schemas_of_answers() {
+    for (file, good, bad) in [
+        ("bb.init.json", "v", json!({"v": 2})),
+        ("bb.deleteSession.json", "deleted", json!({"sessionId": "s", "deleted": false})),
+    ] {
+        let method = file.trim_end_matches(".json").replace("bb.", "bb/");
+        let (_, answer, _) = results().into_iter().find(|(name, ..)| *name == method).unwrap();
+        let validator = validator(&schema::files()[file], "/properties/result");
+        assert!(validator.is_valid(&answer), "{answer}");
+        let mut wrong = answer;
+        wrong[good] = bad[good].clone();
+        assert!(!validator.is_valid(&wrong), "{wrong}");
+    }
+}
+
 fn view() -> Value {
     let lane = json!({"blocks": [{"id": "u-1", "kind": "user", "seq": 1, "text": "hi"}], "hasMore": false});
     json!({"epoch": "e", "seq": 1, "lanes": {"chat": lane, "tasks": lane, "run": lane, "debug": lane}})

@@ -4,10 +4,10 @@
 //! reports of the stream is in `link`.
 
 use super::inbox::Reply;
-use super::live::{LinkState, Live};
+use super::live::{LinkState, Live, UseOfStream};
 use super::ports::{
-    AgentSession, Connectivity, EngineCall, EngineSession, ListedSessions, NewSession, SessionReply,
-    StreamCall, StreamResume,
+    AgentCall, AgentSession, Connectivity, EngineCall, EngineSession, ListedSessions, NewSession,
+    SessionHome, SessionReply, StreamCall, StreamResume,
 };
 use super::prompter::Prompter;
 use super::record::{Record, RemoteSession};
@@ -251,11 +251,46 @@ impl App {
             return;
         }
         let oldest = open.into_iter().filter(|(idle, ..)| *idle).min_by_key(|(_, at, _)| *at);
-        let Some(session_id) = oldest.map(|(.., id)| id.clone()) else { return };
-        self.call_engine(&session_id, EngineCall::Forget { session_id: session_id.clone() });
-        self.release(&session_id);
-        if let Some(live) = self.live_mut(&session_id) {
+        if let Some(session_id) = oldest.map(|(.., id)| id.clone()) {
+            self.let_stream_go(&session_id);
+        }
+    }
+
+    fn let_stream_go(&mut self, session_id: &str) {
+        self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
+        self.release(session_id);
+        if let Some(live) = self.live_mut(session_id) {
             live.link = LinkState::Detached;
+        }
+    }
+
+    /// The tab of a session was closed. An agent is told, and ends it; of one that an engine keeps, what this process holds goes
+    /// once nothing runs in it. Engines have no other close than to delete, which would take the history along.
+    pub(super) fn close_session(&mut self, session_id: &str) {
+        match self.traits_of(session_id).sessions {
+            SessionHome::Engine => {
+                if let Some(live) = self.live_mut(session_id) {
+                    live.use_of_stream = UseOfStream::UntilTurnEnds;
+                }
+                self.rest_if_closed(session_id);
+            }
+            SessionHome::Agent | SessionHome::Here => {
+                let call = AgentCall::CloseSession { session_id: session_id.to_owned() };
+                self.call_engine(session_id, EngineCall::Agent(call));
+            }
+        }
+    }
+
+    /// Lets the stream of a session go whose tab was closed and in which nothing runs any more.
+    pub(super) fn rest_if_closed(&mut self, session_id: &str) {
+        let Ok(session) = self.known(session_id) else { return };
+        let open = session.record.turn.is_open();
+        let stands = |live: &&mut Live| {
+            live.use_of_stream == UseOfStream::UntilTurnEnds
+                && !matches!(live.link, LinkState::Detached | LinkState::Over)
+        };
+        if !open && self.live_mut(session_id).filter(stands).is_some() {
+            self.let_stream_go(session_id);
         }
     }
 
@@ -273,6 +308,7 @@ impl App {
         let resume = self.traits_of(session_id).resume;
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
+        live.use_of_stream = UseOfStream::Open;
         let cursor = live.cursor.clone().filter(|_| resume == StreamResume::Cursor);
         let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor };
         self.call_engine(session_id, EngineCall::Stream(call));

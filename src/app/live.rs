@@ -65,6 +65,8 @@ pub(super) struct Live {
     pub link: LinkState,
     /// Whether what the engine said last has come.
     pub last_words: LastWords,
+    /// How long its stream is wanted.
+    pub use_of_stream: UseOfStream,
 }
 
 /// The last time that the view was written to the journal.
@@ -97,6 +99,15 @@ pub(super) enum Writing {
     AtOnce,
     /// An event is being taken in: with all that it leads to, since a kill must not part them.
     Together,
+}
+
+/// How long the stream of a session is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UseOfStream {
+    /// As long as anybody may use the session.
+    Open,
+    /// Its tab was closed: until nothing runs in it.
+    UntilTurnEnds,
 }
 
 /// Whether what an engine said last has come.

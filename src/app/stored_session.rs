@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::live::{Checkpoint, LastWords, LinkState, Live, Writing};
+use super::live::{Checkpoint, LastWords, LinkState, Live, UseOfStream, Writing};
 use super::ports::{EngineCursor, Journal, JournalError, LedgerRow};
 use super::record::Ask;
 use crate::domain::delivery::batch::Batcher;
@@ -72,6 +72,7 @@ impl StoredSession {
             writing: Writing::AtOnce,
             link: LinkState::Detached,
             last_words: LastWords::Heard,
+            use_of_stream: UseOfStream::Open,
             expiries: Vec::new(),
         }
     }

@@ -82,6 +82,7 @@ mod tests {
             status: Some("running".into()),
             updated_at: Some(0),
             seq: None,
+            engine: None,
             agent: None,
             pending_permission_count: None,
             held_by: None,

@@ -182,6 +182,7 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
         requires_approval: true,
         hunks: diff.hunks,
         base_hash: base.hash.clone(),
+        warnings: warnings.clone(),
     };
     if ask_about(voice, patch).await == Answer::Denied {
         return Ok(Outcome::Denied);
@@ -201,7 +202,7 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
 /// Says what would be written, and waits for the answer to that.
 async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
     let port = voice.port();
-    let args: Map<String, Value> = [
+    let mut args: Map<String, Value> = [
         ("file_path".to_owned(), json!(patch.file_path)),
         ("reason".to_owned(), json!(patch.rationale)),
         ("patch_id".to_owned(), json!(patch.patch_id)),
@@ -209,6 +210,9 @@ async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
     ]
     .into_iter()
     .collect();
+    if !patch.warnings.is_empty() {
+        args.insert("warnings".to_owned(), json!(patch.warnings));
+    }
     voice.say(ServerMessage::PatchProposed(patch)).await;
     let request_id = port.fresh_id();
     voice

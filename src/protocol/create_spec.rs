@@ -148,7 +148,8 @@ pub struct SpecImage {
     pub uri: String,
     /// Name of the file.
     pub name: String,
-    /// `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels. For `<img>` only.
+    /// `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels, or, for a
+    /// drawing, a sheet that says what it is. For `<img>` only.
     pub data_url: String,
 }
 

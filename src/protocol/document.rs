@@ -68,7 +68,10 @@ fn section(text: &mut String, name: &str, schema: Option<&Value>) {
     // "Params of `bb/x`." repeats the headings.
     let repeats = said.starts_with("Params of ") || said.starts_with("Result of ");
     let said = if repeats { said.split_once(". ").map_or("", |(_, more)| more) } else { &said };
-    let either = schema.get("anyOf").map(|_| format!("{said} {}.", kind(schema)).trim_start().to_owned());
+    let either = schema.get("anyOf").map(|_| match one_of(schema) {
+        Some(names) => format!("{said} Needs {names}.").trim_start().to_owned(),
+        None => format!("{said} {}.", kind(schema)).trim_start().to_owned(),
+    });
     let said = either.as_deref().unwrap_or(said);
     text.push_str(&format!("\n{}\n", format!("{name}: {said}").trim_end()));
     shape(text, schema);
@@ -112,6 +115,16 @@ fn fields(text: &mut String, schema: &Value) {
             cell(&description(property))
         ));
     }
+}
+
+/// The fields of which one must be there, where the variants of an object differ in nothing else.
+fn one_of(schema: &Value) -> Option<String> {
+    let names = schema.get("anyOf")?.as_array()?.iter().map(|variant| {
+        let names: Vec<&str> =
+            variant.get("required")?.as_array()?.iter().filter_map(Value::as_str).collect();
+        Some(names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and "))
+    });
+    Some(names.collect::<Option<Vec<String>>>()?.join(" or "))
 }
 
 /// A type in few words.

@@ -1,6 +1,6 @@
 //! Params and results of every `bb/*` request (wire.md section 2). One pair a method, named after it.
 //!
-//! Extra fields are accepted and ignored; a missing or wrongly typed field is `invalid_params`; `null` on an optional
+//! Extra fields are accepted and have no effect; a missing or wrongly typed field is `invalid_params`; `null` on an optional
 //! field means absent. Owns what belongs to no resource; each of those has a file. Never has state.
 
 mod approval;

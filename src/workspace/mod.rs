@@ -9,6 +9,7 @@ mod capture;
 mod charset;
 mod chosen;
 mod diff;
+mod drawing;
 mod files;
 mod git;
 mod git_layout;

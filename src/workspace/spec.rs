@@ -8,6 +8,7 @@ use std::path::Path;
 use super::attachment::{Offer, store};
 use super::charset::guess;
 use super::chosen::{Unchosen, name_of, read_chosen};
+use super::drawing::stand_in;
 use super::media::mime_of;
 use super::root::Roots;
 use super::thumbnail::thumbnail;
@@ -42,7 +43,7 @@ fn preview(roots: &Roots, uri: &str) -> Result<Preview, ImageFault> {
     let data_url = if bytes.len() <= WHOLE_BYTES {
         data_url(&mime, &bytes)
     } else if mime == "image/svg+xml" {
-        return Err(ImageFault::LargeDrawing);
+        data_url(&mime, stand_in(bytes.len()).as_bytes())
     } else {
         let (small, mime) = thumbnail(&bytes, &mime)?;
         data_url(mime, &small)
@@ -99,6 +100,7 @@ mod tests {
     use crate::domain::spec::images::{IMAGE_BYTES, ImageFault};
     use crate::domain::spec::markdown::{Imported, MarkdownFault};
     use crate::protocol::ErrorCode;
+    use crate::workspace::media::mime_of;
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
     use crate::workspace::thumbnail::tests::noise;
@@ -181,16 +183,27 @@ mod tests {
     }
 
     #[test]
-    fn a_large_image_comes_as_a_thumbnail_and_a_large_drawing_not_at_all() {
+    fn r004_28_r004_58_a_large_image_comes_as_a_thumbnail_and_a_large_drawing_as_a_sheet_that_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let large = noise(700, 350, ImageFormat::Png);
         assert!(large.len() > 262_144);
         let shown = previews(&nowhere(), &[file(dir.path(), "a.png", &large)]).unwrap().remove(0).data_url;
         let small = STANDARD.decode(shown.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
         assert_eq!(image::load_from_memory(&small).unwrap().dimensions(), (512, 256));
-        let drawing = format!("<svg>{}</svg>", " ".repeat(262_144));
-        let refused = previews(&nowhere(), &[file(dir.path(), "a.svg", drawing.as_bytes())]);
-        assert_eq!(refused, Err(ImageFault::LargeDrawing));
+        let limit = usize::try_from(IMAGE_BYTES).unwrap();
+        for (bytes, says) in [(262_145, ">0.3 MB<"), (limit, ">10.0 MB<")] {
+            let drawing = format!("<svg>{}</svg>", " ".repeat(bytes - "<svg></svg>".len()));
+            let shown = previews(&nowhere(), &[file(dir.path(), "a.svg", drawing.as_bytes())]);
+            let shown = shown.unwrap().remove(0).data_url;
+            let sheet = STANDARD.decode(shown.strip_prefix("data:image/svg+xml;base64,").unwrap()).unwrap();
+            let sheet = String::from_utf8(sheet).unwrap();
+            assert!(sheet.len() < 1_024 && sheet.contains(">SVG<") && sheet.contains(says), "{sheet}");
+            assert_eq!(mime_of(sheet.as_bytes(), None), "image/svg+xml");
+        }
+        // What is sent is the drawing itself.
+        let state = tempfile::tempdir().unwrap();
+        let kept = keep_images(&nowhere(), Some(state.path()), &[uri(&dir.path().join("a.svg"))]).unwrap();
+        assert_eq!((kept[0].mime.as_str(), kept[0].bytes), ("image/svg+xml", IMAGE_BYTES));
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn an_engine_without_a_word_is_said_and_given_up_in_time() {
 fn the_configuration_of_the_command_line_reaches_the_engine() {
     let engine = Engine::start(&run(&[message("Hello")], json!({ "completed": true })), &[]);
     // The engine tells it in its catalogue of skills.
-    let (out, err, code) = engine.ask(&["--config", "agents/mini.yaml", "--json"]);
+    let (out, err, code) = engine.ask(&["--config", "agent_configs/mini.yaml", "--json"]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.contains("\"config_path\":\"agents/mini.yaml\""), "{out}");
+    assert!(out.contains("\"config_path\":\"agent_configs/mini.yaml\""), "{out}");
 }

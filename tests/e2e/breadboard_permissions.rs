@@ -107,6 +107,40 @@ fn fault_11_a_denial_is_a_denial_and_a_stop_denies() {
 }
 
 #[test]
+fn r003_43_a_denied_call_without_an_id_ends_with_the_denial_and_not_with_its_run() {
+    // Given an engine whose calls have no id, in a numbered step and in none, and a run that waits behind the answer
+    let run = |turn: Value| {
+        let function = json!({ "name": "run_shell", "arguments": "{\"command\":\"make it\"}" });
+        let call = json!({ "id": null, "type": "function", "function": function });
+        let called = json!({ "call": call, "call_id": null, "tool": "run_shell", "action": null, "seq": 1 });
+        let mut ask = asks("make it", "made", "not made");
+        let after = [
+            json!({ "type": "warning", "turn": turn, "payload": warning("went on") }),
+            json!({ "hold": "the view was read" }),
+        ];
+        ask["on_deny"] = json!(after);
+        json!([{ "type": "tool_call", "turn": turn, "payload": called }, ask])
+    };
+    let numbered = json!({ "when": "one", "steps": run(json!(1)) });
+    let without = json!({ "when": "two", "bare": true, "steps": run(Value::Null) });
+    for (prompt, script) in [("one", &numbered), ("two", &without)] {
+        let desk = Desk::scripted(&json!([script]));
+        let mut server = desk.server();
+        let session = server.session();
+        server.prompt(&session, prompt);
+        let ask = server.wait_ask(&session);
+        // When the user denies it
+        server.decide(&session, &ask, "deny");
+        warned(&server, &session, "went on");
+        // Then the call has ended, although the run goes on
+        let tools = of_kind(&chat(&mut server, &session), "tool");
+        let shown: Vec<&Value> = tools.iter().map(|tool| &tool["status"]).collect();
+        assert_eq!(shown, ["denied"], "{prompt}");
+        desk.engine.release("the view was read");
+    }
+}
+
+#[test]
 fn r000_28_an_ask_that_another_client_answered_is_over_here_too() {
     let desk = Desk::scripted(&json!([[asks("make it", "made", "not made")]]));
     let mut server = desk.server();

@@ -284,7 +284,7 @@ fn fault_13_a_diff_is_against_the_folder_of_the_session() {
     server.write("a.txt", "of the first folder\n");
     std::fs::write(other.path().join("a.txt"), "of the session\n").unwrap();
     std::fs::write(other.path().join("old.txt"), "as it was\n").unwrap();
-    let body = json!({ "config_path": "c.yaml", "task": "", "workspace": other.path(),
+    let body = json!({ "config_path": "agent_configs/c.yaml", "task": "", "workspace": other.path(),
         "metadata": { "workspace": other.path() } });
     let (code, made) = desk.post("/v1/sessions", &body);
     assert_eq!(code, 200, "{made}");
@@ -324,7 +324,7 @@ fn r000_21_a_session_whose_configuration_does_not_exist_has_failed_and_says_why(
     let notices = of_kind(&chat(&mut server, session), "notice");
     let why =
         notices.iter().find(|notice| notice["level"] == "error").unwrap_or_else(|| panic!("{notices:#?}"));
-    assert!(why["text"].as_str().unwrap().contains("config not found: missing.yaml"), "{why}");
+    assert!(why["text"].as_str().unwrap().contains("No such file or directory: 'missing.yaml'"), "{why}");
     let error = server.refused("bb/sendMessage", json!({ "sessionId": session, "text": "go" }));
     assert_eq!(error["data"]["code"], "engine_rejected");
     assert_eq!(listed(&mut server, session)["status"], "failed");
@@ -336,7 +336,7 @@ fn r000_22_sessions_of_another_workspace_are_not_listed() {
     let mut server = desk.server();
     let own = server.session();
     let other = tempfile::tempdir().unwrap();
-    let body = |at: &std::path::Path| json!({ "config_path": "c.yaml", "task": "", "workspace": at, "metadata": { "workspace": at } });
+    let body = |at: &std::path::Path| json!({ "config_path": "agent_configs/c.yaml", "task": "", "workspace": at, "metadata": { "workspace": at } });
     assert_eq!(desk.post("/v1/sessions", &body(other.path())).0, 200);
     let (_, second) = desk.post("/v1/sessions", &body(server.workspace.path()));
     let all = server.ask("bb/listSessions", json!({}));

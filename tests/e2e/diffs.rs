@@ -167,7 +167,8 @@ fn r000_32_a_patch_that_waits_is_compared_with_the_file_it_changes() {
 fn r000_33_an_artifact_comes_to_disk_byte_for_byte_and_goes_with_its_session() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let simulator = Simulator::start(SimulatorOptions::default(), runtime.handle()).expect("a simulator");
-    let engine = json!({ "kind": "breadboard", "url": simulator.base_url(), "configPath": "agents/x.yaml" });
+    let engine =
+        json!({ "kind": "breadboard", "url": simulator.base_url(), "configPath": "agent_configs/x.yaml" });
     let options = json!({ "engine": engine, "workspaceTrusted": true });
     let mut server = Server::ready(Options { options, ..Options::default() });
     let made = server.ask("bb/createSession", json!({}));

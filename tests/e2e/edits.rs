@@ -124,6 +124,33 @@ fn r000_28_a_patch_is_shown_asked_for_and_then_written_byte_for_byte() {
 }
 
 #[test]
+fn r002_84_who_decides_about_a_diff_sees_what_was_repaired_in_it() {
+    // Given a model that forgets the space before a line of context, and counts wrongly
+    let diff = "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,9 +1,3 @@\none\n-two\n+2\n three\n";
+    let wish = json!({ "file_path": "src/a.txt", "rationale": "make it shorter", "diff": diff });
+    let model = Model::start(vec![calls("propose_patch", wish), says("done")]);
+    let (mut server, session) = place(&model, json!({}));
+    server.write("src/a.txt", "one\ntwo\nthree\n");
+    // When it proposes that
+    server.prompt(&session, "make it shorter");
+    let proposed = server.wait_event(&session, "a patch", |event| event["class"] == "patch.proposed");
+    let ask = server.wait_ask(&session);
+    // Then the patch and the ask say so, before anything is written
+    let repairs = [
+        "Hunk 1: 1 context line(s) had no leading space.",
+        "Hunk 1: the header says -9 +3 lines, the body has -3 +3.",
+    ];
+    assert_eq!(proposed["payload"]["warnings"], json!(repairs));
+    let reason = format!("make it shorter\nThe diff was repaired. {} {}", repairs[0], repairs[1]);
+    assert_eq!(ask["permission"]["subject"]["reason"], reason);
+    let shown = block(&mut server, &session, "permission");
+    assert_eq!(shown["permission"]["subject"]["reason"], reason);
+    server.decide(&session, &ask, "allow_once");
+    server.wait_end(&session);
+    assert_eq!(server.read("src/a.txt"), "one\n2\nthree\n");
+}
+
+#[test]
 fn a_new_file_is_written_in_a_new_folder() {
     let wish = json!({ "file_path": "new/b.txt", "rationale": "it is missing", "new_content": "hello\n" });
     let model = Model::start(vec![calls("propose_patch", wish), says("done")]);

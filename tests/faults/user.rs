@@ -112,7 +112,7 @@ impl<'a> User<'a> {
             foreign: Vec::new(),
             elsewhere: Vec::new(),
         };
-        let params = json!({"configPath": "agents/x.yaml", "permissionMode": "prompt"});
+        let params = json!({"configPath": "agent_configs/x.yaml", "permissionMode": "prompt"});
         let made = user.must("bb/createSession", params).await?;
         user.session_id = made["sessionId"].as_str().unwrap().to_owned();
         Ok(user)

@@ -74,7 +74,7 @@ impl Desk {
         let simulator = Simulator::start(options, &Handle::current()).unwrap();
         let place = BaseUrl::parse(simulator.base_url()).unwrap();
         let client = Client::new(place, None, None, EngineTimeouts::default());
-        let wish = json!({ "config_path": "agent.yaml", "task": "" });
+        let wish = json!({ "config_path": "agent_configs/x.yaml", "task": "" });
         let made: Value = client.post(&["v1", "sessions"], &wish).await.unwrap();
         let session = made["session_id"].as_str().unwrap().to_owned();
         let (sender, reports) = mpsc::channel(256);

@@ -149,6 +149,7 @@ async fn r000_32_a_patch_is_found_in_the_journal_also_after_a_restart() {
             requires_approval: true,
             hunks: vec![],
             base_hash: Some("sha256:0".to_owned()),
+            warnings: vec![],
         })
     };
     let long = format!("@@ -1 +1 @@\n-{}\n+b\n", "x".repeat(40_000));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};
 use crate::journal::Faults;
+use crate::tabs_client::uuid;
 
 pub fn held() -> Setup {
     Setup { holds: true, ..Setup::default() }
@@ -822,6 +823,43 @@ async fn a_stream_that_stands_is_not_said_to_stand_again_at_every_prompt() {
     desk.link(LinkNews::Resumed(lost)).await;
     desk.caught_up().await;
     assert_eq!(desk.heard("bb/connection").len(), before + 1);
+}
+
+#[tokio::test]
+async fn r001_31_34_a_closed_tab_leaves_nothing_open_of_a_session_that_the_engine_keeps() {
+    // Given a tab of a session that works
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    let tab = json!({"tabId": uuid(1), "sessionId": "s1"});
+    desk.ask("bb/tab/open", tab).await.unwrap();
+    desk.working("sort it", 1).await;
+    let forgotten = || desk.engine_heard().iter().filter(|call| *call == "forget").count();
+    // When it is closed
+    desk.ask("bb/tab/close", json!({"tabId": uuid(1)})).await.unwrap();
+    // Then it is stopped, and heard until it rests
+    assert!(desk.engine_heard().contains(&"stop".to_owned()));
+    desk.event(2, "turn_start", json!({"turn": 2})).await;
+    desk.caught_up().await;
+    assert_eq!(forgotten(), 0);
+    desk.event(3, "run_finished", json!({"completed": false, "reason": "stopped_by_user"})).await;
+    desk.caught_up().await;
+    assert_eq!(forgotten(), 1);
+    // And the session goes on where it was when somebody uses it again
+    desk.calls.0.lock().unwrap().clear();
+    let (selected, cursor) = tokio::join!(desk.ask("bb/selectSession", json!({"sessionId": "s1"})), async {
+        let attach = |call: &EngineCall| matches!(call, EngineCall::Stream(StreamCall::Attach { .. }));
+        let cursor = desk
+            .called(attach, |call| match call {
+                EngineCall::Stream(StreamCall::Attach { cursor, .. }) => cursor.map(|cursor| cursor.seq),
+                other => panic!("{other:?}"),
+            })
+            .await;
+        desk.link(LinkNews::Resumed(ResumedLink::Complete)).await;
+        cursor
+    });
+    assert_eq!((selected.unwrap()["resume"]["verdict"].clone(), cursor), (json!("complete"), Some(3)));
+    assert_eq!(forgotten(), 0);
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ async fn the_first_line_names_the_address_and_the_script_is_played() {
     let script = place.path().join("s.jsonl");
     std::fs::write(&script, "{\"type\":\"warning\",\"payload\":{\"message\":\"scripted\"}}\n").unwrap();
     let (mut process, url) = start(command(&["--script", script.to_str().unwrap()]));
-    let body = json!({"config_path": "c", "task": "go", "metadata": {"cli_session_kind": "oneshot"}});
+    let body = json!({"config_path": "agent_configs/c.yaml", "task": "go", "metadata": {"cli_session_kind": "oneshot"}});
     let created: Value = client()
         .post(format!("{url}/v1/sessions"))
         .body(body.to_string())

@@ -103,6 +103,7 @@ async fn skills_that_are_set_come_back_as_two_events() {
     let last = &frames[frames.len() - 2..];
     assert_eq!(kinds(last), ["skills_selection", "skills_catalog"]);
     assert_eq!(last[0].json()["payload"], json!({"selection": selection}));
+    assert_eq!(desk.summary(&id).await["metadata"]["skills_selection"], selection);
     assert_eq!(last[1].json()["payload"], desk.get(&format!("/v1/sessions/{id}/skills")).await.json());
 }
 

@@ -171,7 +171,7 @@ async fn the_envelope_is_the_engines() {
     let user = frames.iter().find(|frame| frame.kind() == "user_message").map(Frame::json).unwrap();
     assert_eq!(user["payload"], json!({"text": "hello", "message": {"role": "user", "content": "hello"}}));
     assert_eq!(user["actor"], json!({"kind": "human"}));
-    assert_eq!(user["turn"], 1);
+    assert_eq!(user["turn"], Value::Null);
 }
 
 #[tokio::test]

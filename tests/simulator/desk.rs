@@ -98,7 +98,7 @@ impl Desk {
 
     /// A new session's id.
     pub async fn create(&self, more: &Value) -> String {
-        let mut body = json!({"config_path": "agents/x.yaml", "task": ""});
+        let mut body = json!({"config_path": "agent_configs/x.yaml", "task": ""});
         body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
         let answer = self.post("/v1/sessions", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);

@@ -57,7 +57,7 @@ async fn blank_fields_crash_the_engines_validator() {
     let desk = Desk::plain();
     let id = desk.create(&json!({})).await;
     for (path, body) in [
-        ("/v1/sessions".to_owned(), json!({"config_path": " ", "task": ""})),
+        ("/v1/sessions".to_owned(), json!({"config_path": "", "task": ""})),
         (format!("/v1/sessions/{id}/input"), json!({"content": "\n"})),
         (format!("/v1/sessions/{id}/command"), json!({"command": ""})),
     ] {
@@ -112,13 +112,24 @@ async fn health_ready_and_status_state_the_protocol() {
 async fn listings_have_the_shapes_of_the_engine() {
     let desk = Desk::plain();
     let id = desk.create(&json!({})).await;
-    let models = desk.get("/v1/models?config_path=a.yaml").await.json();
+    let models = desk.get("/v1/models?config_path=agent_configs/a.yaml").await.json();
     assert_eq!(
         (&models["config_path"], &models["default_model"]),
-        (&json!("a.yaml"), &models["models"][0]["id"])
+        (&json!("agent_configs/a.yaml"), &models["models"][0]["id"])
     );
     assert_eq!(desk.get("/v1/models").await.status, 422);
-    assert_eq!(desk.get("/v1/models?config_path=missing.yaml").await.status, 400);
+    let model = |id: &str, length: u64| {
+        json!({
+            "id": id, "adapter": "simulator", "provider": "simulator", "name": id, "context_length": length,
+            "params": null, "routing": null, "metadata": null,
+        })
+    };
+    let both = json!([model("simulator/small", 8_192), model("simulator/large", 200_000)]);
+    assert_eq!(models["models"], both);
+    let missing = json!({
+        "error": "invalid_request", "detail": "[Errno 2] No such file or directory: 'nope.yaml'", "path": null,
+    });
+    assert_eq!(desk.get("/v1/models?config_path=nope.yaml").await.pair(), (400, missing));
     assert_eq!(
         desk.get("/v1/features").await.json()["extensions"]["atp"],
         json!({"enabled": false, "mounted": false})
@@ -143,10 +154,18 @@ async fn listings_have_the_shapes_of_the_engine() {
 #[tokio::test]
 async fn a_configuration_that_does_not_exist_is_accepted_and_fails_afterwards() {
     let desk = Desk::plain();
-    let id = desk.create(&json!({"config_path": "missing.yaml"})).await;
-    desk.logged(&id, "error", 1).await;
-    desk.until("a failed session", |simulator| simulator.sent(&id).len() == 1).await;
-    assert_eq!(desk.summary(&id).await["status"], "failed");
+    for path in ["missing.yaml", " ", "/nothing/at/all.yaml"] {
+        let id = desk.create(&json!({"config_path": path})).await;
+        desk.logged(&id, "error", 1).await;
+        let said: Vec<Value> = desk
+            .simulator
+            .sent(&id)
+            .iter()
+            .map(|event| serde_json::from_str(&event.payload).unwrap())
+            .collect();
+        assert_eq!(said, [json!({"message": format!("[Errno 2] No such file or directory: '{path}'")})]);
+        assert_eq!(desk.summary(&id).await["status"], "failed", "{path}");
+    }
 }
 
 #[tokio::test]

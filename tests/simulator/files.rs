@@ -27,7 +27,7 @@ async fn a_listing_is_one_level_with_folders_first_and_hides_nothing() {
     let desk = Desk::plain();
     let (_place, id) = workspace(&desk).await;
     let list = |query: &str| desk.get_owned(format!("/v1/sessions/{id}/files{query}"));
-    let folder = |path: &str| json!({"path": path, "type": "directory", "updated_at": null});
+    let folder = |path: &str| json!({"path": path, "type": "directory", "size": null, "updated_at": null});
     let file =
         |path: &str, size: u64| json!({"path": path, "type": "file", "size": size, "updated_at": null});
     let all = json!([folder(".breadboard"), folder("Sub"), file("A.bin", 2), file("b.txt", 6)]);
@@ -58,6 +58,7 @@ async fn text_is_not_byte_faithful_and_bytes_are() {
     );
     assert_eq!(content("?path=b.txt&mode=what&max_bytes=1").await.pair(), text("b.txt", "a\nb\n", false, 6));
     assert_eq!(content("?path=Sub").await.status, 404);
+    assert_eq!(content("?path=.").await.pair(), invalid("file path required"));
     assert_eq!(content("").await.status, 422);
     assert_eq!(content("?path=b.txt&max_bytes=x").await.status, 422);
 

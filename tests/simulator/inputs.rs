@@ -12,8 +12,12 @@ fn prompts(frames: &[Frame]) -> Vec<String> {
 #[tokio::test]
 async fn a_session_is_starting_then_running_while_idle_and_completed_only_when_oneshot() {
     let desk = Desk::scripted(&json!([[{"hold": "gate"}]]));
-    let answer =
-        desk.post("/v1/sessions", &json!({"config_path": "c", "task": "", "metadata": {"k": 1}})).await;
+    let answer = desk
+        .post(
+            "/v1/sessions",
+            &json!({"config_path": "agent_configs/c.yaml", "task": "", "metadata": {"k": 1}}),
+        )
+        .await;
     let mut created = answer.json();
     let id = created["session_id"].as_str().unwrap().to_owned();
     assert_eq!(
@@ -27,7 +31,13 @@ async fn a_session_is_starting_then_running_while_idle_and_completed_only_when_o
     desk.logged(&id, "tool_result", 1).await;
     let summary = desk.summary(&id).await;
     assert_eq!(summary["status"], "running");
-    assert_eq!((&summary["metadata"]["k"], &summary["metadata"]["config_path"]), (&json!(1), &json!("c")));
+    // Before a run: what the client sent, and the list of things to do.
+    let todo = json!({
+        "call_id": "todo:snapshot:init",
+        "todo": {"op": "snapshot", "items": [], "revision": 0, "scope_key": "main", "scope_label": "Main"},
+    });
+    let metadata = json!({"k": 1, "todo_last_update": todo, "config_path": "agent_configs/c.yaml"});
+    assert_eq!((&summary["logging_dir"], &summary["metadata"]), (&Value::Null, &metadata));
     let members: Vec<&String> = summary.as_object().unwrap().keys().collect();
     let expected = [
         "session_id",
@@ -50,8 +60,8 @@ async fn a_session_is_starting_then_running_while_idle_and_completed_only_when_o
     assert_eq!(stream.next().await, Next::End);
     let summary = desk.summary(&once).await;
     assert_eq!(
-        (&summary["status"], &summary["completion_summary"]["completed"]),
-        (&json!("completed"), &json!(true))
+        (&summary["status"], &summary["completion_summary"]["completed"], &summary["logging_dir"]),
+        (&json!("completed"), &json!(true), &json!("logging/sim_2"))
     );
     let listed = desk.get("/v1/sessions").await.json();
     assert_eq!((&listed[0]["session_id"], &listed[1]["session_id"]), (&json!(id), &json!(once)));
@@ -149,19 +159,34 @@ async fn the_built_in_conversation_has_deltas_a_call_and_three_results() {
         .iter()
         .map(|delta| delta["delta"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(payloads("assistant_message")[0]["text"], text);
+    let messages = payloads("assistant_message");
+    assert_eq!(messages[0]["text"], text);
+    let calls = json!([payloads("tool_call")[0]["call"]]);
+    let only_calls =
+        json!({"text": "", "message": {"role": "assistant", "content": null, "tool_calls": calls}});
+    assert_eq!(messages[1], only_calls);
     assert!(text.contains("hello"), "{text}");
-    let call = &payloads("tool_call")[0];
-    assert_eq!(
-        (&call["call"]["function"]["name"], &call["call_id"]),
-        (&json!("run_shell"), &json!("call_1"))
-    );
+    // Tools that are called in the text of an answer have no id.
+    let arguments = "{\"command\":\"echo simulated\"}";
+    let call =
+        json!({"id": null, "type": "function", "function": {"name": "run_shell", "arguments": arguments}});
+    let called = json!({"call": call, "call_id": null, "tool": "run_shell", "action": null, "seq": 1});
+    assert_eq!(payloads("tool_call"), [called]);
+    let turns: Vec<Value> = frames.iter().map(|frame| frame.json()["turn"].clone()).collect();
+    let prompt = frames.iter().position(|frame| frame.kind() == "user_message").unwrap();
+    assert_eq!((&turns[prompt], &turns[prompt + 1]), (&Value::Null, &json!(1)));
     let results = payloads("tool_result");
     let [_, todo, execution, message] = results.as_slice() else { panic!("{} results", results.len()) };
     assert!(todo["todo"].is_object() && todo.get("status").is_none());
     assert!(execution["result"].is_object() && execution["success"].is_boolean());
-    assert_eq!(message["message"]["role"], "tool");
+    assert!(execution.get("call_id").is_none());
+    let words = json!({"role": "tool", "name": "run_shell", "content": "simulated\n"});
+    let told = json!({
+        "message": words, "call_id": null, "result": "simulated\n", "status": "ok", "error": false,
+    });
+    assert_eq!(message, &told);
     let tree = frames.iter().find(|frame| frame.kind() == "ctree_node").unwrap();
+    assert_eq!(tree.json()["payload"]["node"]["path"], "ctn_000001");
     assert!((2_500..5_000).contains(&tree.data.len()), "{} bytes", tree.data.len());
     assert!(payloads("log_link")[0]["url"].as_str().unwrap().starts_with("file://logging/"));
     let end = kinds(&frames[frames.len() - 3..]);

@@ -149,6 +149,6 @@ async fn it_can_be_told_by_its_paths_and_not_by_its_version() {
     assert_eq!(desk.get("/health").await.json()["protocol_version"], "1.0");
     let paths = desk.get("/openapi.json").await.json()["paths"].clone();
     assert!(paths.get("/v1/sessions/{session_id}/turns/{turn_id}/cancel").is_some());
-    let without_task = desk.post("/v1/sessions", &json!({"config_path": "c"})).await;
+    let without_task = desk.post("/v1/sessions", &json!({"config_path": "agent_configs/c.yaml"})).await;
     assert_eq!(without_task.status, 200);
 }

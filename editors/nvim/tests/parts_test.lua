@@ -75,6 +75,17 @@ test('what can be folded is told by its lines alone', function()
   local drawn = render.block(tool)
   same(drawn, { '▸ ✓ read a.txt', '  │ 1', '  │ 2' })
   same(vim.tbl_map(render.fold_level, drawn), { '>1', '1', '1' })
+  local edit = { id = 'e', kind = 'tool', seq = 2, name = 'edit', status = 'denied', title = 'edit a.txt' }
+  edit.diff, edit.preview = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-1\n+2\n', 'You said no.'
+  same(render.block(edit), {
+    '▸ ⊘ edit a.txt (denied)',
+    '  │ --- a.txt',
+    '  │ +++ a.txt',
+    '  │ @@ -1 +1 @@',
+    '  │ -1',
+    '  │ +2',
+    '  │ You said no.',
+  })
   same(render.fold_level('text'), '0')
 end)
 

@@ -379,6 +379,7 @@ impl App {
         self.clients.scopes_changed = true;
         self.state_changed = true;
         self.next_prompt(session_id);
+        self.rest_if_closed(session_id);
     }
 
     /// Starts the next prompt of the queue, when nothing runs and the queue is not paused.

@@ -343,6 +343,7 @@ impl App {
                     status: Some(status.to_owned()),
                     updated_at: Some(session.record.updated_at),
                     seq: session.live.as_ref().map(|live| live.head),
+                    engine: Some(session.record.engine),
                     agent: held.and_then(|held| held.agent.clone()),
                     pending_permission_count: (asks > 0).then_some(asks),
                     held_by: self

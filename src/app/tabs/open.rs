@@ -5,7 +5,7 @@
 use super::{TABS, Tab};
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{AgentCall, EngineCall, EngineSession, NewSession, SessionReply};
+use crate::app::ports::{EngineSession, NewSession, SessionReply};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
 use crate::protocol::settings::EngineKind;
@@ -151,8 +151,7 @@ impl App {
         let session_id = self.know(made, Some(wish));
         if !waits {
             // It was closed meanwhile.
-            let call = EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() });
-            return self.call_engine(&session_id, call);
+            return self.close_session(&session_id);
         }
         match self.load(&session_id) {
             Ok(()) => self.tab_has(tab_id, &session_id),
@@ -217,10 +216,7 @@ impl App {
         let elsewhere = |id: &String| self.leases.elsewhere.contains(id) || followed(id);
         if let Some(session_id) = session_id.filter(|id| !elsewhere(id)) {
             self.stop(&session_id)?;
-            self.call_engine(
-                &session_id,
-                EngineCall::Agent(AgentCall::CloseSession { session_id: session_id.clone() }),
-            );
+            self.close_session(&session_id);
         }
         Ok(TabIdResult { tab_id: params.tab_id.clone() })
     }

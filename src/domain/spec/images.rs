@@ -47,8 +47,6 @@ pub enum ImageFault {
     LeadsOut,
     /// It would take too much memory to make a thumbnail of it.
     TooManyPixels,
-    /// A drawing of which no thumbnail is made, too large to travel whole.
-    LargeDrawing,
     /// More were offered than are remembered.
     TooManyOffered,
     /// Too much waits already.
@@ -66,7 +64,6 @@ impl ImageFault {
                 "One or more files are links that lead out of the workspace; choose the files themselves."
             }
             Self::TooManyPixels => "One or more images have too many pixels; attach smaller ones.",
-            Self::LargeDrawing => "One or more SVG files exceed 256 KB; attach them as PNG.",
             Self::TooManyOffered => {
                 "Too many images were picked for this draft; submit or discard it, then attach again."
             }

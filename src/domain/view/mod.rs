@@ -7,6 +7,7 @@ mod block;
 mod change;
 mod checkpoints;
 mod coalesce;
+mod conversation_tree;
 mod debug_lane;
 mod messages;
 mod notices;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody, Change, Lane};
 use super::checkpoints::Checkpoints;
+use super::conversation_tree::ConversationTree;
 use super::prompts::{self, Echo, Sent};
 use super::replay::Replay;
 use super::run_summary::RunSummary;
@@ -41,6 +42,7 @@ pub struct ViewState {
     transcript: Transcript,
     tools: Tools,
     tasks: TasksLane,
+    tree: ConversationTree,
     checkpoints: Checkpoints,
     run: RunSummary,
     /// Ids of compactions that have begun, and the `seq` of their blocks.
@@ -144,9 +146,11 @@ impl ViewState {
             }
             Fact::Link(link) => changes.push(Change::put(Lane::Run, notices::link(event, &link))),
             Fact::TreeNode => {
+                self.tree.node(event, self.run.number(), changes);
                 changes.push(Change::put(Lane::Debug, debug_lane::tree(event, self.run.number())));
             }
             Fact::Tree { nodes } => {
+                self.tree.saved(event, self.run.number(), nodes, changes);
                 changes.push(Change::put(Lane::Run, notices::tree(event, self.run.number(), nodes)));
                 changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
             }
@@ -218,6 +222,7 @@ impl ViewState {
     fn close_turn(&mut self, changes: &mut Vec<Change>) {
         self.interrupt(changes);
         self.tools.cancel_all(changes);
+        self.tree.close(changes);
     }
 
     /// What comes next stands below the text that streams.
@@ -316,8 +321,8 @@ impl ViewState {
             Answered::Confirmed(confirmed) => !confirmed.allowed,
             Answered::Unnamed => false,
         };
-        // An engine that numbers steps tells of no end of a call that it may not run.
-        if denied && self.turn.step.is_some() {
+        // An engine that numbers steps tells of no end of a call that it may not run, in a step or in none.
+        if denied && self.dialect.turn_numbers(Origin::Engine) == TurnNumbers::Steps {
             self.tools.refuse(event, changes);
         }
     }

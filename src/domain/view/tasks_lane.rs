@@ -2,8 +2,7 @@
 //!
 //! Owns parents, orphans and statuses (R003-45 to R003-48, ruling 5). Between two events of one task the later one decides;
 //! the precedence failed > running > completed > queued decides where there is no order, and what a parent shows of its
-//! children. Never shows nodes of the conversation tree: they are nineteen of twenty bytes of a stream and no tasks; their
-//! raw text stands in the debug lane.
+//! children. Never shows nodes of the conversation tree, which are no tasks: `conversation_tree` has one group of them.
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@
 
 mod list_files;
 mod outline;
+mod plan;
 mod propose_patch;
 mod read_file;
 mod run_command;
@@ -41,6 +42,7 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
         search_text::spec(),
         search_symbols::spec(),
         outline::spec(),
+        plan::spec(),
     ];
     if trusted {
         tools.push(propose_patch::spec());
@@ -56,6 +58,10 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         Value::Null => Map::new(),
         other => Map::from_iter([("arguments".to_owned(), other.clone())]),
     };
+    if call.name == plan::NAME {
+        let told = plan::run(voice, args).await;
+        return told.map_or_else(|refusal| told_to_model(&refusal), |told| told.summary);
+    }
     let call_id = voice.tool_started(&call.name, shown_args(&args)).await;
     let outcome = match call.name.as_str() {
         list_files::NAME => list_files::run(voice, args).await,
@@ -78,9 +84,13 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         }
         Err(refusal) => {
             voice.tool_ended(&call_id, Err(refusal.message.clone())).await;
-            format!("Error ({}): {}", refusal.code, refusal.message)
+            told_to_model(&refusal)
         }
     }
+}
+
+fn told_to_model(refusal: &Refusal) -> String {
+    format!("Error ({}): {}", refusal.code, refusal.message)
 }
 
 /// Reads arguments; a refusal says what is wrong with them.
@@ -133,8 +143,11 @@ mod tests {
     #[test]
     fn writing_tools_are_offered_only_in_a_trusted_workspace() {
         let names = |trusted| offered(trusted).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
-        assert_eq!(names(false), ["list_files", "read_file", "search_text", "search_symbols", "outline"]);
-        assert_eq!(names(true)[5..], ["propose_patch", "run_command"]);
+        assert_eq!(
+            names(false),
+            ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]
+        );
+        assert_eq!(names(true)[6..], ["propose_patch", "run_command"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tools, patches, commands and approvals in a turn.
 
 use super::*;
+use crate::domain::dialect::desktop::message::PlanStep;
 
 #[tokio::test]
 async fn an_untrusted_workspace_offers_only_reading_tools() {
@@ -10,7 +11,7 @@ async fn an_untrusted_workspace_offers_only_reading_tools() {
     let body = &server.asked()[0].body;
     let names: Vec<_> =
         body["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].clone()).collect();
-    assert_eq!(names, ["list_files", "read_file", "search_text", "search_symbols", "outline"]);
+    assert_eq!(names, ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]);
     assert!(body["messages"][0]["content"].as_str().unwrap().contains("not trusted"));
 }
 
@@ -38,6 +39,43 @@ async fn a_tool_call_in_pieces_runs_and_its_result_goes_back() {
     let second = &server.asked()[1].body["messages"];
     assert_eq!(second.as_array().unwrap().last().unwrap()["tool_call_id"], json!("call_a"));
     assert_eq!(final_of(&world.port).1.tools_used, ["read_file"]);
+}
+
+#[tokio::test]
+async fn r002_58_a_plan_of_the_model_is_shown_as_a_plan_and_not_as_a_call() {
+    let steps = json!([{ "description": "Look", "files": ["a.txt"] }, { "description": "Write" }]);
+    let server = FakeModel::start(vec![
+        tool_call("plan", &json!({ "steps": steps, "rationale": "one after the other" })),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(false, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(world.port.kinds(), ["agent.plan", "assistant.token", "assistant.message_final"]);
+    let step = |step_number, description: &str, files: &[&str]| PlanStep {
+        step_number,
+        description: description.to_owned(),
+        files_involved: files.iter().map(|file| (*file).to_owned()).collect(),
+    };
+    let rationale = "one after the other".to_owned();
+    let plan =
+        ServerMessage::Plan { steps: vec![step(1, "Look", &["a.txt"]), step(2, "Write", &[])], rationale };
+    assert!(world.port.said().contains(&plan), "{:?}", world.port.said());
+    assert_eq!(last_result(&server), "The user sees the plan of 2 steps.");
+}
+
+#[tokio::test]
+async fn a_plan_without_steps_is_none() {
+    let server = FakeModel::start(vec![
+        tool_call("plan", &json!({ "steps": [] })),
+        openai(vec![json!({ "content": "Done." })]),
+    ])
+    .await;
+    let world = world(false, User::Denies);
+    turn::run(&world.port, openai_request(&server)).await;
+    assert_eq!(world.port.kinds(), ["assistant.token", "assistant.message_final"]);
+    let refused = "Error (invalid_params): A plan has one step to 50 steps; this one has 0.";
+    assert_eq!(last_result(&server), refused);
 }
 
 #[tokio::test]

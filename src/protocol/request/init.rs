@@ -53,6 +53,7 @@ pub struct LastSeen {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitResult {
     /// Version of the wire: 1.
+    #[schemars(range(min = 1, max = 1))]
     pub v: u8,
     /// Who answers.
     pub server: ServerIdentity,

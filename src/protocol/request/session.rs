@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::resume::Resume;
 use crate::domain::view::View;
+use crate::protocol::settings::EngineKind;
 
 /// One session in a list (R000-42).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,9 @@ pub struct SessionSummary {
     /// Last `seq` of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+    /// The engine that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineKind>,
     /// Name of the agent that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -131,5 +135,6 @@ pub struct DeleteSessionResult {
     /// Id of the session.
     pub session_id: String,
     /// Always true.
+    #[schemars(extend("const" = true))]
     pub deleted: bool,
 }

@@ -97,7 +97,7 @@ fn set_skills(session: &Session, payload: &Value) -> Answered {
         "mode": payload.get("mode").and_then(Value::as_str).unwrap_or(default), "allowlist": allow,
         "blocklist": list("blocklist"), "profile": payload.get("profile"),
     });
-    session.state().skills = selection.clone();
+    session.state().skills = Some(selection.clone());
     let skills = listing::skills(session);
     emit(session, "skills_selection", &json!({"selection": selection}));
     emit(session, "skills_catalog", &skills);

@@ -46,7 +46,7 @@ pub(super) fn list(session: &Session, asked: &Asked) -> Answered {
 
 fn entry(path: &str, metadata: &std::fs::Metadata) -> Value {
     if metadata.is_dir() {
-        json!({"path": path, "type": "directory", "updated_at": null})
+        json!({"path": path, "type": "directory", "size": null, "updated_at": null})
     } else {
         json!({"path": path, "type": "file", "size": metadata.len(), "updated_at": null})
     }
@@ -77,6 +77,9 @@ pub(super) fn content(session: &Session, asked: &Asked) -> Answered {
         Ok(path) => path,
         Err(refusal) => return *refusal,
     };
+    if relative(&wanted).is_empty() {
+        return answer::refused(400, "file path required");
+    }
     // A directory is not found, too.
     let Ok(bytes) = std::fs::read(&path) else { return answer::refused(404, "file not found") };
     let [head, tail, max] = numbers;

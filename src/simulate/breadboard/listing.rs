@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, Answered};
 use super::clock;
+use super::configuration;
 use super::engine::Engine;
 use super::server::Asked;
 use super::session::Session;
@@ -105,13 +106,13 @@ pub(super) fn models(asked: &Asked) -> Answered {
     let Some(config_path) = asked.parameter("config_path") else {
         return answer::unprocessable("missing", &["query", "config_path"], "Field required", Value::Null);
     };
-    if config_path.starts_with("missing") {
-        return answer::refused(400, format!("config not found: {config_path}"));
+    if let Err(reason) = configuration::read(&config_path) {
+        return answer::refused(400, reason);
     }
     let model = |id: &str, length: u64| {
         json!({
             "id": id, "adapter": "simulator", "provider": "simulator", "name": id, "context_length": length,
-            "params": {}, "routing": {}, "metadata": {},
+            "params": null, "routing": null, "metadata": null,
         })
     };
     answer::ok(&json!({
@@ -122,7 +123,8 @@ pub(super) fn models(asked: &Asked) -> Answered {
 
 /// `GET …/skills`, and the payload of `skills_catalog`.
 pub(super) fn skills(session: &Session) -> Value {
-    let selection = session.state().skills.clone();
+    let every = || json!({"mode": "blocklist", "allowlist": [], "blocklist": [], "profile": null});
+    let selection = session.state().skills.clone().unwrap_or_else(every);
     let skill = json!({
         "id": "explain", "version": "1", "label": "Explain", "description": "Explains what it sees.", "type": "prompt",
     });

@@ -11,7 +11,7 @@
 //! | `engine`, `session`, `log` | the state |
 //! | `runner`, `talk`, `script` | what the agent does |
 //! | `stream`, `faults` | server-sent events and what breaks them |
-//! | `command`, `permission`, `files`, `attachment`, `listing` | one part of the surface each |
+//! | `command`, `configuration`, `permission`, `files`, `attachment`, `listing` | one part of the surface each |
 //! | `control` | the side that tests hold |
 
 mod answer;
@@ -19,6 +19,7 @@ mod attachment;
 mod chance;
 mod clock;
 mod command;
+mod configuration;
 mod control;
 mod engine;
 mod faults;

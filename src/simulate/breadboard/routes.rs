@@ -130,7 +130,11 @@ fn create(engine: &Arc<Engine>, asked: &Asked) -> Answered {
 
 fn wish(engine: &Engine, asked: &Asked) -> Result<Wish, Refusal> {
     let members = object(asked)?;
-    let config_path = required(&members, "config_path")?;
+    // Spaces pass here, and fail where the configuration is read.
+    let config_path = present(&members, "config_path")?;
+    if config_path.is_empty() {
+        return Err(Box::new(answer::crashed()));
+    }
     let task = match members.get("task") {
         None if engine.options.pr40 => String::new(),
         _ => present(&members, "task")?,

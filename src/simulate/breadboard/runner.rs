@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::engine::Engine;
 use super::script::{EventStep, Prompt, Script, Step};
 use super::session::{Checkpoint, Input, Session};
-use super::{clock, listing, python_json, talk};
+use super::{clock, configuration, listing, python_json, talk};
 
 mod asking;
 
@@ -20,8 +20,6 @@ mod asking;
 const REPLAY: [&str; 3] = ["replay:", "/replay", "@replay"];
 /// The modes in which the agent asks.
 const ASKING: [&str; 3] = ["prompt", "ask", "interactive"];
-/// A configuration that begins so does not exist, and its session fails. Every other one is taken to exist.
-const MISSING_CONFIG: &str = "missing";
 
 /// How a run ended.
 enum Outcome {
@@ -47,15 +45,17 @@ struct Run {
 
 /// Runs a session until it ends. Aborted when the session is removed.
 pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: String) {
-    if session.config_path.starts_with(MISSING_CONFIG) {
-        fail(&session, &format!("config not found: {}", session.config_path));
+    if let Err(reason) = configuration::read(&session.config_path) {
+        fail(&session, &reason);
         session.end("failed");
         return;
     }
     session.state().status = "running";
     emit(&session, "skills_catalog", &listing::skills(&session), None);
     if engine.options.todo_store {
-        emit(&session, "tool_result", &talk::todo_snapshot("todo:snapshot:init"), None);
+        let todo = talk::todo_snapshot("todo:snapshot:init");
+        emit(&session, "tool_result", &todo, None);
+        session.state().metadata.insert("todo_last_update".into(), todo);
     }
     if !task.trim().is_empty() {
         let input = Input { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };
@@ -73,6 +73,7 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
             state.active.clone_from(&next);
             state.stop = false;
             state.cancelled = false;
+            state.has_run |= next.is_some();
             session.busy.send_replace(next.is_some());
             next
         };

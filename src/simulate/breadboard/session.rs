@@ -58,6 +58,8 @@ pub(super) struct State {
     pub mode: Option<String>,
     pub metadata: Map<String, Value>,
     pub completion: Value,
+    /// A run began: there is a log of it on disk.
+    pub has_run: bool,
     pub log: EventLog,
     /// Everything that was ever logged, where that was wished.
     pub history: Option<Vec<Arc<Logged>>>,
@@ -77,7 +79,8 @@ pub(super) struct State {
     /// It was a cancellation of PR #40.
     pub cancelled: bool,
     pub rules: Vec<Rule>,
-    pub skills: Value,
+    /// What was chosen with `set_skills`.
+    pub skills: Option<Value>,
     /// Attachment id to its path in the workspace.
     pub attachments: BTreeMap<String, String>,
     pub checkpoints: Vec<Checkpoint>,
@@ -151,6 +154,7 @@ impl Session {
             model: text("model"),
             mode: text("mode"),
             completion: Value::Null,
+            has_run: false,
             log: EventLog::new(birth.log_events),
             history: birth.remember.then(Vec::new),
             listeners: Vec::new(),
@@ -163,7 +167,7 @@ impl Session {
             stop: false,
             cancelled: false,
             rules: Vec::new(),
-            skills: json!({"mode": "blocklist", "allowlist": [], "blocklist": [], "profile": null}),
+            skills: None,
             attachments: BTreeMap::new(),
             checkpoints: Vec::new(),
             writes: Vec::new(),
@@ -307,15 +311,21 @@ impl Session {
         let state = self.state();
         let mut metadata = state.metadata.clone();
         metadata.insert("config_path".into(), json!(self.config_path));
-        metadata.insert("model".into(), json!(state.model));
-        metadata.insert("mode".into(), json!(state.mode));
-        metadata.insert("skills_selection".into(), state.skills.clone());
-        metadata.insert("permission_rules".into(), json!(state.rules));
+        // What nobody chose is not there.
+        let chosen = [("model", &state.model), ("mode", &state.mode)];
+        metadata
+            .extend(chosen.into_iter().filter_map(|(key, word)| Some((key.into(), json!(word.as_ref()?)))));
+        if let Some(skills) = &state.skills {
+            metadata.insert("skills_selection".into(), skills.clone());
+        }
+        if !state.rules.is_empty() {
+            metadata.insert("permission_rules".into(), json!(state.rules));
+        }
         let mut summary = json!({
             "session_id": self.id, "status": state.status, "created_at": clock::iso(self.created),
             "last_activity_at": clock::iso(state.last_activity), "model": state.model, "mode": state.mode,
             "completion_summary": state.completion, "reward_summary": null,
-            "logging_dir": format!("logging/sim_{}", self.ordinal), "metadata": metadata,
+            "logging_dir": state.has_run.then(|| format!("logging/sim_{}", self.ordinal)), "metadata": metadata,
         });
         if self.pr40
             && let Some(members) = summary.as_object_mut()

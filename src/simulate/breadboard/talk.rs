@@ -10,7 +10,8 @@ const NODE_FILLER: usize = 2_400;
 /// Pieces that an answer is streamed in, in characters.
 const DELTA: usize = 12;
 
-/// A small honest conversation: text in pieces, one tool call with its three results, the whole text, tree nodes.
+/// A small honest conversation: text in pieces, one tool call with its three results, the whole text, tree nodes. Its
+/// tools are called in the text of the answer, as most configurations have it: no call has an id.
 pub(super) fn conversation(prompt: &str, asks: bool) -> Vec<Step> {
     let said = format!("You said: {prompt}\n\nThis is the simulator. It runs no model and no commands.");
     let mut steps = vec![Step::Ctree(2), event("assistant.message.start", &json!({"item_id": "msg_1"}))];
@@ -21,29 +22,34 @@ pub(super) fn conversation(prompt: &str, asks: bool) -> Vec<Step> {
     }
     steps.push(event("assistant.message.end", &json!({"item_id": "msg_1"})));
     let call = json!({
-        "id": "call_1", "type": "function", "function": {"name": "run_shell", "arguments": "{\"command\":\"echo simulated\"}"},
+        "id": null, "type": "function", "function": {"name": "run_shell", "arguments": "{\"command\":\"echo simulated\"}"},
     });
     steps.push(event(
         "assistant_message",
         &json!({
-            "text": said, "message": {"role": "assistant", "content": said, "tool_calls": [call]},
+            "text": said, "message": {"role": "assistant", "content": said},
         }),
+    ));
+    // A message that only calls a tool has no words.
+    steps.push(event(
+        "assistant_message",
+        &json!({"text": "", "message": {"role": "assistant", "content": null, "tool_calls": [call]}}),
     ));
     steps.push(event(
         "tool_call",
         &json!({
-            "call": call, "call_id": "call_1", "tool": "run_shell", "action": "start", "seq": 1,
+            "call": call, "call_id": null, "tool": "run_shell", "action": null, "seq": 1,
         }),
     ));
-    let results = tool_results("call_1", "simulated\n", true);
-    let refused = tool_results("call_1", "permission denied", false);
+    let results = tool_results();
     if asks {
         let request = json!({
             "category": "shell", "pattern": "echo *", "tool": "run_shell",
             "metadata": {"command": "echo simulated", "argv": ["echo", "simulated"], "function": "run_shell", "approval_pattern": "echo *"},
         });
         let request = request.as_object().cloned().unwrap_or_default();
-        steps.push(Step::Ask { request, on_allow: results, on_deny: refused });
+        // What is refused never gets a result.
+        steps.push(Step::Ask { request, on_allow: results, on_deny: Vec::new() });
     } else {
         steps.extend(results);
     }
@@ -57,17 +63,16 @@ pub(super) fn conversation(prompt: &str, asks: bool) -> Vec<Step> {
 }
 
 /// The three shapes of `tool_result` for one call: todo projection, execution, transcript message.
-fn tool_results(call_id: &str, output: &str, success: bool) -> Vec<Step> {
-    let status = if success { "ok" } else { "error" };
-    let todo = todo_snapshot(&format!("todo:{call_id}"));
+fn tool_results() -> Vec<Step> {
+    let output = "simulated\n";
+    let todo = todo_snapshot("todo:0");
     let execution = json!({
-        "tool": "run_shell", "success": success, "status": status, "error": !success, "call_id": call_id,
-        "metadata": {"is_run_shell": true, "command": "echo simulated", "exit_code": if success { 0 } else { 1 }},
-        "result": {"stdout": output, "stderr": "", "exit": if success { 0 } else { 1 }},
+        "tool": "run_shell", "success": true, "status": "ok", "error": false,
+        "metadata": {"is_run_shell": true, "command": "echo simulated", "exit_code": 0},
+        "result": {"stdout": output, "stderr": "", "exit": 0},
     });
-    // The third may contradict the second: it says `ok` whatever happened.
     let message = json!({
-        "message": {"role": "tool", "name": "run_shell", "content": output}, "call_id": call_id, "result": output,
+        "message": {"role": "tool", "name": "run_shell", "content": output}, "call_id": null, "result": output,
         "status": "ok", "error": false,
     });
     vec![event("tool_result", &todo), event("tool_result", &execution), event("tool_result", &message)]
@@ -85,7 +90,14 @@ pub(super) fn todo_snapshot(call_id: &str) -> Value {
 pub(super) fn opening(prompt: &str, seq: u64) -> Vec<Step> {
     vec![
         event("turn_start", &json!({"turn": 1, "seq": seq})),
-        event("user_message", &json!({"text": prompt, "message": {"role": "user", "content": prompt}})),
+        // It is said in no turn.
+        Step::Event(EventStep {
+            turn: Some(None),
+            ..EventStep::new(
+                "user_message",
+                &json!({"text": prompt, "message": {"role": "user", "content": prompt}}),
+            )
+        }),
     ]
 }
 
@@ -136,7 +148,7 @@ pub(super) fn tree_node(state: &mut State) -> EventStep {
     let id = format!("ctn_{number:06}");
     let node = json!({
         "id": id, "kind": "event", "node_type": "message", "title": format!("node {number}"), "status": "active",
-        "turn": state.turn(), "payload": {"text": "n".repeat(NODE_FILLER)}, "parent_id": null, "path": [id],
+        "turn": state.turn(), "payload": {"text": "n".repeat(NODE_FILLER)}, "parent_id": null, "path": id,
         "owner": "engine", "constraints": [], "targets": [], "workspace_scope": [], "artifact_refs": [],
         "blocker_refs": [], "related_links": [], "final_spec": null, "lexical_terms": ["node"], "provenance": {},
     });

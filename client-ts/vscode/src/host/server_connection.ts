@@ -47,7 +47,7 @@ class Client extends LanguageClient {
     if (workspace !== undefined) delete workspace["textDocumentContent"];
     params.capabilities.experimental = {
       ...(params.capabilities.experimental as object | undefined),
-      breadboard: { terminalRun: true, showDiff: true },
+      breadboard: { terminalRun: true },
     };
   }
 }

@@ -68,7 +68,7 @@ it("starts the program of the user's settings with the user's options, and annou
   client?.fill(params);
   expect(params.capabilities).toEqual({
     workspace: { applyEdit: true },
-    experimental: { breadboard: { terminalRun: true, showDiff: true } },
+    experimental: { breadboard: { terminalRun: true } },
   });
   expect(subject.status()).toEqual({
     server: "running",

@@ -9,7 +9,7 @@ local M = {}
 M.HEAD = '▸ '
 M.BODY = '  │ '
 
-local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', cancelled = '⊘' }
+local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', denied = '⊘', cancelled = '⊘' }
 local STEP_MARK = { pending = '[ ]', running = '[~]', in_progress = '[~]', done = '[x]', completed = '[x]' }
 local LEVEL_MARK = { info = 'ℹ', warning = '⚠', error = '✗' }
 local ASK_STATE = {
@@ -81,17 +81,24 @@ function KINDS.reasoning(block)
 end
 
 function KINDS.tool(block)
+  local shown = {}
+  for _, text in ipairs({ block.diff or '', block.preview or '' }) do
+    if text ~= '' then
+      vim.list_extend(shown, split((text:gsub('\n$', ''))))
+    end
+  end
   -- A diff of a snippet ends where the snippet does, so how the file ends is not in it.
   local body = vim.tbl_filter(function(line)
     return line ~= NO_NEWLINE
-  end, block.preview and block.preview ~= '' and split(block.preview) or {})
+  end, shown)
   if block.truncated then
     table.insert(body, ('(cut; K shows all%s)'):format(block.bytes and (' %d bytes'):format(block.bytes) or ''))
   end
   if block.artifact then
     table.insert(body, '(artifact: ' .. block.artifact .. ')')
   end
-  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name), body)
+  local told = block.status == 'denied' and ' (denied)' or ''
+  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name) .. told, body)
 end
 
 function KINDS.permission(block)

@@ -52,15 +52,30 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     }
     options.push(PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny));
     let reason = text("reason").or_else(|| arg("reason")).or_else(|| text("message"));
+    let reason = with_repairs(reason, args);
     PermissionAsk {
         engine_request_id: text("request_id").or(text("command_id")).unwrap_or_default().to_owned(),
         title: show(&title, Kind::Code).into_owned(),
         options,
-        subject: subject.because(reason),
+        subject: subject.because(reason.as_deref()),
         tool_call_id: text("call_id").or(text("tool_call_id")).filter(|id| !id.is_empty()).map(key),
         patch_id: arg("patch_id").or(text("patch_id")).filter(|id| !id.is_empty()).map(str::to_owned),
         payload: Value::Object(payload.clone()),
     }
+}
+
+/// The reason, and below it what was repaired in the diff: who decides sees that it is not what the model wrote (ruling 20).
+fn with_repairs(reason: Option<&str>, args: Option<&Value>) -> Option<String> {
+    let warnings = args.and_then(|args| args.get("warnings")).and_then(Value::as_array);
+    let repairs: Vec<&str> = warnings.into_iter().flatten().filter_map(Value::as_str).collect();
+    if repairs.is_empty() {
+        return reason.map(str::to_owned);
+    }
+    let said = reason
+        .filter(|reason| !reason.trim().is_empty())
+        .map(|reason| format!("{reason}\n"))
+        .unwrap_or_default();
+    Some(format!("{said}The diff was repaired. {}", repairs.join(" ")))
 }
 
 fn command_subject(command: &str, directory: Option<&str>, environment: Option<&Value>) -> Subject {

@@ -74,7 +74,7 @@ pub enum ServerMessage {
         request_id: String,
         /// `write_file`, `execute_command` or `delete_file`.
         tool_name: String,
-        /// For `write_file`: `{ file_path, reason, patch_id, diff }`.
+        /// For `write_file`: `{ file_path, reason, patch_id, diff }`, and `warnings` where the diff was repaired.
         args: Map<String, Value>,
         /// How risky.
         risk_level: RiskLevel,
@@ -233,6 +233,9 @@ pub struct PatchProposed {
     /// `sha256:<hex>` of the bytes before (additive).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_hash: Option<String>,
+    /// What had to be repaired in the diff that the model wrote, one sentence each (additive).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One hunk (R002-65).

@@ -806,6 +806,8 @@ export type SessionSummary = {
   updatedAt?: number | null;
   /** Last `seq` of the session. */
   seq?: number | null;
+  /** The engine that it belongs to. */
+  engine?: EngineKind | null;
   /** Name of the agent that it belongs to. */
   agent?: string | null;
   /** Permissions of this session that wait. */
@@ -825,7 +827,7 @@ export type SpecImage = {
   uri: string;
   /** Name of the file. */
   name: string;
-  /** `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels. For `<img>` only. */
+  /** `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels, or, for a drawing, a sheet that says what it is. For `<img>` only. */
   dataUrl: string;
 };
 
@@ -962,7 +964,7 @@ export type InitParams = {
 /** Result of `bb/init`. */
 export type InitResult = {
   /** Version of the wire: 1. */
-  v: number;
+  v: 1;
   /** Who answers. */
   server: ServerIdentity;
   /** Opaque name of the journal. The numbers of each session have an epoch of their own, which its view and events tell. */
@@ -1037,7 +1039,7 @@ export type DeleteSessionResult = {
   /** Id of the session. */
   sessionId: string;
   /** Always true. */
-  deleted: boolean;
+  deleted: true;
 };
 
 /** Params of `bb/sendMessage`. */
