@@ -9,7 +9,6 @@ use super::agent::Agent;
 use super::ask::{ELICITATION, Kind, PERMISSION};
 use super::client_request::Method;
 use super::framing::Line;
-use super::modes::tells_mode;
 use super::own_request::OwnRequest;
 use super::session::{Replay, Session, State};
 use super::session_table::Owner;
@@ -21,7 +20,7 @@ use crate::domain::dialect::acp::decode::{
     update_event,
 };
 use crate::domain::dialect::acp::encode;
-use crate::domain::dialect::acp::state::is_standing;
+use crate::domain::dialect::acp::state::{is_standing, tells_mode};
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
 

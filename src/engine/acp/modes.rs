@@ -28,11 +28,6 @@ pub(super) struct ModeChange {
     option: Option<String>,
 }
 
-/// Whether an update of this kind can tell of another mode.
-pub(super) fn tells_mode(kind: &str) -> bool {
-    matches!(kind, "current_mode_update" | "config_option_update")
-}
-
 /// Modes of a session; `None` when its agent names none.
 pub(super) fn modes(state: &AgentState) -> Option<Modes> {
     let option = state.mode_option().map(|option| Modes {

@@ -182,6 +182,11 @@ pub(crate) fn is_standing(word: &str) -> bool {
     )
 }
 
+/// Whether an update of this kind can tell of another mode.
+pub(crate) fn tells_mode(word: &str) -> bool {
+    matches!(word, "current_mode_update" | "config_option_update")
+}
+
 /// What a `usage_update` counts; `None` when it counts nothing.
 pub(crate) fn usage(update: &Payload) -> Option<AgentUsage> {
     let count = |name: &str| update.get(name).and_then(Value::as_u64);
