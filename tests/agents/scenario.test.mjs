@@ -139,7 +139,7 @@ story('opencode', 'an edit that is rejected is not made', async ({ open, home })
   assert.equal(await hello(home), greeting);
   assert.deepEqual(desk.blocks('permission').map((block) => block.status), ['denied']);
   // The agent says `failed`; that it never ran is what we know better.
-  assert.equal(last(desk.blocks('tool')).status, 'cancelled');
+  assert.equal(last(desk.blocks('tool')).status, 'denied');
 });
 
 story('opencode', 'tools that run side by side each have their block', async ({ open, home }) => {
