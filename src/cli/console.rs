@@ -11,7 +11,7 @@ use super::terminal::fitting;
 
 /// What stands on the row of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row {
+enum ConsoleRow {
     /// Nothing.
     Free,
     /// The start of a line of the answer, or a question.
@@ -26,13 +26,13 @@ pub(super) struct Console<O, E> {
     err: E,
     /// Cells of a line, where both are one terminal and a line may be rewritten in place.
     width: Option<fn() -> usize>,
-    row: Row,
+    row: ConsoleRow,
 }
 
 impl<O: Write, E: Write> Console<O, E> {
     /// `width`: how wide the terminal is, where a line may be rewritten in place.
     pub(super) fn new(out: O, err: E, width: Option<fn() -> usize>) -> Self {
-        Self { out, err, width, row: Row::Free }
+        Self { out, err, width, row: ConsoleRow::Free }
     }
 
     /// Shows the pieces. An error means that stdout is gone; a lost stderr is nobody's loss.
@@ -44,7 +44,7 @@ impl<O: Write, E: Write> Console<O, E> {
                     self.clear();
                     self.out.write_all(text.as_bytes())?;
                     if !text.is_empty() {
-                        self.row = if text.ends_with('\n') { Row::Free } else { Row::Taken };
+                        self.row = if text.ends_with('\n') { ConsoleRow::Free } else { ConsoleRow::Taken };
                     }
                     wrote = true;
                 }
@@ -96,31 +96,31 @@ impl<O: Write, E: Write> Console<O, E> {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();
-        self.row = Row::Taken;
+        self.row = ConsoleRow::Taken;
     }
 
     /// Whoever answered a question ended its row.
     pub(super) fn answered(&mut self) {
-        self.row = Row::Free;
+        self.row = ConsoleRow::Free;
     }
 
     fn progress(&mut self, line: &str) {
         let Some(width) = self.width else { return };
-        if self.row == Row::Taken {
+        if self.row == ConsoleRow::Taken {
             return;
         }
         // Up to two for the dots, and one that stays free: some terminals begin a new row behind the last cell.
         let line = fitting(line, width().saturating_sub(3));
         let _ = write!(self.err, "\r\x1b[2K\x1b[2m{line}…\x1b[0m");
         let _ = self.err.flush();
-        self.row = Row::Progress;
+        self.row = ConsoleRow::Progress;
     }
 
     fn clear(&mut self) {
-        if self.row == Row::Progress {
+        if self.row == ConsoleRow::Progress {
             let _ = write!(self.err, "\r\x1b[2K");
             let _ = self.err.flush();
-            self.row = Row::Free;
+            self.row = ConsoleRow::Free;
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Seen {
 
 /// Where the answer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RenderPlace {
     /// Nothing of it was shown.
     Before,
     /// Within a line.
@@ -76,7 +76,7 @@ pub(super) struct Renderer {
     seen: Seen,
     /// What of the answer is not drawn yet, where it is drawn and not passed on as it is.
     markdown: Option<Markdown>,
-    place: Place,
+    place: RenderPlace,
     /// The answer ends with a blank line.
     blank: bool,
     /// What was shown of each text of the answer, by its block.
@@ -101,7 +101,7 @@ impl Renderer {
         Self {
             seen,
             markdown: seen.out.colour.then(Markdown::default),
-            place: Place::Before,
+            place: RenderPlace::Before,
             blank: false,
             texts: HashMap::new(),
             thought: String::new(),
@@ -123,7 +123,7 @@ impl Renderer {
 
     /// Whether nothing of an answer came.
     pub(super) fn is_silent(&self) -> bool {
-        self.place == Place::Before && self.markdown.as_ref().is_none_or(Markdown::is_empty)
+        self.place == RenderPlace::Before && self.markdown.as_ref().is_none_or(Markdown::is_empty)
     }
 
     /// What to show for one event, which says `fact` and changes the view so; often nothing.
@@ -286,7 +286,7 @@ impl Renderer {
     }
 
     fn say(&mut self, pieces: &mut Vec<Piece>, text: &str) {
-        let text = if self.place == Place::Apart { text.trim_start_matches('\n') } else { text };
+        let text = if self.place == RenderPlace::Apart { text.trim_start_matches('\n') } else { text };
         if text.is_empty() {
             return;
         }
@@ -306,28 +306,28 @@ impl Renderer {
         if shown.is_empty() {
             return;
         }
-        if self.place == Place::Apart && !self.blank {
+        if self.place == RenderPlace::Apart && !self.blank {
             shown.insert(0, '\n');
         }
-        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == Place::Between);
-        self.place = if shown.ends_with('\n') { Place::Between } else { Place::Within };
+        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == RenderPlace::Between);
+        self.place = if shown.ends_with('\n') { RenderPlace::Between } else { RenderPlace::Within };
         pieces.push(Piece::Answer(shown));
     }
 
     /// Something else happens: what is said next stands apart from what was said.
     fn part(&mut self, pieces: &mut Vec<Piece>) {
         self.end_line(pieces);
-        if self.place == Place::Between {
-            self.place = Place::Apart;
+        if self.place == RenderPlace::Between {
+            self.place = RenderPlace::Apart;
         }
     }
 
     fn end_line(&mut self, pieces: &mut Vec<Piece>) {
         let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
         self.put(pieces, rest);
-        if self.place == Place::Within {
+        if self.place == RenderPlace::Within {
             pieces.push(Piece::Answer("\n".to_owned()));
-            self.place = Place::Between;
+            self.place = RenderPlace::Between;
         }
     }
 
@@ -363,7 +363,7 @@ impl Renderer {
         self.part(pieces);
         self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
         pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
-        (self.place, self.blank) = (Place::Apart, false);
+        (self.place, self.blank) = (RenderPlace::Apart, false);
         // As a request shows it: its hunks, safe to show.
         let hunks = patch.diff.find("@@").and_then(|at| patch.diff.get(at..)).unwrap_or_default();
         self.shown_diff = Some(visible(hunks).into_owned());

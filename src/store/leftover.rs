@@ -23,7 +23,7 @@ use crate::app::ports::BatchRow;
 
 /// What becomes of a record that an earlier process left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum LeftoverVerdict {
     /// It is what comes next in its session.
     Follows,
     /// The database has it, or its session was deleted.
@@ -41,11 +41,11 @@ pub(super) fn sort(
 ) -> Result<Vec<Waiting>, Failure> {
     let verdicts = judge(connection, front.waiting(), forgotten)?;
     let strays = std::iter::zip(front.waiting(), &verdicts)
-        .filter(|(_, verdict)| **verdict == Verdict::Stray)
+        .filter(|(_, verdict)| **verdict == LeftoverVerdict::Stray)
         .map(|(one, _)| one.clone())
         .collect();
     let mut verdicts = verdicts.into_iter();
-    front.keep(|_| verdicts.next() == Some(Verdict::Follows));
+    front.keep(|_| verdicts.next() == Some(LeftoverVerdict::Follows));
     Ok(strays)
 }
 
@@ -70,7 +70,7 @@ fn judge(
     connection: &Connection,
     waiting: &[Waiting],
     forgotten: &HashSet<String>,
-) -> Result<Vec<Verdict>, Failure> {
+) -> Result<Vec<LeftoverVerdict>, Failure> {
     /// What the next record of a session has to follow on; `None` after a stray one.
     type Heads<'a> = HashMap<&'a str, Option<u64>>;
     let mut heads = Heads::new();
@@ -78,7 +78,7 @@ fn judge(
     for one in waiting {
         let session_id = one.session_id.as_str();
         if forgotten.contains(session_id) {
-            verdicts.push(Verdict::Settled);
+            verdicts.push(LeftoverVerdict::Settled);
             continue;
         }
         let head = match heads.get(session_id) {
@@ -86,9 +86,11 @@ fn judge(
             None => Some(last_event(connection, session_id)?),
         };
         let (head, verdict) = match head {
-            Some(last) if one.batch.from_seq == last + 1 => (Some(one.batch.to_seq), Verdict::Follows),
-            Some(last) if is_stored(connection, one)? => (Some(last), Verdict::Settled),
-            _ => (None, Verdict::Stray),
+            Some(last) if one.batch.from_seq == last + 1 => {
+                (Some(one.batch.to_seq), LeftoverVerdict::Follows)
+            }
+            Some(last) if is_stored(connection, one)? => (Some(last), LeftoverVerdict::Settled),
+            _ => (None, LeftoverVerdict::Stray),
         };
         heads.insert(session_id, head);
         verdicts.push(verdict);

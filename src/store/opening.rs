@@ -31,7 +31,7 @@ pub(super) struct Opened {
 }
 
 /// What an earlier process left in the front.
-struct Left {
+struct LeftBehind {
     front: Front,
     /// The name that front and database share, or will share.
     identity: String,
@@ -40,7 +40,7 @@ struct Left {
     damage: Vec<Damage>,
 }
 
-impl Left {
+impl LeftBehind {
     fn judge(found: Found, stand: &Stand) -> Self {
         let damage = loss::judge(&found, stand);
         let Found { file, mut scan, .. } = found;
@@ -85,7 +85,7 @@ impl Intake {
                 return intake.opened_without_front(database);
             }
         };
-        let Left { mut front, identity, known, damage } = Left::judge(found, &stand);
+        let LeftBehind { mut front, identity, known, damage } = LeftBehind::judge(found, &stand);
         let begins_anew = known.is_none();
         let loss = database.run(|connection| {
             let sorted = leftover::sort(connection, &mut front, &intake.forgotten)?;

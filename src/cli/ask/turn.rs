@@ -441,12 +441,12 @@ fn is_word(fact: &Fact<'_>) -> bool {
 }
 
 #[derive(serde::Deserialize)]
-struct Message<P> {
+struct ServerMessage<P> {
     params: P,
 }
 
 fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
-    serde_json::from_str::<Message<P>>(raw).map(|message| message.params).map_err(|error| {
+    serde_json::from_str::<ServerMessage<P>>(raw).map(|message| message.params).map_err(|error| {
         ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
     })
 }

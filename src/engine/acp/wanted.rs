@@ -217,24 +217,24 @@ fn begin(method: Method, params: &Payload) -> Result<(Job, Option<Then>), WireEr
         limit: Option<u64>,
     }
     #[derive(Deserialize)]
-    struct Write {
+    struct WriteParams {
         path: PathBuf,
         content: String,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Terminal {
+    struct TerminalParams {
         terminal_id: String,
     }
     let of_terminal =
-        |job: fn(String) -> Job| params.read().map(|Terminal { terminal_id }| (job(terminal_id), None));
+        |job: fn(String) -> Job| params.read().map(|TerminalParams { terminal_id }| (job(terminal_id), None));
     let begins = match method {
         Method::Read => {
             params.read().map(|Read { path, line, limit }| (Job::Read { path, line, limit }, None))
         }
-        Method::Write => {
-            params.read().map(|Write { path, content }| (Job::Base { path }, Some(Then::Write(content))))
-        }
+        Method::Write => params
+            .read()
+            .map(|WriteParams { path, content }| (Job::Base { path }, Some(Then::Write(content)))),
         Method::Create => params.read().map(|command: CreateTerminal| {
             (Job::Place { wanted: command.cwd.clone() }, Some(Then::Run(command)))
         }),

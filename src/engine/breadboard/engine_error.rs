@@ -87,7 +87,7 @@ pub struct Window {
 }
 
 #[derive(Deserialize)]
-struct Envelope {
+struct ErrorEnvelope {
     error: Option<String>,
     detail: Option<Value>,
 }
@@ -105,10 +105,11 @@ impl EngineError {
             return Self::Unauthorized(if with_token { Denied::Refused } else { Denied::Missing });
         }
         if matches!(number, 429 | 503) {
-            let said = serde_json::from_slice::<Envelope>(body).ok().and_then(|envelope| envelope.detail);
+            let said =
+                serde_json::from_slice::<ErrorEnvelope>(body).ok().and_then(|envelope| envelope.detail);
             return Self::Busy { detail: words(said.as_ref()), wait };
         }
-        let Ok(Envelope { error, detail }) = serde_json::from_slice::<Envelope>(body) else {
+        let Ok(ErrorEnvelope { error, detail }) = serde_json::from_slice::<ErrorEnvelope>(body) else {
             let why = format!("it answered {number} without saying why");
             return Self::Broken { status: number, why };
         };

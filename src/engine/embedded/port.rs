@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Shared;
+use super::EmbeddedParts;
 use super::asks::Asks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
@@ -16,7 +16,7 @@ use crate::protocol::WireError;
 
 /// The port of one turn.
 pub(super) struct SessionPort {
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddedParts>,
     session_id: String,
     turn: u64,
     stopped: watch::Receiver<bool>,
@@ -25,7 +25,7 @@ pub(super) struct SessionPort {
 
 impl SessionPort {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<EmbeddedParts>,
         session_id: String,
         turn: u64,
         stopped: watch::Receiver<bool>,

@@ -99,7 +99,7 @@ impl ModelClient {
         let answer = answered(request, target, token).await?;
         Ok(ReplyStream {
             events: Events::new(answer, dialect.framing(), bounds::STREAM, self.budget.share()),
-            state: State::Reading(Decoder::new(dialect)),
+            state: KeptList::Reading(Decoder::new(dialect)),
             deltas: VecDeque::new(),
             received: Received::Nothing,
             target: target.clone(),
@@ -205,14 +205,14 @@ async fn unblocked<T: Send + 'static>(
 /// One reply on its way. Dropping it closes the connection.
 pub(crate) struct ReplyStream {
     events: Events,
-    state: State,
+    state: KeptList,
     deltas: VecDeque<Delta>,
     received: Received,
     target: Target,
     token: Option<Token>,
 }
 
-enum State {
+enum KeptList {
     Reading(Decoder),
     /// Behind the last piece or an error.
     Over,
@@ -233,7 +233,7 @@ impl ReplyStream {
             if let Some(delta) = self.deltas.pop_front() {
                 return Some(Ok(delta));
             }
-            let State::Reading(decoder) = std::mem::replace(&mut self.state, State::Over) else {
+            let KeptList::Reading(decoder) = std::mem::replace(&mut self.state, KeptList::Over) else {
                 return None;
             };
             let event = match self.events.next().await {
@@ -251,7 +251,7 @@ impl ReplyStream {
             match decoded(decoder, event).await {
                 Ok((decoder, deltas, Progress::More)) => {
                     self.deltas = deltas;
-                    self.state = State::Reading(decoder);
+                    self.state = KeptList::Reading(decoder);
                 }
                 Ok((decoder, deltas, Progress::Complete)) => {
                     self.deltas = deltas;

@@ -41,7 +41,7 @@ impl Usage {
 /// The reply so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    parts: Vec<Open>,
+    parts: Vec<OpenPart>,
     /// The provider's number of a call or block, and where it stands in `parts`.
     numbered: BTreeMap<u64, usize>,
     calls: usize,
@@ -53,7 +53,7 @@ pub(super) struct Draft {
 }
 
 #[derive(Debug)]
-enum Open {
+enum OpenPart {
     Text { text: String, signature: Option<String> },
     Thinking { text: String, signature: Option<String> },
     Redacted(String),
@@ -97,10 +97,10 @@ impl Draft {
     pub(super) fn text(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         match self.parts.last_mut() {
-            Some(Open::Text { text, signature: None }) => text.push_str(piece),
+            Some(OpenPart::Text { text, signature: None }) => text.push_str(piece),
             _ if piece.is_empty() => {}
             _ => {
-                self.begin(Open::Text { text: piece.to_owned(), signature: None })?;
+                self.begin(OpenPart::Text { text: piece.to_owned(), signature: None })?;
             }
         }
         Ok(())
@@ -110,10 +110,10 @@ impl Draft {
     pub(super) fn thinking(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         match self.parts.last_mut() {
-            Some(Open::Thinking { text, signature: None }) => text.push_str(piece),
+            Some(OpenPart::Thinking { text, signature: None }) => text.push_str(piece),
             _ if piece.is_empty() => {}
             _ => {
-                self.begin(Open::Thinking { text: piece.to_owned(), signature: None })?;
+                self.begin(OpenPart::Thinking { text: piece.to_owned(), signature: None })?;
             }
         }
         Ok(())
@@ -122,20 +122,20 @@ impl Draft {
     /// Text that carries a signature of its own, which may be empty text.
     pub(super) fn signed_text(&mut self, text: String, signature: String) -> Result<(), Fault> {
         self.hold(text.len().saturating_add(signature.len()))?;
-        self.begin(Open::Text { text, signature: Some(signature) }).map(drop)
+        self.begin(OpenPart::Text { text, signature: Some(signature) }).map(drop)
     }
 
     /// Reasoning begins anew, also just behind other reasoning.
     pub(super) fn begin_thinking(&mut self) -> Result<(), Fault> {
-        self.begin(Open::Thinking { text: String::new(), signature: None }).map(drop)
+        self.begin(OpenPart::Thinking { text: String::new(), signature: None }).map(drop)
     }
 
     /// A piece of the signature of the reasoning that came last.
     pub(super) fn sign(&mut self, piece: &str) -> Result<(), Fault> {
         self.hold(piece.len())?;
         let last = self.parts.iter_mut().rev().find_map(|part| match part {
-            Open::Thinking { signature, .. } => Some(signature),
-            Open::Text { .. } | Open::Redacted(_) | Open::Call(_) => None,
+            OpenPart::Thinking { signature, .. } => Some(signature),
+            OpenPart::Text { .. } | OpenPart::Redacted(_) | OpenPart::Call(_) => None,
         });
         if let Some(signature) = last {
             signature.get_or_insert_default().push_str(piece);
@@ -146,7 +146,7 @@ impl Draft {
     /// Reasoning that only the provider can read.
     pub(super) fn redacted(&mut self, data: String) -> Result<(), Fault> {
         self.hold(data.len())?;
-        self.begin(Open::Redacted(data)).map(drop)
+        self.begin(OpenPart::Redacted(data)).map(drop)
     }
 
     /// A call begins. `number` is the provider's, for pieces that follow.
@@ -164,7 +164,7 @@ impl Draft {
         let lengths = [&id, &signature].map(|text| text.as_ref().map_or(0, String::len));
         self.hold(name.len() + arguments.len() + lengths.iter().sum::<usize>())?;
         let id = id.filter(|id| !id.is_empty());
-        let place = self.begin(Open::Call(OpenCall { id, name, arguments, signature }))?;
+        let place = self.begin(OpenPart::Call(OpenCall { id, name, arguments, signature }))?;
         self.calls += 1;
         if let Some(number) = number {
             self.numbered.insert(number, place);
@@ -228,10 +228,10 @@ impl Draft {
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in self.parts {
             parts.push(match part {
-                Open::Text { text, signature } => Part::Text { text, signature },
-                Open::Thinking { text, signature } => Part::Thinking { text, signature },
-                Open::Redacted(data) => Part::Redacted(data),
-                Open::Call(OpenCall { id, name, arguments, signature }) => {
+                OpenPart::Text { text, signature } => Part::Text { text, signature },
+                OpenPart::Thinking { text, signature } => Part::Thinking { text, signature },
+                OpenPart::Redacted(data) => Part::Redacted(data),
+                OpenPart::Call(OpenCall { id, name, arguments, signature }) => {
                     let call_id = id.clone().unwrap_or_else(|| format!("call_{}", calls.len()));
                     let call = Call { call_id, name, arguments: json::arguments(&arguments)? };
                     calls.push(call.clone());
@@ -256,18 +256,18 @@ impl Draft {
     }
 
     fn open_call(&mut self, number: Option<u64>) -> Option<&mut OpenCall> {
-        let is_call = |part: &Open| matches!(part, Open::Call(_));
+        let is_call = |part: &OpenPart| matches!(part, OpenPart::Call(_));
         let place = match number {
             Some(number) => *self.numbered.get(&number)?,
             None => self.parts.iter().rposition(is_call)?,
         };
         match self.parts.get_mut(place) {
-            Some(Open::Call(call)) => Some(call),
-            Some(Open::Text { .. } | Open::Thinking { .. } | Open::Redacted(_)) | None => None,
+            Some(OpenPart::Call(call)) => Some(call),
+            Some(OpenPart::Text { .. } | OpenPart::Thinking { .. } | OpenPart::Redacted(_)) | None => None,
         }
     }
 
-    fn begin(&mut self, part: Open) -> Result<usize, Fault> {
+    fn begin(&mut self, part: OpenPart) -> Result<usize, Fault> {
         if self.parts.len() >= bounds::PARTS {
             return Err(Fault::Parts);
         }

@@ -33,7 +33,7 @@ pub(crate) fn search_symbols(
     limit: usize,
     cancel: &AtomicBool,
 ) -> Result<Vec<(Option<String>, String, Symbol)>, RetrievalError> {
-    let wanted = Wanted::read(name);
+    let wanted = WantedSymbol::read(name);
     if wanted.words.is_empty() {
         return Ok(Vec::new());
     }
@@ -67,14 +67,14 @@ pub(crate) fn search_symbols(
         .collect())
 }
 
-struct Wanted {
+struct WantedSymbol {
     name: String,
     container: Option<String>,
     /// In lower case.
     words: Vec<String>,
 }
 
-impl Wanted {
+impl WantedSymbol {
     fn read(name: &str) -> Self {
         let name = name.trim().trim_end_matches("()");
         let mut parts = name.rsplit("::").flat_map(|part| part.rsplit(['.', '#']));

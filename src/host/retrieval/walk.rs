@@ -52,7 +52,7 @@ impl Tree {
     pub(super) fn walk(view: &WorkspaceView, cancel: &AtomicBool) -> Result<Self, RetrievalError> {
         let buffers = OpenBuffers::of(view);
         let dirs: Vec<Option<Dir>> = view.roots.iter().map(open_root).collect();
-        let mut walk = Walk { found: BTreeMap::new(), path_bytes: 0, truncated: false, cancel };
+        let mut walk = DirectoryWalk { found: BTreeMap::new(), path_bytes: 0, truncated: false, cancel };
         for (at, root) in view.roots.iter().enumerate() {
             let Some(dir) = &dirs[at] else { continue };
             // A root inside this one lists its own files.
@@ -60,7 +60,7 @@ impl Tree {
                 view.roots.iter().filter_map(|other| other.path.strip_prefix(&root.path).ok()).collect();
             walk.root(at, dir, &root.path, &others, &buffers)?;
         }
-        let Walk { mut found, truncated, .. } = walk;
+        let DirectoryWalk { mut found, truncated, .. } = walk;
         // A buffer that is not on the disk yet is part of the workspace. One that is there but was not listed is
         // ignored, hidden or a link, and stays out.
         for (root, rel, document) in buffers.iter() {
@@ -85,7 +85,7 @@ impl Tree {
 }
 
 /// A walk over the roots, one after the other.
-struct Walk<'a> {
+struct DirectoryWalk<'a> {
     found: BTreeMap<(usize, String), Option<Arc<OpenDocument>>>,
     path_bytes: usize,
     truncated: bool,
@@ -94,13 +94,13 @@ struct Walk<'a> {
 
 /// What is taken of one directory, in order of name.
 #[derive(Default)]
-struct Names {
+struct IgnoredNames {
     files: BTreeSet<String>,
     directories: BTreeSet<String>,
     truncated: bool,
 }
 
-impl Walk<'_> {
+impl DirectoryWalk<'_> {
     /// Walks one root through its handle, so that no link and no renaming leads out of it. Every directory is read under the
     /// handle by its whole path: a tree that is deeper than a path can be long ends there.
     fn root(
@@ -124,7 +124,7 @@ impl Walk<'_> {
             let place = if directory.is_empty() { "." } else { directory.as_str() };
             // What cannot be listed is not searched; the rest is.
             let Ok(entries) = dir.read_dir(place) else { continue };
-            let mut names = Names::default();
+            let mut names = IgnoredNames::default();
             for entry in entries.flatten() {
                 if is_stopped() {
                     return Err(RetrievalError::Cancelled);
@@ -156,7 +156,7 @@ impl Walk<'_> {
     }
 }
 
-impl Names {
+impl IgnoredNames {
     fn take(
         &mut self,
         at: usize,

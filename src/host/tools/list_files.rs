@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "list_files";
 const LIMIT: usize = 500;
 
 #[derive(Deserialize)]
-struct Args {
+struct ListArgs {
     #[serde(default)]
     path: String,
 }
@@ -33,7 +33,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path } = arguments(args)?;
+    let ListArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let mut names = search(move |cancel| retrieval::list_dir(&view, &path, LIMIT + 1, cancel)).await?;
     let more = names.len() > LIMIT;

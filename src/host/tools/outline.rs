@@ -14,7 +14,7 @@ use crate::host::turn_output::TurnOutput;
 pub(super) const NAME: &str = "outline";
 
 #[derive(Deserialize)]
-struct Args {
+struct OutlineArgs {
     path: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path } = arguments(args)?;
+    let OutlineArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
     Ok(ToolAnswer { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })

@@ -17,14 +17,14 @@ pub(super) const NAME: &str = "plan";
 const STEPS: usize = 50;
 
 #[derive(Deserialize)]
-struct Args {
-    steps: Vec<Step>,
+struct PlanArgs {
+    steps: Vec<PlannedStep>,
     #[serde(default)]
     rationale: String,
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct PlannedStep {
     description: String,
     #[serde(default)]
     files: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { steps, rationale } = arguments(args)?;
+    let PlanArgs { steps, rationale } = arguments(args)?;
     if steps.is_empty() || steps.len() > STEPS {
         return Err(Refusal {
             code: "invalid_params".to_owned(),

@@ -12,20 +12,20 @@ use crate::host::turn_output::TurnOutput;
 pub(super) const NAME: &str = "propose_patch";
 
 #[derive(Deserialize)]
-struct Edit {
+struct ProposedEdit {
     old_text: String,
     new_text: String,
 }
 
 #[derive(Deserialize)]
-struct Args {
+struct PatchArgs {
     file_path: String,
     #[serde(default)]
     rationale: String,
     #[serde(default)]
     acceptance_criteria: Vec<String>,
     #[serde(default)]
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<ProposedEdit>>,
     #[serde(default)]
     diff: Option<String>,
     #[serde(default)]
@@ -65,7 +65,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
+    let PatchArgs { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
     let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
         (Some(edits), None, None) => Change::Edits(
             edits

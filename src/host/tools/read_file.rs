@@ -12,7 +12,7 @@ use crate::host::turn_output::TurnOutput;
 pub(super) const NAME: &str = "read_file";
 
 #[derive(Deserialize)]
-struct Args {
+struct ReadArgs {
     path: String,
     #[serde(default)]
     start_line: Option<u64>,
@@ -38,7 +38,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path, start_line, end_line } = arguments(args)?;
+    let ReadArgs { path, start_line, end_line } = arguments(args)?;
     let view = voice.port().workspace();
     let start = start_line.unwrap_or(1);
     let read =

@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "run_command";
 const COMMAND_LIMIT: usize = 8 * 1024;
 
 #[derive(Deserialize)]
-struct Args {
+struct CommandArgs {
     command: String,
     #[serde(default)]
     cwd: Option<String>,
@@ -45,7 +45,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { command, cwd, reason } = arguments(args)?;
+    let CommandArgs { command, cwd, reason } = arguments(args)?;
     let port = voice.port();
     let view = port.workspace();
     if !view.trusted {

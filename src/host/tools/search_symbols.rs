@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "search_symbols";
 const LIMIT: usize = 50;
 
 #[derive(Deserialize)]
-struct Args {
+struct SymbolsArgs {
     name: String,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { name } = arguments(args)?;
+    let SymbolsArgs { name } = arguments(args)?;
     let view = voice.port().workspace();
     let found = search(move |cancel| retrieval::search_symbols(&view, &name, LIMIT, cancel)).await?;
     let text = found

@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "search_text";
 const LIMIT: usize = 100;
 
 #[derive(Deserialize)]
-struct Args {
+struct TextArgs {
     pattern: String,
     #[serde(default)]
     regex: bool,
@@ -43,7 +43,7 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
+    let TextArgs { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
     let view = voice.port().workspace();
     let query = TextQuery { pattern, regex, case_sensitive, path_glob };
     let mut hits = search(move |cancel| retrieval::search_text(&view, &query, LIMIT + 1, cancel)).await?;

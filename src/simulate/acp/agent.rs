@@ -15,7 +15,7 @@ use super::process;
 use super::script::{Ignored, Script};
 use super::sessions::{Sessions, whole};
 
-struct Agent {
+struct SimulatedAgent {
     desk: Arc<Desk>,
     script: Script,
     state: Arc<Mutex<State>>,
@@ -40,7 +40,7 @@ pub(super) fn play(
         process::ignore_term()?;
     }
     let keeps_living = script.agent.ignores.contains(&Ignored::Eof);
-    let mut agent = Agent {
+    let mut agent = SimulatedAgent {
         desk: Arc::clone(desk),
         state: Arc::new(Mutex::new(State::new(script.agent.clone(), sessions))),
         running: Arc::default(),
@@ -59,7 +59,7 @@ pub(super) fn play(
     Ok(0)
 }
 
-impl Agent {
+impl SimulatedAgent {
     /// Plays what belongs to no message, to its end.
     fn play_out(&mut self, moment: &str) {
         if let Some(steps) = self.script.on.get(moment) {

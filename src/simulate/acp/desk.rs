@@ -44,7 +44,7 @@ pub(super) enum Reply {
 }
 
 #[derive(Default)]
-struct Waited {
+struct WaitedReply {
     answers: HashMap<String, Reply>,
     cancelled: HashSet<u64>,
     next_id: u64,
@@ -54,7 +54,7 @@ struct Waited {
 pub(super) struct Desk {
     output: Mutex<Output>,
     log: Option<Log>,
-    waited: Mutex<Waited>,
+    waited: Mutex<WaitedReply>,
     changed: Condvar,
     pause: Duration,
 }
@@ -66,7 +66,7 @@ impl Desk {
         Self { output: Mutex::new(output), log, waited: Mutex::default(), changed: Condvar::new(), pause }
     }
 
-    fn waited(&self) -> MutexGuard<'_, Waited> {
+    fn waited(&self) -> MutexGuard<'_, WaitedReply> {
         self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

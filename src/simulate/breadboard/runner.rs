@@ -22,7 +22,7 @@ const REPLAY: [&str; 3] = ["replay:", "/replay", "@replay"];
 const ASKING: [&str; 3] = ["prompt", "ask", "interactive"];
 
 /// How a run ended.
-enum Outcome {
+enum RunOutcome {
     Done,
     Stopped,
     /// The session is over, with this status.
@@ -83,8 +83,8 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
         };
         let outcome = turn(&engine, &session, &input).await;
         let over = match outcome {
-            Outcome::Over(status) => Some(status),
-            Outcome::Done | Outcome::Stopped => once.then_some("completed"),
+            RunOutcome::Over(status) => Some(status),
+            RunOutcome::Done | RunOutcome::Stopped => once.then_some("completed"),
         };
         finish_turn(&session, &input, over);
         if let Some(status) = over {
@@ -113,7 +113,7 @@ fn finish_turn(session: &Session, input: &Input, over: Option<&'static str>) {
     session.state().active = None;
 }
 
-async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Outcome {
+async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> RunOutcome {
     let replay = REPLAY.iter().find_map(|prefix| input.text.strip_prefix(prefix));
     let asks = {
         let state = session.state();
@@ -142,7 +142,7 @@ async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Ou
             }
             Err(reason) => {
                 fail(session, &format!("replay fixture {}: {reason}", path.display()));
-                Outcome::Over("failed")
+                RunOutcome::Over("failed")
             }
         };
     }
@@ -183,11 +183,11 @@ impl Run {
         script.prompts.iter().filter(|entry| entry.when.is_none()).nth(at).cloned().unwrap_or_else(built_in)
     }
 
-    async fn close(&mut self, outcome: Outcome, reason: &'static str, prompt: &str) -> Outcome {
+    async fn close(&mut self, outcome: RunOutcome, reason: &'static str, prompt: &str) -> RunOutcome {
         let reason = match outcome {
-            Outcome::Over(_) => return outcome,
-            Outcome::Stopped => "stopped_by_user",
-            Outcome::Done => reason,
+            RunOutcome::Over(_) => return outcome,
+            RunOutcome::Stopped => "stopped_by_user",
+            RunOutcome::Done => reason,
         };
         let (events, mode) = {
             let state = self.session.state();
@@ -215,76 +215,76 @@ impl Run {
     }
 
     /// Does the steps. A stop is seen between two of them only, and by a fixture not at all.
-    async fn perform(&mut self, steps: &[Step]) -> Outcome {
+    async fn perform(&mut self, steps: &[Step]) -> RunOutcome {
         for step in steps {
             if !self.replay && self.session.state().stop {
-                return Outcome::Stopped;
+                return RunOutcome::Stopped;
             }
             self.steps += 1;
             let outcome = match step {
                 Step::Event(event) => {
                     self.event(event).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Raw { text, logged } => {
                     self.session.emit_raw(text, *logged);
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Ask { request, on_allow, on_deny } => {
                     let (allowed, stop) = self.ask(request).await;
                     if stop {
-                        return Outcome::Stopped;
+                        return RunOutcome::Stopped;
                     }
                     Box::pin(self.perform(if allowed { on_allow } else { on_deny })).await
                 }
                 Step::Error(message) => {
                     fail(&self.session, message);
-                    Outcome::Over("failed")
+                    RunOutcome::Over("failed")
                 }
                 Step::Repeat { times, steps } => self.repeat(*times, steps).await,
                 Step::Ctree(count) => self.tree(*count).await,
                 Step::Write { path, content } => {
                     self.write(path, content);
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Hold(name) => {
                     let mut released = self.engine.released.subscribe();
                     // It fails only when the simulator is gone.
                     let _ = released.wait_for(|released| released.contains(name)).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Delay { ms } => {
                     tokio::time::sleep(Duration::from_millis(*ms)).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
-                Step::End(status) => Outcome::Over(terminal_status(status)),
+                Step::End(status) => RunOutcome::Over(terminal_status(status)),
             };
-            if !matches!(outcome, Outcome::Done) {
+            if !matches!(outcome, RunOutcome::Done) {
                 return outcome;
             }
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
-    async fn repeat(&mut self, times: u64, steps: &[Step]) -> Outcome {
+    async fn repeat(&mut self, times: u64, steps: &[Step]) -> RunOutcome {
         for _ in 0..times {
             let outcome = Box::pin(self.perform(steps)).await;
-            if !matches!(outcome, Outcome::Done) {
+            if !matches!(outcome, RunOutcome::Done) {
                 return outcome;
             }
             // A long repetition must not keep the thread from the streams.
             tokio::task::yield_now().await;
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
-    async fn tree(&self, count: u64) -> Outcome {
+    async fn tree(&self, count: u64) -> RunOutcome {
         for _ in 0..count {
             let node = talk::tree_node(&mut self.session.state());
             self.event(&node).await;
             tokio::task::yield_now().await;
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
     async fn event(&self, event: &EventStep) {

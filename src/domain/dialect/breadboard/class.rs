@@ -9,7 +9,7 @@ use super::words::Word;
 use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
-type Row = (&'static str, EventClass, &'static [Pane]);
+type ClassRow = (&'static str, EventClass, &'static [Pane]);
 
 const CHAT: &[Pane] = &[Pane::Chat];
 const RUN: &[Pane] = &[Pane::Run];
@@ -23,7 +23,7 @@ const DEBUG: &[Pane] = &[Pane::Debug];
 
 /// Sorted by name, for the search; a name is spelled with `_` here and stands for its dotted spellings too (R003-07).
 /// The seed's words where it has one, else our additive classes.
-const TABLE: &[Row] = &[
+const TABLE: &[ClassRow] = &[
     ("assistant_delta", EventClass::AssistantStream, CHAT),
     ("assistant_message", EventClass::AssistantStream, CHAT),
     ("assistant_message_delta", EventClass::AssistantStream, CHAT),

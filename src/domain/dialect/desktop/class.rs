@@ -12,119 +12,146 @@ use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
 /// What a field must hold.
-enum Shape {
+enum MessageShape {
     Text,
     List,
     Object,
     Word(&'static [&'static str]),
 }
 
-struct Row {
+struct ClassRow {
     kind: &'static str,
-    needs: &'static [(&'static str, Shape)],
+    needs: &'static [(&'static str, MessageShape)],
     class: EventClass,
     panes: &'static [Pane],
 }
 
 /// The first row whose type and fields fit decides.
-const TABLE: &[Row] = &[
-    row("assistant.token", &[("token", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+const TABLE: &[ClassRow] = &[
+    row("assistant.token", &[("token", MessageShape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.thinking",
-        &[("phase", Shape::Text), ("message", Shape::Text)],
+        &[("phase", MessageShape::Text), ("message", MessageShape::Text)],
         EventClass::ReasoningStream,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", Shape::Text), ("status", Shape::Word(&["started"]))],
+        &[("tool_name", MessageShape::Text), ("status", MessageShape::Word(&["started"]))],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", Shape::Text), ("status", Shape::Word(&["completed", "failed"]))],
+        &[("tool_name", MessageShape::Text), ("status", MessageShape::Word(&["completed", "failed"]))],
         EventClass::ToolResult,
         &[Pane::Chat],
     ),
     row(
         "agent.retrieve.status",
-        &[("stage", Shape::Text), ("message", Shape::Text)],
+        &[("stage", MessageShape::Text), ("message", MessageShape::Text)],
         EventClass::RetrievalStatus,
         &[Pane::Run],
     ),
-    row("agent.plan", &[("steps", Shape::List)], EventClass::PlanUpdate, &[Pane::Chat]),
+    row("agent.plan", &[("steps", MessageShape::List)], EventClass::PlanUpdate, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("patch_id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        &[("patch_id", MessageShape::Text), ("file_path", MessageShape::Text), ("diff", MessageShape::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[("request_id", Shape::Text), ("tool_name", Shape::Text), ("args", Shape::Object)],
+        &[
+            ("request_id", MessageShape::Text),
+            ("tool_name", MessageShape::Text),
+            ("args", MessageShape::Object),
+        ],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("request_id", Shape::Text), ("command", Shape::Text)],
+        &[("request_id", MessageShape::Text), ("command", MessageShape::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("command_id", Shape::Text), ("command", Shape::Text)],
+        &[("command_id", MessageShape::Text), ("command", MessageShape::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "assistant.message_final",
-        &[("message", Shape::Text), ("metadata", Shape::Object)],
+        &[("message", MessageShape::Text), ("metadata", MessageShape::Object)],
         EventClass::RunFinished,
         &[Pane::Chat, Pane::Run],
     ),
-    row("server.error", &[("error", Shape::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row(
+        "server.error",
+        &[("error", MessageShape::Object)],
+        EventClass::RunErrorOrGap,
+        &[Pane::Chat, Pane::Run],
+    ),
     // The words of the public source.
-    row("assistant.message_delta", &[("delta", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+    row(
+        "assistant.message_delta",
+        &[("delta", MessageShape::Text)],
+        EventClass::AssistantStream,
+        &[Pane::Chat],
+    ),
     row(
         "assistant.tool_use",
-        &[("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[("tool", MessageShape::Text), ("arguments", MessageShape::Object)],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
-    row("assistant.tool_result", &[("tool", Shape::Text)], EventClass::ToolResult, &[Pane::Chat]),
+    row("assistant.tool_result", &[("tool", MessageShape::Text)], EventClass::ToolResult, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        &[("id", MessageShape::Text), ("file_path", MessageShape::Text), ("diff", MessageShape::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[
+            ("request_id", MessageShape::Text),
+            ("tool", MessageShape::Text),
+            ("arguments", MessageShape::Object),
+        ],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[
+            ("request_id", MessageShape::Text),
+            ("tool", MessageShape::Text),
+            ("arguments", MessageShape::Object),
+        ],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
-    row("error", &[("error", Shape::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("error", &[("error", MessageShape::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row("server.hello", &[("server_info", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row("session.state", &[("state", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row(
+        "server.hello",
+        &[("server_info", MessageShape::Object)],
+        EventClass::SessionLifecycle,
+        &[Pane::Debug],
+    ),
+    row("session.state", &[("state", MessageShape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
 ];
 
 const fn row(
     kind: &'static str,
-    needs: &'static [(&'static str, Shape)],
+    needs: &'static [(&'static str, MessageShape)],
     class: EventClass,
     panes: &'static [Pane],
-) -> Row {
-    Row { kind, needs, class, panes }
+) -> ClassRow {
+    ClassRow { kind, needs, class, panes }
 }
 
 /// Class, panes and ask of one desktop message.
@@ -137,13 +164,13 @@ pub(in crate::domain::dialect) fn classify(
     (row.class, row.panes, ask)
 }
 
-fn fits(needs: &[(&str, Shape)], payload: &Map<String, Value>) -> bool {
+fn fits(needs: &[(&str, MessageShape)], payload: &Map<String, Value>) -> bool {
     needs.iter().all(|(name, shape)| {
         payload.get(*name).is_some_and(|value| match shape {
-            Shape::Text => value.is_string(),
-            Shape::List => value.is_array(),
-            Shape::Object => value.is_object(),
-            Shape::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            MessageShape::Text => value.is_string(),
+            MessageShape::List => value.is_array(),
+            MessageShape::Object => value.is_object(),
+            MessageShape::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         })
     })
 }

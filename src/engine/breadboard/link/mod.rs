@@ -46,10 +46,10 @@ pub struct Links<S> {
     runtime: Handle,
     now_ms: WallClock,
     pace: LinkTiming,
-    running: Mutex<Running>,
+    running: Mutex<RunningLink>,
 }
 
-struct Running {
+struct RunningLink {
     chance: Rng,
     links: HashMap<String, One>,
 }
@@ -69,7 +69,7 @@ impl<S: Source> Links<S> {
         pace: LinkTiming,
         seed: u64,
     ) -> Self {
-        let running = Mutex::new(Running { chance: Rng::with_seed(seed), links: HashMap::new() });
+        let running = Mutex::new(RunningLink { chance: Rng::with_seed(seed), links: HashMap::new() });
         Self { source, reports, runtime, now_ms, pace, running }
     }
 
@@ -147,7 +147,7 @@ impl<S: Source> Links<S> {
         });
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningLink> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

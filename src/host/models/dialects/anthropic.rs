@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Message, Part};
 use super::super::draft::{NewCall, Stop};
 use super::super::fault::Fault;
 use super::super::json::Json;
-use super::{Progress, Reply, reported};
+use super::{Progress, ReplyReader, reported};
 
 /// API version, which every request must name.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -83,7 +83,7 @@ fn block(part: &Part) -> Option<Value> {
     }
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<Progress, Fault> {
     let [kind, number, block, delta, used, message, error] =
         event.fields(["type", "index", "content_block", "delta", "usage", "message", "error"]);
     let kind = kind.and_then(Json::text).ok_or(Fault::Unreadable)?;
@@ -131,7 +131,7 @@ fn place(number: Option<Json<'_>>) -> Result<Option<u64>, Fault> {
     }
 }
 
-fn begin(block: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn begin(block: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [kind, text, thinking, signature, data, id, name, input] =
         block.fields(["type", "text", "thinking", "signature", "data", "id", "name", "input"]);
     let text_of = |field: Option<Json<'_>>| field.and_then(Json::text);
@@ -163,7 +163,7 @@ fn is_empty_object(text: &str) -> bool {
         .is_some_and(|inside| inside.trim().is_empty())
 }
 
-fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [kind, text, thinking, signature, json] =
         delta.fields(["type", "text", "thinking", "signature", "partial_json"]).map(|field| field?.text());
     match kind.as_deref() {
@@ -176,7 +176,7 @@ fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(),
 }
 
 /// Counts come twice, and the later one is the whole. What was read from a cache is part of the question.
-fn usage(used: Json<'_>, reply: &mut Reply) {
+fn usage(used: Json<'_>, reply: &mut ReplyReader) {
     let [input, created, cached, output] = used
         .fields(["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"])
         .map(|count| count?.count());

@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Message, Part, ToolResult};
 use super::super::draft::{NewCall, Stop, Usage};
 use super::super::fault::Fault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{Progress, ReplyReader, arguments_text, reported};
 
 /// Candidates that are looked at for the first one; we ask for one.
 const CANDIDATES: usize = 16;
@@ -67,7 +67,7 @@ fn result(result: &ToolResult) -> Value {
     json!({ "functionResponse": response })
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<Progress, Fault> {
     if !event.is_object() {
         return Err(Fault::Unreadable);
     }
@@ -103,7 +103,7 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
     Ok(Progress::Complete)
 }
 
-fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take(part: Json<'_>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [text, thought, signature, call] =
         part.fields(["text", "thought", "thoughtSignature", "functionCall"]);
     let (text, signature) = (text.and_then(Json::text), signature.and_then(Json::text));
@@ -130,7 +130,7 @@ fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
 }
 
 /// Counts come with every event, and the last one is the whole.
-fn usage(used: Json<'_>, reply: &mut Reply) {
+fn usage(used: Json<'_>, reply: &mut ReplyReader) {
     let [input, output, thoughts, total] = used
         .fields(["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"])
         .map(|count| count?.count());

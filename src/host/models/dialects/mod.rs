@@ -159,17 +159,17 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 pub(crate) struct Decoder {
     dialect: Dialect,
-    reply: Reply,
+    reply: ReplyReader,
 }
 
 /// The reply so far, and its pieces that are not passed on yet.
 #[derive(Debug, Default)]
-struct Reply {
+struct ReplyReader {
     draft: Draft,
     deltas: Vec<Delta>,
 }
 
-impl Reply {
+impl ReplyReader {
     fn text(&mut self, text: Option<String>) -> Result<(), Fault> {
         match text {
             Some(text) if !text.is_empty() => {
@@ -196,7 +196,7 @@ impl Reply {
 impl Decoder {
     /// A decoder at the beginning of a reply.
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, reply: Reply::default() }
+        Self { dialect, reply: ReplyReader::default() }
     }
 
     /// Takes one event and adds the pieces of the reply that it holds.

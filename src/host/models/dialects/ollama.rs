@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Message, Part, calls_of, text_of,
 use super::super::draft::{NewCall, Stop, Usage};
 use super::super::fault::Fault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{Progress, ReplyReader, arguments_text, reported};
 
 pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": conversation.system })];
@@ -55,7 +55,7 @@ fn assistant(parts: &[Part]) -> Value {
     message
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<Progress, Fault> {
     if !event.is_object() {
         return Err(Fault::Unreadable);
     }

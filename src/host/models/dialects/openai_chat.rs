@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Message, Part, calls_of, text_of,
 use super::super::draft::{NewCall, Stop, Usage};
 use super::super::fault::Fault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{Progress, ReplyReader, arguments_text, reported};
 
 /// The data of the event behind the last one.
 pub(super) const END: &[u8] = b"[DONE]";
@@ -61,7 +61,7 @@ fn assistant(parts: &[Part]) -> Value {
     message
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<Progress, Fault> {
     if !event.is_object() {
         return Err(Fault::Unreadable);
     }
@@ -94,7 +94,7 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
     Ok(Progress::More)
 }
 
-fn take(delta: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take(delta: Json<'_>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [thought, thought_too, content, refusal, calls] =
         delta.fields(["reasoning_content", "reasoning", "content", "refusal", "tool_calls"]);
     reply.thinking(thought.or(thought_too).and_then(Json::text))?;
@@ -110,7 +110,7 @@ fn take(delta: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
 }
 
 /// Content in parts, as Mistral sends it: text, and reasoning that is a list of texts.
-fn chunks(content: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn chunks(content: Json<'_>, reply: &mut ReplyReader) -> Result<(), Fault> {
     for chunk in content.items(bounds::PARTS).ok_or(Fault::Parts)? {
         let [text, thinking] = chunk.fields(["text", "thinking"]);
         reply.text(text.and_then(Json::text))?;
@@ -122,7 +122,7 @@ fn chunks(content: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
     Ok(())
 }
 
-fn take_call(call: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take_call(call: Json<'_>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [index, id, function] = call.fields(["index", "id", "function"]);
     let number = match index {
         // Some compatible servers give none: an id then begins a call, and what has no id continues the last one.

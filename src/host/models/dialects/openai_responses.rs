@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Delta, Message, Part};
 use super::super::draft::{NewCall, Stop, Usage};
 use super::super::fault::Fault;
 use super::super::json::Json;
-use super::{Progress, Reply, reported};
+use super::{Progress, ReplyReader, reported};
 
 /// The first version of the GPT family that is asked by this protocol.
 const SINCE: u32 = 5;
@@ -69,7 +69,7 @@ fn item(part: &Part) -> Option<Value> {
     }
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<Progress, Fault> {
     let [kind, delta, number, item, response, arguments] =
         event.fields(["type", "delta", "output_index", "item", "response", "arguments"]);
     let kind = kind.and_then(Json::text).ok_or(Fault::Unreadable)?;
@@ -125,7 +125,7 @@ fn place(number: Option<Json<'_>>) -> Result<Option<u64>, Fault> {
     }
 }
 
-fn begin(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn begin(item: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [kind, id, name, arguments] =
         item.fields(["type", "call_id", "name", "arguments"]).map(|field| field?.text());
     if kind.as_deref() != Some("function_call") {
@@ -135,7 +135,7 @@ fn begin(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), F
     reply.draft.call(number, NewCall { id, name, arguments, signature: None })
 }
 
-fn end(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn end(item: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [kind, arguments, sealed] =
         item.fields(["type", "arguments", "encrypted_content"]).map(|field| field?.text());
     match (kind.as_deref(), arguments, sealed) {
@@ -154,7 +154,7 @@ fn end(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fau
     }
 }
 
-fn finish(response: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn finish(response: Json<'_>, reply: &mut ReplyReader) -> Result<(), Fault> {
     let [used, details, output] = response.fields(["usage", "incomplete_details", "output"]);
     if let Some(used) = used {
         let [input, output, total] =

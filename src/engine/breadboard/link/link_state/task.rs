@@ -121,7 +121,7 @@ impl<S: Source> Link<S> {
             (None, Some(cursor)) => From::After(cursor.id.clone()),
             (None, None) => From::Start,
         };
-        let mut places = Places::beginning_at(&from);
+        let mut places = TaskPlaces::beginning_at(&from);
         let mut refused = EngineError::WindowExceeded(Window::default());
         for _ in 0..OPENINGS {
             let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
@@ -170,13 +170,13 @@ impl<S: Source> Link<S> {
 }
 
 /// Where a stream is asked for, one place after the other, and what the engine said to each.
-struct Places {
+struct TaskPlaces {
     known: Beginning,
     /// The oldest number that the engine says it has.
     first: Option<u64>,
 }
 
-impl Places {
+impl TaskPlaces {
     fn beginning_at(from: &From) -> Self {
         let known = Beginning {
             history: *from == From::Start,
