@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ignore::Match;
 
-use super::ignore_file::{self, Budget, IgnoreFile};
+use super::ignore_file::{self, IgnoreBudget, IgnoreFile};
 use super::user_excludes;
 
 /// Directories above a folder in which the top of its repository is looked for.
@@ -23,7 +23,7 @@ pub(crate) struct IgnoreRules<'a> {
     /// For what is said about a file.
     shown: PathBuf,
     is_stopped: &'a dyn Fn() -> bool,
-    budget: Budget,
+    budget: IgnoreBudget,
     /// Of the directories above the folder in the same repository, then of the folder, then down to `here`.
     levels: Vec<Level>,
     /// How many of them lie above the folder.
@@ -57,7 +57,7 @@ impl<'a> IgnoreRules<'a> {
             dir,
             shown: path.to_owned(),
             is_stopped,
-            budget: Budget::default(),
+            budget: IgnoreBudget::default(),
             levels: Vec::new(),
             above: 0,
             here: String::new(),

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::aside::{Why, free_name};
+use super::aside::{AsideReason, free_name};
 use super::failure::Failure;
-use super::front::{Front, Waiting};
+use super::front::{Front, WaitingFront};
 use super::intake::last_event;
 use super::row::at_most;
 use crate::app::ports::BatchRow;
@@ -38,7 +38,7 @@ pub(super) fn sort(
     connection: &Connection,
     front: &mut Front,
     forgotten: &HashSet<String>,
-) -> Result<Vec<Waiting>, Failure> {
+) -> Result<Vec<WaitingFront>, Failure> {
     let verdicts = judge(connection, front.waiting(), forgotten)?;
     let strays = std::iter::zip(front.waiting(), &verdicts)
         .filter(|(_, verdict)| **verdict == LeftoverVerdict::Stray)
@@ -51,7 +51,7 @@ pub(super) fn sort(
 
 /// Writes strays into a file of their own, in the shape of the front, and gives the sentence that says so; as an error, the
 /// sentence that says why not.
-pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, String> {
+pub(super) fn keep_apart(file: &Path, strays: Vec<WaitingFront>) -> Result<String, String> {
     let left = format!(
         "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
         sessions_of(&strays),
@@ -68,7 +68,7 @@ pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, St
 /// What becomes of each record.
 fn judge(
     connection: &Connection,
-    waiting: &[Waiting],
+    waiting: &[WaitingFront],
     forgotten: &HashSet<String>,
 ) -> Result<Vec<LeftoverVerdict>, Failure> {
     /// What the next record of a session has to follow on; `None` after a stray one.
@@ -98,8 +98,8 @@ fn judge(
     Ok(verdicts)
 }
 
-fn write_apart(file: &Path, strays: Vec<Waiting>) -> io::Result<PathBuf> {
-    let apart = free_name(file, Why::Stray)?;
+fn write_apart(file: &Path, strays: Vec<WaitingFront>) -> io::Result<PathBuf> {
+    let apart = free_name(file, AsideReason::Stray)?;
     let written = Front::write_apart(&apart, strays);
     if written.is_err() {
         // All of it is still in the front. Half of it would only look like more.
@@ -108,7 +108,7 @@ fn write_apart(file: &Path, strays: Vec<Waiting>) -> io::Result<PathBuf> {
     written.map(|()| apart)
 }
 
-pub(super) fn sessions_of(strays: &[Waiting]) -> String {
+pub(super) fn sessions_of(strays: &[WaitingFront]) -> String {
     let sessions: HashSet<&str> = strays.iter().map(|one| one.session_id.as_str()).collect();
     match strays {
         [one, ..] if sessions.len() == 1 => format!("session {}", one.session_id),
@@ -117,7 +117,7 @@ pub(super) fn sessions_of(strays: &[Waiting]) -> String {
 }
 
 /// Whether the database has exactly this batch.
-fn is_stored(connection: &Connection, one: &Waiting) -> Result<bool, Failure> {
+fn is_stored(connection: &Connection, one: &WaitingFront) -> Result<bool, Failure> {
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM batch WHERE session_id = ?1 AND from_seq = ?2 AND to_seq = ?3 AND events = ?4",
     )?;

@@ -11,7 +11,7 @@ use crate::host::ports::Answer;
 
 /// Asks by their id. A turn asks one thing at a time, so there is rarely more than one.
 #[derive(Default)]
-pub(super) struct Asks {
+pub(super) struct EmbeddedAsks {
     waiting: Mutex<HashMap<String, EmbeddedAsk>>,
 }
 
@@ -22,7 +22,7 @@ struct EmbeddedAsk {
     wait: Option<oneshot::Receiver<Answer>>,
 }
 
-impl Asks {
+impl EmbeddedAsks {
     /// An ask is about to be said; its answer may come at any time from now on.
     pub(super) fn register(&self, request_id: &str) {
         let (answer, wait) = oneshot::channel();

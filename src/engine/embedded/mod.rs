@@ -26,7 +26,7 @@ use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
-use asks::Asks;
+use asks::EmbeddedAsks;
 use port::SessionPort;
 
 /// Turns at the same time. Each holds a socket and a conversation; a person drives a few. One more is refused in a
@@ -85,7 +85,7 @@ struct EmbeddedSession {
 struct RunningTurn {
     turn: u64,
     stop: watch::Sender<bool>,
-    asks: Arc<Asks>,
+    asks: Arc<EmbeddedAsks>,
 }
 
 impl EmbeddedEngine {
@@ -249,7 +249,7 @@ impl EmbeddedParts {
                 (None, Err(_)) => Err("Too many turns run at once; wait for one to end and ask again."),
                 (None, Ok(place)) => {
                     let (stop, stopped) = watch::channel(false);
-                    let asks = Arc::new(Asks::default());
+                    let asks = Arc::new(EmbeddedAsks::default());
                     session.running = Some(RunningTurn { turn, stop, asks: Arc::clone(&asks) });
                     let greeting = !std::mem::replace(&mut session.greeted, true);
                     Ok((place, stopped, asks, greeting))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::EmbeddedParts;
-use super::asks::Asks;
+use super::asks::EmbeddedAsks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
 use crate::domain::dialect::desktop::message::ServerMessage;
@@ -20,7 +20,7 @@ pub(super) struct SessionPort {
     session_id: String,
     turn: u64,
     stopped: watch::Receiver<bool>,
-    asks: Arc<Asks>,
+    asks: Arc<EmbeddedAsks>,
 }
 
 impl SessionPort {
@@ -29,7 +29,7 @@ impl SessionPort {
         session_id: String,
         turn: u64,
         stopped: watch::Receiver<bool>,
-        asks: Arc<Asks>,
+        asks: Arc<EmbeddedAsks>,
     ) -> Self {
         Self { shared, session_id, turn, stopped, asks }
     }

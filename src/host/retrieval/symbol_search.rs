@@ -8,7 +8,7 @@ use super::kinds::is_test_path;
 use super::paths::label;
 use super::symbols::symbols_of;
 use super::terms::words;
-use super::walk::Tree;
+use super::walk::WalkedTree;
 use super::workers::spread;
 use super::{RetrievalError, Symbol};
 use crate::host::ports::WorkspaceView;
@@ -37,7 +37,7 @@ pub(crate) fn search_symbols(
     if wanted.words.is_empty() {
         return Ok(Vec::new());
     }
-    let tree = Tree::walk(view, cancel)?;
+    let tree = WalkedTree::walk(view, cancel)?;
     let parsed = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let text = tree.text(file, cancel)?;

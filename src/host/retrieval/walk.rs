@@ -39,7 +39,7 @@ pub(super) struct SourceFile {
 }
 
 /// All files of a workspace, in order of root and path.
-pub(super) struct Tree {
+pub(super) struct WalkedTree {
     /// The files.
     pub files: Vec<SourceFile>,
     /// Whether there are more than a search looks at.
@@ -47,7 +47,7 @@ pub(super) struct Tree {
     dirs: Vec<Option<Dir>>,
 }
 
-impl Tree {
+impl WalkedTree {
     /// Walks all roots.
     pub(super) fn walk(view: &WorkspaceView, cancel: &AtomicBool) -> Result<Self, RetrievalError> {
         let buffers = OpenBuffers::of(view);
@@ -255,7 +255,7 @@ pub(in crate::host::retrieval) mod tests {
     pub(in crate::host::retrieval) static GO_ON: AtomicBool = AtomicBool::new(false);
 
     fn listed(view: &WorkspaceView) -> Vec<String> {
-        Tree::walk(view, &GO_ON).unwrap().files.into_iter().map(|file| file.rel).collect()
+        WalkedTree::walk(view, &GO_ON).unwrap().files.into_iter().map(|file| file.rel).collect()
     }
 
     #[test]
@@ -287,7 +287,7 @@ pub(in crate::host::retrieval) mod tests {
     fn a_file_that_becomes_a_link_after_the_walk_gives_no_text() {
         let outside = Fixture::new(&[("secret.rs", "fn secret() {}")]);
         let fixture = Fixture::new(&[("a.rs", "fn a() {}")]);
-        let tree = Tree::walk(&fixture.view(), &GO_ON).unwrap();
+        let tree = WalkedTree::walk(&fixture.view(), &GO_ON).unwrap();
         std::fs::remove_file(fixture.path("a.rs")).unwrap();
         std::os::unix::fs::symlink(outside.path("secret.rs"), fixture.path("a.rs")).unwrap();
         assert_eq!(tree.text(&tree.files[0], &GO_ON), None);
@@ -298,7 +298,7 @@ pub(in crate::host::retrieval) mod tests {
         let fixture = Fixture::new(&[(".gitignore", "*.log\n"), ("a.rs", "old"), ("b.log", "log")]);
         let view =
             fixture.view_with(&[("a.rs", "new"), ("n.rs", "fresh"), ("b.log", "open"), (".env", "S=1")]);
-        let tree = Tree::walk(&view, &GO_ON).unwrap();
+        let tree = WalkedTree::walk(&view, &GO_ON).unwrap();
         let texts: Vec<_> =
             tree.files.iter().map(|file| (file.rel.as_str(), tree.text(file, &GO_ON).unwrap())).collect();
         assert_eq!(texts, [("a.rs", "new".to_owned()), ("n.rs", "fresh".to_owned())]);
@@ -308,6 +308,6 @@ pub(in crate::host::retrieval) mod tests {
     fn a_cancelled_walk_ends() {
         let fixture = Fixture::new(&[("a.rs", "")]);
         let cancel = AtomicBool::new(true);
-        assert!(matches!(Tree::walk(&fixture.view(), &cancel), Err(RetrievalError::Cancelled)));
+        assert!(matches!(WalkedTree::walk(&fixture.view(), &cancel), Err(RetrievalError::Cancelled)));
     }
 }

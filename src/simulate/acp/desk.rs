@@ -34,7 +34,7 @@ impl Output {
 
 /// What came back on a request of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum DeskReply {
     /// A result.
     Result(Value),
     /// An error.
@@ -45,7 +45,7 @@ pub(super) enum Reply {
 
 #[derive(Default)]
 struct WaitedReply {
-    answers: HashMap<String, Reply>,
+    answers: HashMap<String, DeskReply>,
     cancelled: HashSet<u64>,
     next_id: u64,
 }
@@ -114,13 +114,13 @@ impl Desk {
     }
 
     /// An answer to a request of the agent came.
-    pub(super) fn answered(&self, id: &Value, reply: Reply) {
+    pub(super) fn answered(&self, id: &Value, reply: DeskReply) {
         self.waited().answers.insert(id.to_string(), reply);
         self.changed.notify_all();
     }
 
     /// Waits for the answer to a request. A cancelled turn stops waiting, unless it is `deaf`.
-    pub(super) fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> Reply {
+    pub(super) fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> DeskReply {
         let key = id.to_string();
         let mut waited = self.waited();
         loop {
@@ -128,7 +128,7 @@ impl Desk {
                 return reply;
             }
             if !deaf && waited.cancelled.contains(&turn) {
-                return Reply::Cancelled;
+                return DeskReply::Cancelled;
             }
             waited = self.changed.wait(waited).unwrap_or_else(PoisonError::into_inner);
         }

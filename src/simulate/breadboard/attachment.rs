@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Answered};
+use super::answer::{self, HttpAnswer};
 use super::chance::chance;
-use super::server::Asked;
-use super::session::Session;
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 
 /// One part of a multipart body.
 #[derive(Debug, PartialEq)]
@@ -17,7 +17,7 @@ struct UploadPart {
 }
 
 /// Stores the files of a body.
-pub(super) fn store(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn store(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let content_type = asked.header("content-type").unwrap_or_default();
     let parts = boundary(content_type).map(|boundary| parts(&asked.body, &boundary)).unwrap_or_default();
     if let Some(metadata) = parts.iter().find(|part| part.name == "metadata")

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use fastrand::Rng;
 
 use super::chance::chance;
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::log::Logged;
-use super::session::Session;
+use super::session::SimulatedSession;
 use super::stream::{Out, framed};
 
 /// How long an event that was held back waits for another to swap places with.
@@ -201,7 +201,7 @@ impl InjectedFault {
 
 /// The faults of one connection.
 pub(super) struct Mischief {
-    engine: Arc<Engine>,
+    engine: Arc<SimulatedEngine>,
     connection: u64,
     active: bool,
     /// An event that waits for the next one.
@@ -210,7 +210,7 @@ pub(super) struct Mischief {
 
 impl Mischief {
     /// The faults of a session's `connection`-th stream.
-    pub(super) fn new(engine: &Arc<Engine>, connection: u64) -> Self {
+    pub(super) fn new(engine: &Arc<SimulatedEngine>, connection: u64) -> Self {
         let active = engine.options.faults.any();
         Self { engine: Arc::clone(engine), connection, active, held: Vec::new() }
     }
@@ -226,7 +226,7 @@ impl Mischief {
     }
 
     /// Says an event, or something else.
-    pub(super) fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
+    pub(super) fn pass(&mut self, session: &SimulatedSession, event: &Logged, out: &mut VecDeque<Out>) {
         if !self.active {
             out.extend(framed(event).map(Out::Bytes));
             return;
@@ -250,7 +250,7 @@ impl Mischief {
 }
 
 /// Takes one from the budget of the session.
-fn spend(session: &Session) -> bool {
+fn spend(session: &SimulatedSession) -> bool {
     let mut state = session.state();
     let left = state.fault_budget;
     state.fault_budget = left.saturating_sub(1);
@@ -260,7 +260,7 @@ fn spend(session: &Session) -> bool {
 /// What is said instead of the plain frame.
 fn broken(
     fault: Option<InjectedFault>,
-    session: &Session,
+    session: &SimulatedSession,
     event: &Logged,
     faults: &Faults,
     chance: &mut Rng,

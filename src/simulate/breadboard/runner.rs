@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::script::{EventStep, Prompt, Script, Step};
-use super::session::{Checkpoint, Input, Session};
+use super::session::{QueuedInput, SimulatedCheckpoint, SimulatedSession};
 use super::{clock, configuration, listing, python_json, talk};
 
 mod asking;
@@ -31,8 +31,8 @@ enum RunOutcome {
 
 /// What one run knows.
 struct Run {
-    engine: Arc<Engine>,
-    session: Arc<Session>,
+    engine: Arc<SimulatedEngine>,
+    session: Arc<SimulatedSession>,
     replay: bool,
     asks: bool,
     permissions: u64,
@@ -44,7 +44,7 @@ struct Run {
 }
 
 /// Runs a session until it ends. Aborted when the session is removed.
-pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: String) {
+pub(super) async fn drive(engine: Arc<SimulatedEngine>, session: Arc<SimulatedSession>, task: String) {
     if let Err(reason) = configuration::read(&session.config_path) {
         fail(&session, &reason);
         session.end("failed");
@@ -58,7 +58,7 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
         session.state().metadata.insert("todo_last_update".into(), todo);
     }
     if !task.trim().is_empty() {
-        let input = Input { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };
+        let input = QueuedInput { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };
         session.state().queue.push_back(input);
     }
     let once = {
@@ -96,7 +96,7 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
 }
 
 /// PR #40 says how a turn ended.
-fn finish_turn(session: &Session, input: &Input, over: Option<&'static str>) {
+fn finish_turn(session: &SimulatedSession, input: &QueuedInput, over: Option<&'static str>) {
     let mut state = session.state();
     let outcome = match over {
         Some("failed") => "failed",
@@ -113,7 +113,11 @@ fn finish_turn(session: &Session, input: &Input, over: Option<&'static str>) {
     session.state().active = None;
 }
 
-async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> RunOutcome {
+async fn turn(
+    engine: &Arc<SimulatedEngine>,
+    session: &Arc<SimulatedSession>,
+    input: &QueuedInput,
+) -> RunOutcome {
     let replay = REPLAY.iter().find_map(|prefix| input.text.strip_prefix(prefix));
     let asks = {
         let state = session.state();
@@ -151,7 +155,7 @@ async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Ru
         let prompt = state.admit_prompt(&input.text);
         let number = state.checkpoints.last().map_or(1, |last| last.number + 1);
         let preview: String = prompt.chars().take(80).collect();
-        state.checkpoints.push(Checkpoint { number, created_at: clock::now().as_secs(), preview });
+        state.checkpoints.push(SimulatedCheckpoint { number, created_at: clock::now().as_secs(), preview });
         prompt
     };
     let script = run.script(&prompt);
@@ -193,7 +197,7 @@ impl Run {
             let state = self.session.state();
             (state.log.head().saturating_sub(self.first_seq), state.mode.clone())
         };
-        let ending = talk::Ending {
+        let ending = talk::RunEnding {
             reason,
             steps: self.steps,
             events,
@@ -345,12 +349,12 @@ fn padded(payload: &str, bytes: usize) -> String {
     }
 }
 
-fn emit(session: &Session, kind: &str, payload: &Value, turn: Option<i64>) {
+fn emit(session: &SimulatedSession, kind: &str, payload: &Value, turn: Option<i64>) {
     session.emit(kind, &python_json::text(payload), turn, &Map::new());
 }
 
 /// The event of a failure; the caller ends the session.
-fn fail(session: &Session, message: &str) {
+fn fail(session: &SimulatedSession, message: &str) {
     let turn = session.state().turn();
     emit(session, "error", &json!({"message": message}), turn);
 }

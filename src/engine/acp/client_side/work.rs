@@ -43,7 +43,7 @@ pub(in crate::engine::acp) enum Job {
 
 /// A job of a session.
 #[derive(Debug)]
-pub(in crate::engine::acp) struct Order {
+pub(in crate::engine::acp) struct WorkOrder {
     /// Ours; no two of an agent have the same.
     pub(in crate::engine::acp) number: u64,
     pub(in crate::engine::acp) session_id: String,
@@ -98,7 +98,7 @@ impl Workers {
     }
 
     /// Begins a job. How many there are, the caller bounds.
-    pub(in crate::engine::acp) fn begin(&mut self, order: Order) {
+    pub(in crate::engine::acp) fn begin(&mut self, order: WorkOrder) {
         let number = order.number;
         let job = run(order, self.files.clone(), Arc::clone(&self.terminals));
         self.under_way.insert(number, self.jobs.spawn(job));
@@ -144,8 +144,8 @@ impl Workers {
     }
 }
 
-async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> EndedJob {
-    let Order { number, session_id, folders, job } = order;
+async fn run(order: WorkOrder, files: ClientFiles, terminals: Arc<Terminals>) -> EndedJob {
+    let WorkOrder { number, session_id, folders, job } = order;
     let session = session_id.as_str();
     let mut made = None;
     let outcome = match job {
