@@ -277,7 +277,7 @@ mod tests {
     fn one(session_id: &str, seq: u64, length: usize) -> WaitingFront {
         let events = format!("{{\"seq\":{seq},\"text\":\"{}\"}}", "x".repeat(length)).into_bytes();
         let cursor = seq.is_multiple_of(2).then(|| EngineCursor { seq, id: format!("id-{seq}") });
-        Waiting {
+        WaitingFront {
             session_id: session_id.into(),
             batch: BatchRow { from_seq: seq, to_seq: seq, events },
             cursor,

@@ -15,7 +15,7 @@ use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::TurnOutcome;
-use super::super::render::{Choice, Piece, Renderer, Seen};
+use super::super::render::{Choice, RenderPiece, Renderer, SeenSoFar};
 use super::super::terminal::{Terminal, Tone, marked};
 use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
@@ -125,8 +125,11 @@ impl AskTurn {
         interrupted: Arc<AtomicBool>,
     ) -> Self {
         let terminal = person.terminal;
-        let seen =
-            Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
+        let seen = SeenSoFar {
+            out: terminal.out(),
+            err: terminal.err(),
+            one_screen: terminal.stdout && terminal.stderr,
+        };
         Self {
             client,
             console,
@@ -201,7 +204,9 @@ impl AskTurn {
 
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
         match due {
-            Due::Say(sentence) if self.console.has_progress() => self.show(&[Piece::Progress(sentence)]),
+            Due::Say(sentence) if self.console.has_progress() => {
+                self.show(&[RenderPiece::Progress(sentence)])
+            }
             Due::Say(sentence) => {
                 if !std::mem::replace(&mut self.wait_told, true) {
                     self.say(Tone::Dim, &format!("{}.", marked(&sentence)));
@@ -410,7 +415,7 @@ impl AskTurn {
         let _ = self.show(&pieces);
     }
 
-    pub(super) fn show(&mut self, pieces: &[Piece]) -> Result<(), AskEnded> {
+    pub(super) fn show(&mut self, pieces: &[RenderPiece]) -> Result<(), AskEnded> {
         self.console.show(pieces).map_err(|_| AskEnded::Unread)
     }
 }
@@ -441,12 +446,12 @@ fn is_word(fact: &Fact<'_>) -> bool {
 }
 
 #[derive(serde::Deserialize)]
-struct ServerMessage<P> {
+struct HeardMessage<P> {
     params: P,
 }
 
 fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
-    serde_json::from_str::<ServerMessage<P>>(raw).map(|message| message.params).map_err(|error| {
+    serde_json::from_str::<HeardMessage<P>>(raw).map(|message| message.params).map_err(|error| {
         ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
     })
 }

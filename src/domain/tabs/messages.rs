@@ -72,12 +72,12 @@ struct KnownBlock {
     message_id: Option<String>,
     turn: Option<u64>,
     seq: u64,
-    text: OpenText,
+    text: OpenTextMessage,
 }
 
 /// What of a block's text was told.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum OpenText {
+enum OpenTextMessage {
     Answer(Fingerprint),
     Reasoning(Fingerprint),
     /// It has none that grows.
@@ -133,8 +133,8 @@ impl SentBlocks {
             None => self.prompt_of(block),
         };
         let told = match known.and_then(|at| self.blocks.get(at)).map(|known| known.text) {
-            Some(OpenText::Answer(print) | OpenText::Reasoning(print)) => Some(print),
-            Some(OpenText::None) => None,
+            Some(OpenTextMessage::Answer(print) | OpenTextMessage::Reasoning(print)) => Some(print),
+            Some(OpenTextMessage::None) => None,
             // Nothing of a new one was told, and who knows what of an old one.
             None => (block.seq >= first_seq).then(Fingerprint::default),
         };
@@ -179,17 +179,17 @@ impl SentBlocks {
         let known = self.blocks.iter_mut().rfind(|known| known.id == id)?;
         let message_id = known.message_id.clone();
         match &mut known.text {
-            OpenText::Answer(print) => {
+            OpenTextMessage::Answer(print) => {
                 print.feed(more);
                 Some(News::Text { message_id, block_id: id.to_owned(), text: more.to_owned() })
             }
-            OpenText::Reasoning(print) => {
+            OpenTextMessage::Reasoning(print) => {
                 print.feed(more);
                 let body = BlockBody::Reasoning { text: more.to_owned(), streaming: true };
                 let block = Block { id: id.to_owned(), turn: known.turn, seq: known.seq, body };
                 Some(News::Block { message_id, block: Box::new(block), append: true })
             }
-            OpenText::None => None,
+            OpenTextMessage::None => None,
         }
     }
 
@@ -207,8 +207,8 @@ impl SentBlocks {
 
     fn know(&mut self, block: &Block, message_id: Option<String>) {
         let text = match &block.body {
-            BlockBody::Assistant { text, .. } => OpenText::Answer(Fingerprint::of(text)),
-            BlockBody::Reasoning { text, .. } => OpenText::Reasoning(Fingerprint::of(text)),
+            BlockBody::Assistant { text, .. } => OpenTextMessage::Answer(Fingerprint::of(text)),
+            BlockBody::Reasoning { text, .. } => OpenTextMessage::Reasoning(Fingerprint::of(text)),
             BlockBody::User { .. }
             | BlockBody::Tool { .. }
             | BlockBody::Permission { .. }
@@ -220,7 +220,7 @@ impl SentBlocks {
             | BlockBody::Link { .. }
             | BlockBody::Summary { .. }
             | BlockBody::Notice { .. }
-            | BlockBody::Unknown { .. } => OpenText::None,
+            | BlockBody::Unknown { .. } => OpenTextMessage::None,
         };
         if self.blocks.len() >= BLOCKS {
             self.blocks.pop_front();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::EngineParts;
 use super::engine_error::EngineError;
-use crate::domain::dialect::breadboard::http::{self, FileContent, FileEntry as EngineFile};
+use crate::domain::dialect::breadboard::http::{self, EngineFileEntry as EngineFile, FileContent};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
 use crate::domain::policy::path::WorkspacePath;

@@ -14,7 +14,7 @@ use super::engine_error::EngineError;
 use super::{EngineParts, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
-use crate::domain::dialect::breadboard::http::{self, CreateSession, SessionCreated, SessionSummary};
+use crate::domain::dialect::breadboard::http::{self, CreateSession, EngineSessionSummary, SessionCreated};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -125,7 +125,7 @@ async fn listed(shared: &EngineParts) -> Result<ListedSessions, WireError> {
     Ok(ListedSessions { sessions, whole })
 }
 
-fn session(summary: SessionSummary) -> EngineSession {
+fn session(summary: EngineSessionSummary) -> EngineSession {
     let read = |time: &Option<String>| time.as_deref().and_then(time::millis);
     let text = |name: &str| summary.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
     EngineSession {
@@ -237,7 +237,7 @@ async fn deny(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>, de
 
 /// The engine's ids of asks that wait there.
 async fn waiting(shared: &EngineParts, session_id: &str) -> Result<Vec<String>, EngineError> {
-    let summary: SessionSummary = shared.client.read(&["v1", "sessions", session_id], &[]).await?;
+    let summary: EngineSessionSummary = shared.client.read(&["v1", "sessions", session_id], &[]).await?;
     let pending = summary.metadata.get("pending_permissions").and_then(Value::as_array);
     let id = |ask: &Value| ask.get("request_id").and_then(Value::as_str).map(str::to_owned);
     Ok(pending.into_iter().flatten().filter_map(id).collect())

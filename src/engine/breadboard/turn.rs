@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::engine_error::EngineError;
 use super::{EngineParts, commands, upload};
 use crate::app::ports::{EngineReport, Prompt};
-use crate::domain::dialect::breadboard::http::{CancelTurn, Input, InputReply};
+use crate::domain::dialect::breadboard::http::{CancelTurn, EngineInput, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
 use crate::protocol::settings::ModelSetting;
 
@@ -151,7 +151,8 @@ async fn begin(
         prepared = preparation => prepared?,
     };
     phase.send_replace(TurnPhase::Leaving);
-    let input = Input { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
+    let input =
+        EngineInput { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
     // Before it is known that it arrived: the engine may remember what it did not say that it took.
     {
         let mut state = shared.state();
@@ -165,7 +166,7 @@ async fn begin(
 }
 
 /// Posts the input. Once more only where nothing went out, or where the engine knows a message that it has already.
-async fn post(shared: &EngineParts, session_id: &str, input: &Input) -> Result<InputReply, NotBegun> {
+async fn post(shared: &EngineParts, session_id: &str, input: &EngineInput) -> Result<InputReply, NotBegun> {
     let path = ["v1", "sessions", session_id, "input"];
     let body = json!(input);
     let first = match shared.client.post::<InputReply>(&path, &body).await {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
@@ -32,7 +32,10 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
     let ListArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let mut names = search(move |cancel| retrieval::list_dir(&view, &path, LIMIT + 1, cancel)).await?;

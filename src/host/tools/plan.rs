@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ToolAnswer, arguments};
 use crate::domain::dialect::desktop::message::{PlanStep, ServerMessage};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "plan";
@@ -56,10 +56,13 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
     let PlanArgs { steps, rationale } = arguments(args)?;
     if steps.is_empty() || steps.len() > STEPS {
-        return Err(Refusal {
+        return Err(ProposalRefusal {
             code: "invalid_params".to_owned(),
             message: format!("A plan has one step to {STEPS} steps; this one has {}.", steps.len()),
         });

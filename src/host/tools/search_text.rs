@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, TextQuery};
 use crate::host::turn_output::TurnOutput;
 
@@ -42,7 +42,10 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
     let TextArgs { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
     let view = voice.port().workspace();
     let query = TextQuery { pattern, regex, case_sensitive, path_glob };

@@ -5,7 +5,7 @@
 
 use super::ask::ask;
 use super::permissions::asked;
-use super::words::Word;
+use super::words::EngineWord;
 use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
@@ -80,7 +80,7 @@ pub(in crate::domain::dialect) fn classify(
 /// The class and the panes of a type, in any of its spellings.
 pub(crate) fn row(kind: &str) -> (EventClass, &'static [Pane]) {
     let unknown = (EventClass::UnknownEvent, DEBUG);
-    let Some(word) = Word::of(kind) else { return unknown };
+    let Some(word) = EngineWord::of(kind) else { return unknown };
     let word = word.as_str();
     let found = TABLE.binary_search_by(|(name, ..)| (*name).cmp(word)).ok().and_then(|at| TABLE.get(at));
     found.map_or(unknown, |(_, class, panes)| (*class, panes))

@@ -19,7 +19,7 @@ enum MessageShape {
     Word(&'static [&'static str]),
 }
 
-struct ClassRow {
+struct DesktopClassRow {
     kind: &'static str,
     needs: &'static [(&'static str, MessageShape)],
     class: EventClass,
@@ -27,7 +27,7 @@ struct ClassRow {
 }
 
 /// The first row whose type and fields fit decides.
-const TABLE: &[ClassRow] = &[
+const TABLE: &[DesktopClassRow] = &[
     row("assistant.token", &[("token", MessageShape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.thinking",
@@ -150,8 +150,8 @@ const fn row(
     needs: &'static [(&'static str, MessageShape)],
     class: EventClass,
     panes: &'static [Pane],
-) -> ClassRow {
-    ClassRow { kind, needs, class, panes }
+) -> DesktopClassRow {
+    DesktopClassRow { kind, needs, class, panes }
 }
 
 /// Class, panes and ask of one desktop message.
