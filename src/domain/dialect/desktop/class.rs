@@ -12,7 +12,7 @@ use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
 /// What a field must hold.
-enum MessageShape {
+enum Form {
     Text,
     List,
     Object,
@@ -21,133 +21,106 @@ enum MessageShape {
 
 struct DesktopClassRow {
     kind: &'static str,
-    needs: &'static [(&'static str, MessageShape)],
+    needs: &'static [(&'static str, Form)],
     class: EventClass,
     panes: &'static [Pane],
 }
 
 /// The first row whose type and fields fit decides.
 const TABLE: &[DesktopClassRow] = &[
-    row("assistant.token", &[("token", MessageShape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+    row("assistant.token", &[("token", Form::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.thinking",
-        &[("phase", MessageShape::Text), ("message", MessageShape::Text)],
+        &[("phase", Form::Text), ("message", Form::Text)],
         EventClass::ReasoningStream,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", MessageShape::Text), ("status", MessageShape::Word(&["started"]))],
+        &[("tool_name", Form::Text), ("status", Form::Word(&["started"]))],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", MessageShape::Text), ("status", MessageShape::Word(&["completed", "failed"]))],
+        &[("tool_name", Form::Text), ("status", Form::Word(&["completed", "failed"]))],
         EventClass::ToolResult,
         &[Pane::Chat],
     ),
     row(
         "agent.retrieve.status",
-        &[("stage", MessageShape::Text), ("message", MessageShape::Text)],
+        &[("stage", Form::Text), ("message", Form::Text)],
         EventClass::RetrievalStatus,
         &[Pane::Run],
     ),
-    row("agent.plan", &[("steps", MessageShape::List)], EventClass::PlanUpdate, &[Pane::Chat]),
+    row("agent.plan", &[("steps", Form::List)], EventClass::PlanUpdate, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("patch_id", MessageShape::Text), ("file_path", MessageShape::Text), ("diff", MessageShape::Text)],
+        &[("patch_id", Form::Text), ("file_path", Form::Text), ("diff", Form::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[
-            ("request_id", MessageShape::Text),
-            ("tool_name", MessageShape::Text),
-            ("args", MessageShape::Object),
-        ],
+        &[("request_id", Form::Text), ("tool_name", Form::Text), ("args", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("request_id", MessageShape::Text), ("command", MessageShape::Text)],
+        &[("request_id", Form::Text), ("command", Form::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("command_id", MessageShape::Text), ("command", MessageShape::Text)],
+        &[("command_id", Form::Text), ("command", Form::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "assistant.message_final",
-        &[("message", MessageShape::Text), ("metadata", MessageShape::Object)],
+        &[("message", Form::Text), ("metadata", Form::Object)],
         EventClass::RunFinished,
         &[Pane::Chat, Pane::Run],
     ),
-    row(
-        "server.error",
-        &[("error", MessageShape::Object)],
-        EventClass::RunErrorOrGap,
-        &[Pane::Chat, Pane::Run],
-    ),
+    row("server.error", &[("error", Form::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     // The words of the public source.
-    row(
-        "assistant.message_delta",
-        &[("delta", MessageShape::Text)],
-        EventClass::AssistantStream,
-        &[Pane::Chat],
-    ),
+    row("assistant.message_delta", &[("delta", Form::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.tool_use",
-        &[("tool", MessageShape::Text), ("arguments", MessageShape::Object)],
+        &[("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
-    row("assistant.tool_result", &[("tool", MessageShape::Text)], EventClass::ToolResult, &[Pane::Chat]),
+    row("assistant.tool_result", &[("tool", Form::Text)], EventClass::ToolResult, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("id", MessageShape::Text), ("file_path", MessageShape::Text), ("diff", MessageShape::Text)],
+        &[("id", Form::Text), ("file_path", Form::Text), ("diff", Form::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[
-            ("request_id", MessageShape::Text),
-            ("tool", MessageShape::Text),
-            ("arguments", MessageShape::Object),
-        ],
+        &[("request_id", Form::Text), ("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[
-            ("request_id", MessageShape::Text),
-            ("tool", MessageShape::Text),
-            ("arguments", MessageShape::Object),
-        ],
+        &[("request_id", Form::Text), ("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
-    row("error", &[("error", MessageShape::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("error", &[("error", Form::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row(
-        "server.hello",
-        &[("server_info", MessageShape::Object)],
-        EventClass::SessionLifecycle,
-        &[Pane::Debug],
-    ),
-    row("session.state", &[("state", MessageShape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("server.hello", &[("server_info", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("session.state", &[("state", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
 ];
 
 const fn row(
     kind: &'static str,
-    needs: &'static [(&'static str, MessageShape)],
+    needs: &'static [(&'static str, Form)],
     class: EventClass,
     panes: &'static [Pane],
 ) -> DesktopClassRow {
@@ -164,13 +137,13 @@ pub(in crate::domain::dialect) fn classify(
     (row.class, row.panes, ask)
 }
 
-fn fits(needs: &[(&str, MessageShape)], payload: &Map<String, Value>) -> bool {
+fn fits(needs: &[(&str, Form)], payload: &Map<String, Value>) -> bool {
     needs.iter().all(|(name, shape)| {
         payload.get(*name).is_some_and(|value| match shape {
-            MessageShape::Text => value.is_string(),
-            MessageShape::List => value.is_array(),
-            MessageShape::Object => value.is_object(),
-            MessageShape::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            Form::Text => value.is_string(),
+            Form::List => value.is_array(),
+            Form::Object => value.is_object(),
+            Form::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         })
     })
 }
