@@ -1,6 +1,7 @@
 //! The walls of the house, read from the source: who may import whom, what the pure rooms never touch, how long a file
 //! may grow. Each complaint names file, line and rule.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -626,6 +627,45 @@ fn files_stay_short_have_a_header_and_a_name() {
         }
     }
     assert_none(&breaches);
+}
+
+/// Names of types that stand in several files. One that another system needs in another way is the same type.
+const SAME_ELSEWHERE: [&str; 7] =
+    ["AgentProcess", "AgentStdin", "AgentStdout", "Contained", "Oversight", "Prepared", "Terminals"];
+
+/// Types of one name in several files: whoever looks for one finds the others.
+const SHARED_NAMES: usize = 43;
+
+#[test]
+fn few_names_of_types_mean_more_than_one_thing() {
+    let mut homes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources() {
+        for (line, _) in source.code.iter().zip(&source.in_tests).filter(|(_, in_tests)| !**in_tests) {
+            // What stands further in is the type of a trait's implementation.
+            let Some(declared) = declared_type(line) else { continue };
+            homes.entry(declared.to_owned()).or_default().insert(source.path.clone());
+        }
+    }
+    homes.retain(|name, files| files.len() > 1 && !SAME_ELSEWHERE.contains(&name.as_str()));
+    assert!(
+        homes.len() <= SHARED_NAMES,
+        "{} names of types have several homes, at most {SHARED_NAMES} may; give a new one its own name: {homes:#?}",
+        homes.len()
+    );
+}
+
+/// The type that a line declares at the level of its module.
+fn declared_type(line: &str) -> Option<&str> {
+    let rest = match line.strip_prefix("pub") {
+        Some(rest) => match rest.strip_prefix('(') {
+            Some(rest) => rest.split_once(") ")?.1,
+            None => rest.strip_prefix(' ')?,
+        },
+        None => line,
+    };
+    let (keyword, rest) = rest.split_once(' ')?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    matches!(keyword, "struct" | "enum" | "trait" | "type").then_some(name).filter(|name| !name.is_empty())
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::{ErrorCode, WireError};
 
 /// How an agent process ended.
-struct Exit {
+struct AgentExit {
     generation: u64,
     code: Option<i32>,
     /// One sentence.
@@ -42,7 +42,7 @@ impl App {
             }
             AgentReport::Exited { agent, generation, code, sessions, message, expected } => {
                 tracing::warn!(agent, generation, ?code, expected, "an agent ended");
-                self.agent_exited(&sessions, &Exit { generation, code, message, expected });
+                self.agent_exited(&sessions, &AgentExit { generation, code, message, expected });
             }
             AgentReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
             AgentReport::AskWithdrawn { session_id, engine_request_id } => {
@@ -52,7 +52,7 @@ impl App {
     }
 
     /// An agent ended. What it had said stays; what it was asked and what it asked is settled; the queues wait for the user.
-    fn agent_exited(&mut self, sessions: &[String], exit: &Exit) {
+    fn agent_exited(&mut self, sessions: &[String], exit: &AgentExit) {
         for session_id in sessions {
             if !self.may_record(session_id) || self.load(session_id).is_err() {
                 continue;

@@ -49,7 +49,7 @@ pub struct EditBase {
 }
 
 /// A text to be written in place of another.
-struct Edit {
+struct EditUnderWay {
     root: Option<String>,
     path: String,
     base_hash: Option<String>,
@@ -71,7 +71,7 @@ impl App {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
                     return reply.refuse(error);
                 }
-                self.apply_text(session_id, Edit { root, path, base_hash, text }, reply);
+                self.apply_text(session_id, EditUnderWay { root, path, base_hash, text }, reply);
             }
             ClientRequest::RunCommand { command, cwd, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
@@ -116,8 +116,8 @@ impl App {
 
     /// A buffer that is open is changed in an editor when that is possible, and refused when it is not: what a user has not
     /// saved must neither be overwritten on disk nor be lost.
-    fn apply_text(&mut self, session_id: &str, edit: Edit, reply: Reply<Applied>) {
-        let Edit { root, path, base_hash, text } = edit;
+    fn apply_text(&mut self, session_id: &str, edit: EditUnderWay, reply: Reply<Applied>) {
+        let EditUnderWay { root, path, base_hash, text } = edit;
         let uri = self.uri_of(root.as_deref(), &path);
         let open = uri.as_ref().map_or_else(Vec::new, |uri| self.open_documents(session_id, uri));
         if let Some((_, _, document)) = open.first() {

@@ -62,7 +62,7 @@ impl App {
     }
 
     /// Where the paths of a session are.
-    fn places_of(&self, session_id: &str) -> Places {
+    fn places_of(&self, session_id: &str) -> SubjectPlaces {
         let record = self.known(session_id).ok().map(|session| &session.record);
         let held = record.and_then(|record| record.held.as_ref());
         let several = self.workspace.folders.len() > 1;
@@ -75,7 +75,7 @@ impl App {
             folders.extend(real.filter(|real| *real != path).map(|real| (real, name.clone())));
             folders.push((path, name));
         }
-        Places {
+        SubjectPlaces {
             folders,
             base: held.and_then(|held| held.workspace.clone()),
             named: held.is_none() && several,
@@ -84,7 +84,7 @@ impl App {
 }
 
 /// The folders of a workspace, as far as a path of an engine may be in one.
-struct Places {
+struct SubjectPlaces {
     /// Path and, where several are open, name.
     folders: Vec<(PathBuf, Option<String>)>,
     /// What a relative path begins at, of a session that works elsewhere.
@@ -93,7 +93,7 @@ struct Places {
     named: bool,
 }
 
-impl Places {
+impl SubjectPlaces {
     /// The path relative to its folder, and the folder's name; as it is, where it is in none.
     fn of(&self, path: &str) -> (String, Option<String>) {
         let as_it_is = || (path.to_owned(), None);
@@ -132,7 +132,7 @@ mod tests {
     fn r000_08_paths_of_engines_are_told_relative_to_their_folder_or_as_they_are() {
         // Given two folders, one of them reached through a link, and a session that works in the first
         let name = |name: &str| Some(name.to_owned());
-        let places = Places {
+        let places = SubjectPlaces {
             folders: vec![
                 ("/w/app".into(), name("app")),
                 ("/real/lib".into(), name("lib")),
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(told("../lib/b"), ("../lib/b".to_owned(), None));
         assert_eq!(told("/etc/passwd"), ("/etc/passwd".to_owned(), None));
         // Given our own engine, whose paths begin with the name of their folder
-        let named = Places { base: None, named: true, ..places };
+        let named = SubjectPlaces { base: None, named: true, ..places };
         assert_eq!(named.of("lib/b"), ("b".to_owned(), name("lib")));
         assert_eq!(named.of("other/b"), ("other/b".to_owned(), None));
     }

@@ -13,7 +13,7 @@ use crate::domain::event::EngineEvent;
 /// Pieces that wait at one time. A secret of tens of bytes that comes byte by byte fits; past that nothing is held back.
 const PIECES: usize = 512;
 
-type Piece = (EngineEvent, Option<EngineCursor>);
+type HeldPiece = (EngineEvent, Option<EngineCursor>);
 
 impl App {
     /// Whether an event of this session can be taken in at once: nothing waits, and no secret is known that it could begin.
@@ -28,7 +28,7 @@ impl App {
         session_id: &str,
         mut event: EngineEvent,
         cursor: Option<EngineCursor>,
-    ) -> Vec<Piece> {
+    ) -> Vec<HeldPiece> {
         let slot = slot(self.dialect_of(session_id), &event.kind);
         let Some(live) = self.sessions.get_mut(session_id).and_then(|session| session.live.as_deref_mut())
         else {

@@ -23,13 +23,13 @@ pub(crate) fn notification<P: Serialize>(method: &str, params: &P) -> Vec<u8> {
 /// A request of ours to the editor.
 pub(crate) fn request(id: &str, method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Request<'a> {
+    struct OutgoingRequest<'a> {
         jsonrpc: &'static str,
         id: &'a str,
         method: &'a str,
         params: &'a Value,
     }
-    serde_json::to_vec(&Request { jsonrpc: "2.0", id, method, params }).unwrap_or_default()
+    serde_json::to_vec(&OutgoingRequest { jsonrpc: "2.0", id, method, params }).unwrap_or_default()
 }
 
 /// `bb/events` around a batch as it stands in the journal.

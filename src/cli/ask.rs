@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::keyboard::Keyboard;
-use self::turn::{Ended, Opened, Person, Turn};
+use self::turn::{AskEnded, AskTurn, OpenedSession, Person};
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
@@ -70,23 +70,23 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Err(error) => return give_up(client, &error),
     };
     let person = Person { terminal: &terminal, keyboard };
-    let mut turn = Turn::new(client, console, person, args, workspace, opened, interrupted);
+    let mut turn = AskTurn::new(client, console, person, args, workspace, opened, interrupted);
     let ended = turn.run(&question.prompt);
     finish(turn, ended)
 }
 
-fn finish(mut turn: Turn, ended: Result<(), Ended>) -> Exit {
+fn finish(mut turn: AskTurn, ended: Result<(), AskEnded>) -> Exit {
     let exit = match ended {
         Ok(()) => turn.outcome.exit(),
-        Err(Ended::Refused(refusal)) => {
+        Err(AskEnded::Refused(refusal)) => {
             turn.say(Tone::Bad, &marked(&refusal.message));
             Exit::Failed
         }
-        Err(Ended::NobodyTrusts) => Exit::Unanswered,
-        Err(Ended::GaveUp) => Exit::Failed,
+        Err(AskEnded::NobodyTrusts) => Exit::Unanswered,
+        Err(AskEnded::GaveUp) => Exit::Failed,
         // Nobody reads any more, so there is nothing to say and nobody to say it to.
-        Err(Ended::Unread) => Exit::Failed,
-        Err(Ended::Client(error)) => return give_up(turn.client, &error),
+        Err(AskEnded::Unread) => Exit::Failed,
+        Err(AskEnded::Client(error)) => return give_up(turn.client, &error),
     };
     turn.client.finish(END);
     exit
@@ -138,7 +138,7 @@ fn open(
     args: &AskArgs,
     workspace: &Path,
     keyboard: &Keyboard,
-) -> Result<Option<Opened>, ClientError> {
+) -> Result<Option<OpenedSession>, ClientError> {
     initialize(client, workspace, args.server.trust)?;
     let hello = hello(client)?;
     let mut trusted = hello.workspace_trusted;
@@ -168,7 +168,7 @@ fn open(
         return Err(error);
     }
     let dialect = hello.engine.kind.dialect();
-    Ok(Some(Opened { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
 }
 
 /// The mode that was asked for, before the prompt goes out.
@@ -192,7 +192,7 @@ fn resume(
     console: &mut Console<Stdout, Stderr>,
     args: &AskArgs,
     hello: &InitResult,
-) -> Result<Opened, ClientError> {
+) -> Result<OpenedSession, ClientError> {
     let most = args.timeout.map_or(SESSION, Duration::from_secs);
     let waits = &mut || console.wait(&format!("Waiting up to {} s for the session", most.as_secs()));
     let listed = client.request_saying("bb/listSessions", json!({}), most, waits)?;
@@ -218,7 +218,7 @@ fn resume(
     })?;
     let kind = if found.agent.is_some() { EngineKind::Acp } else { hello.engine.kind };
     let trusted = hello.workspace_trusted;
-    Ok(Opened { session_id: found.session_id, seq, trusted, dialect: kind.dialect() })
+    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect: kind.dialect() })
 }
 
 /// Asks for a session; that it takes its time is said.

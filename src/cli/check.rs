@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::terminal::{Look, Tone, marked};
+use super::terminal::{TerminalLook, Tone, marked};
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,7 +47,7 @@ impl Check {
     }
 
     /// The check on one or two lines, with a newline at the end.
-    pub(super) fn line(&self, look: Look) -> String {
+    pub(super) fn line(&self, look: TerminalLook) -> String {
         let (tone, word) = match self.mark {
             Mark::Ok => (Tone::Good, "ok  "),
             Mark::Warn => (Tone::Warn, "warn"),
@@ -70,10 +70,10 @@ mod tests {
     fn a_check_says_what_it_found_and_what_to_do() {
         let check = Check::fail("engine", "no\x1b answer", "start it");
         assert_eq!(
-            check.line(Look::PLAIN),
+            check.line(TerminalLook::PLAIN),
             "FAIL  engine     no⟨U+001B⟩ answer\n                 → start it\n"
         );
-        assert_eq!(Check::ok("trust", "given").line(Look::PLAIN), "ok    trust      given\n");
+        assert_eq!(Check::ok("trust", "given").line(TerminalLook::PLAIN), "ok    trust      given\n");
         let json =
             serde_json::json!({"id": "engine", "mark": "fail", "found": "no\u{1b} answer", "do": "start it"});
         assert_eq!(serde_json::to_value(&check).expect("serialises"), json);

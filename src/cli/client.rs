@@ -323,7 +323,7 @@ fn write_frame(stdin: &SharedStdin, message: &Value) -> std::io::Result<()> {
 }
 
 #[derive(serde::Deserialize)]
-struct Head<'a> {
+struct FrameHead<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     method: Option<String>,
@@ -347,7 +347,7 @@ fn read_messages(mut input: impl BufRead, to_driver: &SyncSender<Incoming>, answ
 
 fn sort(raw: String, answers: &SharedStdin) -> Option<Incoming> {
     let nonsense = || Some(Incoming::Gone("The server sent a message that is not JSON-RPC.".to_owned()));
-    let Ok(head) = serde_json::from_str::<Head<'_>>(&raw) else { return nonsense() };
+    let Ok(head) = serde_json::from_str::<FrameHead<'_>>(&raw) else { return nonsense() };
     match (head.method, head.id) {
         (Some(method), None) => Some(Incoming::Notification { method, raw }),
         (Some(method), Some(_)) => {

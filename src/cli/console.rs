@@ -6,12 +6,12 @@
 
 use std::io::Write;
 
-use super::render::Piece;
+use super::render::RenderPiece;
 use super::terminal::fitting;
 
 /// What stands on the row of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row {
+enum ConsoleRow {
     /// Nothing.
     Free,
     /// The start of a line of the answer, or a question.
@@ -26,36 +26,36 @@ pub(super) struct Console<O, E> {
     err: E,
     /// Cells of a line, where both are one terminal and a line may be rewritten in place.
     width: Option<fn() -> usize>,
-    row: Row,
+    row: ConsoleRow,
 }
 
 impl<O: Write, E: Write> Console<O, E> {
     /// `width`: how wide the terminal is, where a line may be rewritten in place.
     pub(super) fn new(out: O, err: E, width: Option<fn() -> usize>) -> Self {
-        Self { out, err, width, row: Row::Free }
+        Self { out, err, width, row: ConsoleRow::Free }
     }
 
     /// Shows the pieces. An error means that stdout is gone; a lost stderr is nobody's loss.
-    pub(super) fn show(&mut self, pieces: &[Piece]) -> std::io::Result<()> {
+    pub(super) fn show(&mut self, pieces: &[RenderPiece]) -> std::io::Result<()> {
         let mut wrote = false;
         for piece in pieces {
             match piece {
-                Piece::Answer(text) => {
+                RenderPiece::Answer(text) => {
                     self.clear();
                     self.out.write_all(text.as_bytes())?;
                     if !text.is_empty() {
-                        self.row = if text.ends_with('\n') { Row::Free } else { Row::Taken };
+                        self.row = if text.ends_with('\n') { ConsoleRow::Free } else { ConsoleRow::Taken };
                     }
                     wrote = true;
                 }
-                Piece::Note(lines) => {
+                RenderPiece::Note(lines) => {
                     if wrote {
                         self.out.flush()?;
                     }
                     self.clear();
                     let _ = writeln!(self.err, "{lines}");
                 }
-                Piece::Progress(line) => {
+                RenderPiece::Progress(line) => {
                     if wrote {
                         self.out.flush()?;
                     }
@@ -96,31 +96,31 @@ impl<O: Write, E: Write> Console<O, E> {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();
-        self.row = Row::Taken;
+        self.row = ConsoleRow::Taken;
     }
 
     /// Whoever answered a question ended its row.
     pub(super) fn answered(&mut self) {
-        self.row = Row::Free;
+        self.row = ConsoleRow::Free;
     }
 
     fn progress(&mut self, line: &str) {
         let Some(width) = self.width else { return };
-        if self.row == Row::Taken {
+        if self.row == ConsoleRow::Taken {
             return;
         }
         // Up to two for the dots, and one that stays free: some terminals begin a new row behind the last cell.
         let line = fitting(line, width().saturating_sub(3));
         let _ = write!(self.err, "\r\x1b[2K\x1b[2m{line}…\x1b[0m");
         let _ = self.err.flush();
-        self.row = Row::Progress;
+        self.row = ConsoleRow::Progress;
     }
 
     fn clear(&mut self) {
-        if self.row == Row::Progress {
+        if self.row == ConsoleRow::Progress {
             let _ = write!(self.err, "\r\x1b[2K");
             let _ = self.err.flush();
-            self.row = Row::Free;
+            self.row = ConsoleRow::Free;
         }
     }
 }
@@ -129,18 +129,18 @@ impl<O: Write, E: Write> Console<O, E> {
 mod tests {
     use super::*;
 
-    fn shown(width: Option<fn() -> usize>, pieces: &[Piece]) -> (String, String) {
+    fn shown(width: Option<fn() -> usize>, pieces: &[RenderPiece]) -> (String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         Console::new(&mut out, &mut err, width).show(pieces).expect("vectors take all");
         (String::from_utf8_lossy(&out).into_owned(), String::from_utf8_lossy(&err).into_owned())
     }
 
-    fn pieces() -> [Piece; 4] {
+    fn pieces() -> [RenderPiece; 4] {
         [
-            Piece::Progress("reading".into()),
-            Piece::Note("· tool".into()),
-            Piece::Progress("thinking".into()),
-            Piece::Answer("text".into()),
+            RenderPiece::Progress("reading".into()),
+            RenderPiece::Note("· tool".into()),
+            RenderPiece::Progress("thinking".into()),
+            RenderPiece::Answer("text".into()),
         ]
     }
 
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn no_progress_line_begins_on_a_row_of_the_answer() {
-        let within = [Piece::Answer("Let me read.".into()), Piece::Progress("reading".into())];
+        let within = [RenderPiece::Answer("Let me read.".into()), RenderPiece::Progress("reading".into())];
         assert_eq!(shown(Some(|| 80), &within), ("Let me read.".into(), String::new()));
-        let behind = [Piece::Answer("Let me read.\n".into()), Piece::Progress("reading".into())];
+        let behind = [RenderPiece::Answer("Let me read.\n".into()), RenderPiece::Progress("reading".into())];
         assert_eq!(
             shown(Some(|| 80), &behind),
             ("Let me read.\n".into(), "\r\x1b[2K\x1b[2mreading…\x1b[0m".into())
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_progress_line_is_as_wide_as_the_terminal_at_most() {
-        let line = |text: &str, width| shown(Some(width), &[Piece::Progress(text.into())]).1;
+        let line = |text: &str, width| shown(Some(width), &[RenderPiece::Progress(text.into())]).1;
         assert_eq!(line("reading it all", || 10), "\r\x1b[2K\x1b[2mreading…\x1b[0m");
         assert_eq!(line("日本語日本語", || 10), "\r\x1b[2K\x1b[2m日本語…\x1b[0m");
         assert_eq!(line("reading", || 2), "\r\x1b[2K\x1b[2m…\x1b[0m");

@@ -21,7 +21,7 @@ const TAIL: u64 = 256 << 10;
 
 /// One log of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Log {
+struct FoundLog {
     /// Name of the agent, as its file is called.
     agent: String,
     file: PathBuf,
@@ -48,7 +48,7 @@ pub(super) fn logs(args: &LogsArgs, knowledge: Knowledge) -> Exit {
     Exit::Done
 }
 
-fn unknown(name: &str, found: &[Log], place: &Path) -> String {
+fn unknown(name: &str, found: &[FoundLog], place: &Path) -> String {
     if found.is_empty() {
         return format!("There is no log of `{name}`, nor of another agent, in {}.", place.display());
     }
@@ -56,7 +56,7 @@ fn unknown(name: &str, found: &[Log], place: &Path) -> String {
     format!("There is no log of `{name}`; there are those of {}.", names.join(", "))
 }
 
-fn overview(place: &Path, found: &[Log], lines: usize) -> String {
+fn overview(place: &Path, found: &[FoundLog], lines: usize) -> String {
     let mut text =
         "The server writes no log of its own: its editor has it, as the output of the language server.\n"
             .to_owned();
@@ -81,8 +81,8 @@ fn overview(place: &Path, found: &[Log], lines: usize) -> String {
     text
 }
 
-fn newest_first(place: &Path) -> Vec<Log> {
-    let mut found: Vec<Log> = std::fs::read_dir(place)
+fn newest_first(place: &Path) -> Vec<FoundLog> {
+    let mut found: Vec<FoundLog> = std::fs::read_dir(place)
         .into_iter()
         .flatten()
         .flatten()
@@ -92,14 +92,14 @@ fn newest_first(place: &Path) -> Vec<Log> {
     found
 }
 
-fn log_at(file: PathBuf) -> Option<Log> {
+fn log_at(file: PathBuf) -> Option<FoundLog> {
     let agent = file.file_name()?.to_str()?.strip_suffix(".log")?.to_owned();
     let data = std::fs::symlink_metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
-    Some(Log { agent, changed: data.modified().ok()?, bytes: data.len(), file })
+    Some(FoundLog { agent, changed: data.modified().ok()?, bytes: data.len(), file })
 }
 
 /// The last `lines` lines, safe to show.
-fn end_of(log: &Log, lines: usize) -> String {
+fn end_of(log: &FoundLog, lines: usize) -> String {
     match read_end(&log.file) {
         Ok(text) => {
             let text = hidden(&text);

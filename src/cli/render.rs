@@ -13,7 +13,7 @@ use std::collections::HashMap;
 pub(super) use self::ask::{Choice, choices};
 use self::calls::{Calls, Line};
 use self::markdown::Markdown;
-use super::terminal::{Look, Tone, diff, marked, marked_line, visible, visible_line};
+use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 256 << 10;
 
 /// Something to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum RenderPiece {
     /// Part of the answer, for stdout as it is.
     Answer(String),
     /// A whole line, or lines, beside the answer, for stderr; without the last newline.
@@ -39,18 +39,18 @@ pub(super) enum Piece {
 
 /// Where the pieces will be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SeenSoFar {
     /// Colours of stdout.
-    pub out: Look,
+    pub out: TerminalLook,
     /// Colours of stderr.
-    pub err: Look,
+    pub err: TerminalLook,
     /// Whether both are the same screen, so that a note must not land in the middle of a line of the answer.
     pub one_screen: bool,
 }
 
 /// Where the answer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RenderPlace {
     /// Nothing of it was shown.
     Before,
     /// Within a line.
@@ -63,7 +63,7 @@ enum Place {
 
 /// How the turn ended, as the view says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ending {
+pub(super) struct AnswerEnding {
     /// Whether it did what it was for.
     pub success: bool,
     /// One sentence, safe to show.
@@ -73,10 +73,10 @@ pub(super) struct Ending {
 /// Turns what happens in one turn into pieces.
 #[derive(Debug)]
 pub(super) struct Renderer {
-    seen: Seen,
+    seen: SeenSoFar,
     /// What of the answer is not drawn yet, where it is drawn and not passed on as it is.
     markdown: Option<Markdown>,
-    place: Place,
+    place: RenderPlace,
     /// The answer ends with a blank line.
     blank: bool,
     /// What was shown of each text of the answer, by its block.
@@ -88,7 +88,7 @@ pub(super) struct Renderer {
     told: Vec<String>,
     /// One of them said that something failed.
     failure_told: bool,
-    ending: Option<Ending>,
+    ending: Option<AnswerEnding>,
     shown_diff: Option<String>,
     answer: String,
     read: Vec<String>,
@@ -97,11 +97,11 @@ pub(super) struct Renderer {
 
 impl Renderer {
     /// Nothing shown yet.
-    pub(super) fn new(seen: Seen) -> Self {
+    pub(super) fn new(seen: SeenSoFar) -> Self {
         Self {
             seen,
             markdown: seen.out.colour.then(Markdown::default),
-            place: Place::Before,
+            place: RenderPlace::Before,
             blank: false,
             texts: HashMap::new(),
             thought: String::new(),
@@ -117,17 +117,17 @@ impl Renderer {
     }
 
     /// How the turn ended, once the view says so.
-    pub(super) fn ending(&self) -> Option<&Ending> {
+    pub(super) fn ending(&self) -> Option<&AnswerEnding> {
         self.ending.as_ref()
     }
 
     /// Whether nothing of an answer came.
     pub(super) fn is_silent(&self) -> bool {
-        self.place == Place::Before && self.markdown.as_ref().is_none_or(Markdown::is_empty)
+        self.place == RenderPlace::Before && self.markdown.as_ref().is_none_or(Markdown::is_empty)
     }
 
     /// What to show for one event, which says `fact` and changes the view so; often nothing.
-    pub(super) fn draw(&mut self, fact: &Fact<'_>, changes: &[Change]) -> Vec<Piece> {
+    pub(super) fn draw(&mut self, fact: &Fact<'_>, changes: &[Change]) -> Vec<RenderPiece> {
         let mut pieces = Vec::new();
         match fact {
             Fact::Patch(patch) => self.patch(&mut pieces, *patch),
@@ -149,7 +149,7 @@ impl Renderer {
                     Some(Block { body: BlockBody::Summary { success, text, .. }, .. }),
                     _,
                 ) => {
-                    self.ending = Some(Ending { success: *success, text: marked(text).into_owned() });
+                    self.ending = Some(AnswerEnding { success: *success, text: marked(text).into_owned() });
                 }
                 (_, _, _, _) => {}
             }
@@ -160,7 +160,7 @@ impl Renderer {
         pieces
     }
 
-    fn chat(&mut self, pieces: &mut Vec<Piece>, fact: &Fact<'_>, block: &Block) {
+    fn chat(&mut self, pieces: &mut Vec<RenderPiece>, fact: &Fact<'_>, block: &Block) {
         match &block.body {
             BlockBody::Assistant { text, truncated, .. } => {
                 self.text(pieces, &block.id, text);
@@ -176,7 +176,7 @@ impl Renderer {
                 let Some(line) = self.calls.tool(fact, block) else { return };
                 self.part(pieces);
                 match line {
-                    Line::Begins(call) => pieces.push(Piece::Progress(call)),
+                    Line::Begins(call) => pieces.push(RenderPiece::Progress(call)),
                     Line::Ended { tone, text, read } => {
                         self.note(pieces, self.seen.err.paint(tone, &text));
                         self.remember(read);
@@ -206,26 +206,26 @@ impl Renderer {
     }
 
     /// A sentence of our own between the pieces; `line` must be safe to show.
-    pub(super) fn remark(&mut self, tone: Tone, line: &str) -> Vec<Piece> {
+    pub(super) fn remark(&mut self, tone: Tone, line: &str) -> Vec<RenderPiece> {
         let mut pieces = Vec::new();
         self.note(&mut pieces, self.seen.err.paint(tone, line));
         pieces
     }
 
     /// The same for a sentence that may be said only once.
-    pub(super) fn remark_once(&mut self, level: NoticeLevel, line: &str) -> Vec<Piece> {
+    pub(super) fn remark_once(&mut self, level: NoticeLevel, line: &str) -> Vec<RenderPiece> {
         let mut pieces = Vec::new();
         self.tell(&mut pieces, level, line);
         pieces
     }
 
     /// How a turn ended that did not go well, unless that was said already.
-    pub(super) fn ended_badly(&mut self, sentence: &str) -> Vec<Piece> {
+    pub(super) fn ended_badly(&mut self, sentence: &str) -> Vec<RenderPiece> {
         if self.failure_told { Vec::new() } else { self.remark_once(NoticeLevel::Warning, sentence) }
     }
 
     /// The last pieces: the end of the last line, and the files that were read but that the answer does not name.
-    pub(super) fn close(&mut self) -> Vec<Piece> {
+    pub(super) fn close(&mut self) -> Vec<RenderPiece> {
         let mut pieces = Vec::new();
         self.end_line(&mut pieces);
         let unnamed: Vec<&str> =
@@ -234,13 +234,13 @@ impl Renderer {
             let more =
                 if self.read_more > 0 { format!(" and {} more", self.read_more) } else { String::new() };
             let line = format!("also read: {}{more}", unnamed.join(", "));
-            pieces.push(Piece::Note(self.seen.err.paint(Tone::Dim, &line)));
+            pieces.push(RenderPiece::Note(self.seen.err.paint(Tone::Dim, &line)));
         }
         pieces
     }
 
     /// A text of the answer as it stands. What was shown of it is not shown again.
-    fn text(&mut self, pieces: &mut Vec<Piece>, id: &str, whole: &str) {
+    fn text(&mut self, pieces: &mut Vec<RenderPiece>, id: &str, whole: &str) {
         let Some(shown) = self.texts.get(id) else {
             // One that says nothing yet parts nothing.
             if !whole.is_empty() {
@@ -263,7 +263,7 @@ impl Renderer {
         self.say(pieces, &more);
     }
 
-    fn append(&mut self, pieces: &mut Vec<Piece>, id: &str, more: &str) {
+    fn append(&mut self, pieces: &mut Vec<RenderPiece>, id: &str, more: &str) {
         match self.texts.get_mut(id) {
             Some(shown) => {
                 shown.push_str(more);
@@ -274,7 +274,7 @@ impl Renderer {
     }
 
     /// Reasoning is shown as it goes on, by the end of its last line.
-    fn think(&mut self, pieces: &mut Vec<Piece>, more: &str) {
+    fn think(&mut self, pieces: &mut Vec<RenderPiece>, more: &str) {
         self.thought.push_str(more);
         let line = self.thought.trim_end().rsplit('\n').next().unwrap_or_default();
         let start = line.char_indices().rev().nth(LINE).map_or(0, |(at, _)| at);
@@ -285,8 +285,8 @@ impl Renderer {
         }
     }
 
-    fn say(&mut self, pieces: &mut Vec<Piece>, text: &str) {
-        let text = if self.place == Place::Apart { text.trim_start_matches('\n') } else { text };
+    fn say(&mut self, pieces: &mut Vec<RenderPiece>, text: &str) {
+        let text = if self.place == RenderPlace::Apart { text.trim_start_matches('\n') } else { text };
         if text.is_empty() {
             return;
         }
@@ -302,44 +302,44 @@ impl Renderer {
     }
 
     /// Text of the answer as it is shown.
-    fn put(&mut self, pieces: &mut Vec<Piece>, mut shown: String) {
+    fn put(&mut self, pieces: &mut Vec<RenderPiece>, mut shown: String) {
         if shown.is_empty() {
             return;
         }
-        if self.place == Place::Apart && !self.blank {
+        if self.place == RenderPlace::Apart && !self.blank {
             shown.insert(0, '\n');
         }
-        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == Place::Between);
-        self.place = if shown.ends_with('\n') { Place::Between } else { Place::Within };
-        pieces.push(Piece::Answer(shown));
+        self.blank = shown.ends_with("\n\n") || (shown == "\n" && self.place == RenderPlace::Between);
+        self.place = if shown.ends_with('\n') { RenderPlace::Between } else { RenderPlace::Within };
+        pieces.push(RenderPiece::Answer(shown));
     }
 
     /// Something else happens: what is said next stands apart from what was said.
-    fn part(&mut self, pieces: &mut Vec<Piece>) {
+    fn part(&mut self, pieces: &mut Vec<RenderPiece>) {
         self.end_line(pieces);
-        if self.place == Place::Between {
-            self.place = Place::Apart;
+        if self.place == RenderPlace::Between {
+            self.place = RenderPlace::Apart;
         }
     }
 
-    fn end_line(&mut self, pieces: &mut Vec<Piece>) {
+    fn end_line(&mut self, pieces: &mut Vec<RenderPiece>) {
         let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
         self.put(pieces, rest);
-        if self.place == Place::Within {
-            pieces.push(Piece::Answer("\n".to_owned()));
-            self.place = Place::Between;
+        if self.place == RenderPlace::Within {
+            pieces.push(RenderPiece::Answer("\n".to_owned()));
+            self.place = RenderPlace::Between;
         }
     }
 
-    fn note(&mut self, pieces: &mut Vec<Piece>, lines: String) {
+    fn note(&mut self, pieces: &mut Vec<RenderPiece>, lines: String) {
         if self.seen.one_screen {
             self.end_line(pieces);
         }
-        pieces.push(Piece::Note(lines));
+        pieces.push(RenderPiece::Note(lines));
     }
 
     /// A sentence beside the answer, unless it was said.
-    fn tell(&mut self, pieces: &mut Vec<Piece>, level: NoticeLevel, text: &str) {
+    fn tell(&mut self, pieces: &mut Vec<RenderPiece>, level: NoticeLevel, text: &str) {
         let line = marked_line(text, SENTENCE);
         if line.is_empty() || self.told.iter().any(|told| told.contains(&line)) {
             return;
@@ -354,7 +354,7 @@ impl Renderer {
         self.told.push(line);
     }
 
-    fn patch(&mut self, pieces: &mut Vec<Piece>, patch: Patch<'_>) {
+    fn patch(&mut self, pieces: &mut Vec<RenderPiece>, patch: Patch<'_>) {
         let path = visible_line(patch.file_path, 500);
         let why = match Some(patch.rationale).filter(|why| !why.trim().is_empty()) {
             Some(why) => format!(": {}", visible_line(why, 500)),
@@ -362,8 +362,8 @@ impl Renderer {
         };
         self.part(pieces);
         self.note(pieces, self.seen.err.paint(Tone::Strong, &format!("Proposed change of {path}{why}")));
-        pieces.push(Piece::Answer(diff(self.seen.out, patch.diff)));
-        (self.place, self.blank) = (Place::Apart, false);
+        pieces.push(RenderPiece::Answer(diff(self.seen.out, patch.diff)));
+        (self.place, self.blank) = (RenderPlace::Apart, false);
         // As a request shows it: its hunks, safe to show.
         let hunks = patch.diff.find("@@").and_then(|at| patch.diff.get(at..)).unwrap_or_default();
         self.shown_diff = Some(visible(hunks).into_owned());
@@ -375,10 +375,10 @@ impl Renderer {
     }
 }
 
-fn progress(pieces: &mut Vec<Piece>, text: &str) {
+fn progress(pieces: &mut Vec<RenderPiece>, text: &str) {
     let line = visible_line(text, LINE);
     if !line.is_empty() {
-        pieces.push(Piece::Progress(line));
+        pieces.push(RenderPiece::Progress(line));
     }
 }
 

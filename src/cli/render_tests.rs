@@ -27,7 +27,7 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
 }
 
 /// What is drawn of these events, one after the other.
-fn drawn_of(renderer: &mut Renderer, dialect: Dialect, events: &[SessionEvent]) -> Vec<Piece> {
+fn drawn_of(renderer: &mut Renderer, dialect: Dialect, events: &[SessionEvent]) -> Vec<RenderPiece> {
     let mut view = ViewState::default().speaking(dialect);
     let mut prompt = event("transcript.user_message", "local.prompt", json!({"text": "q"}));
     (prompt.origin, prompt.turn) = (Origin::Local, Some(1));
@@ -36,17 +36,17 @@ fn drawn_of(renderer: &mut Renderer, dialect: Dialect, events: &[SessionEvent]) 
     numbered.flat_map(|event| renderer.draw(&fact(dialect, &event), &view.apply(&event))).collect()
 }
 
-fn answer(pieces: &[Piece]) -> String {
+fn answer(pieces: &[RenderPiece]) -> String {
     pieces
         .iter()
-        .filter_map(|piece| if let Piece::Answer(text) = piece { Some(text.as_str()) } else { None })
+        .filter_map(|piece| if let RenderPiece::Answer(text) = piece { Some(text.as_str()) } else { None })
         .collect()
 }
 
-fn notes(pieces: &[Piece]) -> Vec<&str> {
+fn notes(pieces: &[RenderPiece]) -> Vec<&str> {
     pieces
         .iter()
-        .filter_map(|piece| if let Piece::Note(text) = piece { Some(text.as_str()) } else { None })
+        .filter_map(|piece| if let RenderPiece::Note(text) = piece { Some(text.as_str()) } else { None })
         .collect()
 }
 
@@ -94,14 +94,14 @@ fn session() -> Vec<SessionEvent> {
     ]
 }
 
-fn drawn(seen: Seen) -> Vec<Piece> {
+fn drawn(seen: SeenSoFar) -> Vec<RenderPiece> {
     let mut renderer = Renderer::new(seen);
     let mut pieces = drawn_of(&mut renderer, Dialect::Desktop, &session());
     pieces.extend(renderer.close());
     pieces
 }
 
-const PIPED: Seen = Seen { out: Look::PLAIN, err: Look::PLAIN, one_screen: false };
+const PIPED: SeenSoFar = SeenSoFar { out: TerminalLook::PLAIN, err: TerminalLook::PLAIN, one_screen: false };
 
 #[test]
 fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
@@ -118,19 +118,24 @@ fn a_session_drawn_plain_keeps_answer_and_notes_apart() {
             "also read: b⟨U+001B⟩.rs",
         ]
     );
-    let progress: Vec<&Piece> = pieces.iter().filter(|piece| matches!(piece, Piece::Progress(_))).collect();
+    let progress: Vec<&RenderPiece> =
+        pieces.iter().filter(|piece| matches!(piece, RenderPiece::Progress(_))).collect();
     assert_eq!(
         progress,
-        [&Piece::Progress("Reading⟨U+001B⟩[2J".into()), &Piece::Progress("search_text foo".into())]
+        [
+            &RenderPiece::Progress("Reading⟨U+001B⟩[2J".into()),
+            &RenderPiece::Progress("search_text foo".into())
+        ]
     );
 }
 
 #[test]
 fn on_one_screen_a_note_never_lands_inside_a_line_of_the_answer() {
-    let pieces = drawn(Seen { one_screen: true, ..PIPED });
-    let at = pieces.iter().position(|piece| *piece == Piece::Note("Proposed change of a.rs: better".into()));
+    let pieces = drawn(SeenSoFar { one_screen: true, ..PIPED });
+    let at =
+        pieces.iter().position(|piece| *piece == RenderPiece::Note("Proposed change of a.rs: better".into()));
     let before = at.and_then(|at| pieces.get(at - 1));
-    assert_eq!(before, Some(&Piece::Answer("\n".into())));
+    assert_eq!(before, Some(&RenderPiece::Answer("\n".into())));
 }
 
 #[test]
@@ -138,8 +143,11 @@ fn an_engine_that_does_not_stream_is_heard_at_its_end() {
     let mut renderer = Renderer::new(PIPED);
     let last =
         event("run.finished", "assistant.message_final", json!({"message": "All of it.", "metadata": {}}));
-    assert_eq!(drawn_of(&mut renderer, Dialect::Desktop, &[last]), [Piece::Answer("All of it.".into())]);
-    assert_eq!(renderer.close(), [Piece::Answer("\n".into())]);
+    assert_eq!(
+        drawn_of(&mut renderer, Dialect::Desktop, &[last]),
+        [RenderPiece::Answer("All of it.".into())]
+    );
+    assert_eq!(renderer.close(), [RenderPiece::Answer("\n".into())]);
 }
 
 fn permission(title: &str, action: Action) -> Permission {
@@ -172,7 +180,7 @@ fn a_permission_shows_the_command_whole_and_no_line_of_it_passes_for_ours() {
     let pieces = renderer.permission(&permission("ls", Action::Command { command, cwd: ".".into(), env }));
     let wanted = "Permission needed: ls\n  why: to see\n  command: ls⏎why: harmless⟨U+001B⟩[8m\n  in: .\n  \
                   with: A=b\n  | c";
-    assert_eq!(pieces, [Piece::Note(wanted.into())]);
+    assert_eq!(pieces, [RenderPiece::Note(wanted.into())]);
 }
 
 #[test]
@@ -184,19 +192,19 @@ fn what_an_engine_did_not_tell_is_said_to_be_untold() {
     asked.options.remove(1);
     let wanted = "Permission needed: Edit a\n  why: to see\n  change: a\n  \
                   The agent did not tell exactly what it would do, so it can be allowed once only.";
-    assert_eq!(renderer.permission(&asked), [Piece::Note(wanted.into())]);
+    assert_eq!(renderer.permission(&asked), [RenderPiece::Note(wanted.into())]);
 }
 
 #[test]
 fn a_diff_is_repeated_at_the_ask_unless_the_very_same_is_on_the_screen() {
     let shows = |one_screen: bool, new: &str| {
-        let mut renderer = Renderer::new(Seen { one_screen, ..PIPED });
+        let mut renderer = Renderer::new(SeenSoFar { one_screen, ..PIPED });
         let diff = "--- a/a\n+++ b/a\n@@ -0,0 +1,1 @@\n+b\n";
         let patch = event("patch.proposed", "patch.proposed", json!({"file_path": "a", "diff": diff}));
         drawn_of(&mut renderer, Dialect::Desktop, &[patch]);
         let files = vec![FileChange::of_texts("a", None, new)];
         match renderer.permission(&permission("Write a", Action::Edit { files })).last() {
-            Some(Piece::Note(text)) => text.contains(&format!("+{}", new.trim_end())),
+            Some(RenderPiece::Note(text)) => text.contains(&format!("+{}", new.trim_end())),
             other => panic!("not a note: {other:?}"),
         }
     };
@@ -234,7 +242,7 @@ fn texts_before_and_after_a_call_are_parted_by_a_blank_line() {
         chunk("change it."),
     ];
     for one_screen in [false, true] {
-        let pieces = drawn_of(&mut Renderer::new(Seen { one_screen, ..PIPED }), Dialect::Acp, &events);
+        let pieces = drawn_of(&mut Renderer::new(SeenSoFar { one_screen, ..PIPED }), Dialect::Acp, &events);
         assert_eq!(answer(&pieces), "Let me read.\n\nNow I change it.");
         assert_eq!(notes(&pieces), ["· read a.rs"]);
     }
@@ -293,7 +301,7 @@ fn a_sentence_is_said_once_and_the_end_is_not_told_again() {
     let mut renderer = Renderer::new(PIPED);
     let pieces = drawn_of(&mut renderer, Dialect::Acp, &[failed]);
     assert_eq!(notes(&pieces), ["error: The turn failed: 401"]);
-    let ending = Ending { success: false, text: "The turn failed: 401".into() };
+    let ending = AnswerEnding { success: false, text: "The turn failed: 401".into() };
     assert_eq!(renderer.ending(), Some(&ending));
     assert_eq!(renderer.ended_badly(&ending.text), []);
     assert_eq!(renderer.remark_once(NoticeLevel::Warning, "The turn failed: 401"), []);

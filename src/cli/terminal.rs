@@ -13,7 +13,7 @@ use crate::domain::shown::{Kind, show, show_marked};
 
 /// How one output looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct TerminalLook {
     /// Whether colours may be used.
     pub colour: bool,
 }
@@ -33,7 +33,7 @@ pub(super) enum Tone {
     Strong,
 }
 
-impl Look {
+impl TerminalLook {
     /// No escape sequence at all.
     #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colour: false };
@@ -80,13 +80,13 @@ impl Terminal {
     }
 
     /// How stdout looks.
-    pub(super) fn out(self) -> Look {
-        Look { colour: self.stdout && !self.plain }
+    pub(super) fn out(self) -> TerminalLook {
+        TerminalLook { colour: self.stdout && !self.plain }
     }
 
     /// How stderr looks. Plain too when stdout is piped: then nobody watches, or a program reads both.
-    pub(super) fn err(self) -> Look {
-        Look { colour: self.stdout && self.stderr && !self.plain }
+    pub(super) fn err(self) -> TerminalLook {
+        TerminalLook { colour: self.stdout && self.stderr && !self.plain }
     }
 
     /// Whether a line may be rewritten in place on stderr.
@@ -150,16 +150,16 @@ pub(super) fn marked_line(text: &str, limit: usize) -> String {
 }
 
 /// A unified diff with its lines coloured. `diff` may be foreign; it is made safe here, and ends in a newline.
-pub(super) fn diff(look: Look, diff: &str) -> String {
+pub(super) fn diff(look: TerminalLook, diff: &str) -> String {
     coloured(look, &visible(diff))
 }
 
 /// The same for a diff that the server made safe already.
-pub(super) fn marked_diff(look: Look, diff: &str) -> String {
+pub(super) fn marked_diff(look: TerminalLook, diff: &str) -> String {
     coloured(look, &marked(diff))
 }
 
-fn coloured(look: Look, diff: &str) -> String {
+fn coloured(look: TerminalLook, diff: &str) -> String {
     let mut text = String::with_capacity(diff.len() + 16);
     for line in diff.lines() {
         let tone = match line.as_bytes() {
@@ -195,7 +195,7 @@ mod tests {
             let laced = format!("\x1b]0;{text}\x07\x1b[2J\u{9b}1m{text}\r\u{202e}\x7f");
             prop_assert!(!visible(&laced).chars().any(obeyed));
             prop_assert!(!marked(&laced).chars().any(obeyed));
-            prop_assert!(!diff(Look::PLAIN, &laced).chars().any(obeyed));
+            prop_assert!(!diff(TerminalLook::PLAIN, &laced).chars().any(obeyed));
             for line in
                 [visible_line(&laced, limit), marked_line(&laced, limit), visible_code(&laced).into_owned()]
             {
@@ -235,11 +235,11 @@ mod tests {
     fn a_diff_is_coloured_line_by_line_and_plain_without_colours() {
         let given = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n\x1b[31mew\n same";
         assert_eq!(
-            diff(Look::PLAIN, given),
+            diff(TerminalLook::PLAIN, given),
             "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+n⟨U+001B⟩[31mew\n same\n"
         );
         assert_eq!(
-            diff(Look { colour: true }, given),
+            diff(TerminalLook { colour: true }, given),
             "\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[2m@@ -1 +1 @@\x1b[0m\n\x1b[31m-old\x1b[0m\n\
              \x1b[32m+n⟨U+001B⟩[31mew\x1b[0m\n same\n"
         );

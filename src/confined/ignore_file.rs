@@ -41,19 +41,19 @@ static SAID: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// What may still be taken.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct IgnoreBudget {
     weight: usize,
     compiled: usize,
     files: usize,
 }
 
-impl Default for Budget {
+impl Default for IgnoreBudget {
     fn default() -> Self {
         Self { weight: MAX_WEIGHT, compiled: MAX_COMPILED, files: MAX_FILES }
     }
 }
 
-impl Budget {
+impl IgnoreBudget {
     /// Gives back what a file took that is no longer in force.
     pub(super) fn release(&mut self, file: &IgnoreFile) {
         self.weight += file.weight;
@@ -108,7 +108,7 @@ pub(super) fn read(
     dir: &Dir,
     place: &Path,
     shown: &Path,
-    budget: &mut Budget,
+    budget: &mut IgnoreBudget,
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<IgnoreFile> {
     let file = match open_regular(dir, place, Links::Refused) {
@@ -127,7 +127,7 @@ pub(super) fn read(
 pub(super) fn from_file(
     file: impl Read,
     shown: &Path,
-    budget: &mut Budget,
+    budget: &mut IgnoreBudget,
     is_stopped: &dyn Fn() -> bool,
 ) -> Option<IgnoreFile> {
     if budget.files == 0 {
@@ -171,7 +171,7 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn take(&mut self, mut bytes: Vec<u8>, budget: &Budget) {
+    fn take(&mut self, mut bytes: Vec<u8>, budget: &IgnoreBudget) {
         if bytes.len() as u64 > MAX_BYTES {
             self.remark = Some(Remark::TooLarge);
             // Half a pattern is another pattern.
@@ -236,10 +236,10 @@ fn say(file: &Path, remark: Remark) {
 mod tests {
     use std::path::Path;
 
-    use super::{Budget, MAX_BYTES, MAX_COMPILED, MAX_FILES, MAX_PATTERNS, MAX_WEIGHT, Remark};
     use super::{GitignoreBuilder, Patterns, from_file};
+    use super::{IgnoreBudget, MAX_BYTES, MAX_COMPILED, MAX_FILES, MAX_PATTERNS, MAX_WEIGHT, Remark};
 
-    fn taken(text: &[u8], budget: &Budget) -> (usize, Option<Remark>) {
+    fn taken(text: &[u8], budget: &IgnoreBudget) -> (usize, Option<Remark>) {
         let mut patterns = Patterns { builder: GitignoreBuilder::new(""), count: 0, weight: 0, remark: None };
         patterns.take(text.to_vec(), budget);
         (patterns.count, patterns.remark)
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_lies_behind_a_bound_is_left_out_and_named() {
-        let budget = Budget::default();
+        let budget = IgnoreBudget::default();
         let names = |count: usize| (0..count).map(|n| format!("name{n}\n")).collect::<String>();
         assert_eq!(taken(names(MAX_PATTERNS).as_bytes(), &budget), (MAX_PATTERNS, None));
         let more = taken(names(MAX_PATTERNS + 1).as_bytes(), &budget);
@@ -264,26 +264,26 @@ mod tests {
         let wild = "a*b?cdefghijklmnopqrst\n".repeat(MAX_PATTERNS);
         let (count, remark) = taken(wild.as_bytes(), &budget);
         assert_eq!((count, remark), (MAX_WEIGHT / (768 + 25 * 500), Some(Remark::TooHeavy)));
-        let spent = Budget { compiled: 3, ..Budget::default() };
+        let spent = IgnoreBudget { compiled: 3, ..IgnoreBudget::default() };
         assert_eq!(taken(names(9).as_bytes(), &spent), (3, Some(Remark::TooBusy)));
     }
 
     #[test]
     fn a_file_takes_from_the_budget_and_gives_back_what_is_no_longer_in_force() {
-        let mut budget = Budget::default();
+        let mut budget = IgnoreBudget::default();
         let file = from_file(&b"a*b*\nname\n"[..], Path::new("x"), &mut budget, &|| false).unwrap();
         let weight = 2 * 768 + "**/a*b*".len() * 500 + "**/name".len() * 8;
         assert_eq!((budget.weight, budget.compiled), (MAX_WEIGHT - weight, MAX_COMPILED - 2));
         budget.release(&file);
         assert_eq!((budget.weight, budget.files), (MAX_WEIGHT, MAX_FILES));
-        let mut spent = Budget { files: 0, ..Budget::default() };
+        let mut spent = IgnoreBudget { files: 0, ..IgnoreBudget::default() };
         assert!(from_file(&b"a\n"[..], Path::new("x"), &mut spent, &|| false).is_none(), "too deep");
         assert!(from_file(&b"a\n"[..], Path::new("x"), &mut budget, &|| true).is_none(), "stopped");
     }
 
     #[test]
     fn a_byte_order_mark_and_line_ends_of_windows_are_no_part_of_a_pattern() {
-        let mut budget = Budget::default();
+        let mut budget = IgnoreBudget::default();
         let text = b"\xef\xbb\xbfone\r\ntwo\r\n".as_slice();
         let file = from_file(text, Path::new("x"), &mut budget, &|| false).unwrap();
         assert!(file.matcher.matched("one", false).is_ignore());

@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ignore::Match;
 
-use super::ignore_file::{self, Budget, IgnoreFile};
+use super::ignore_file::{self, IgnoreBudget, IgnoreFile};
 use super::user_excludes;
 
 /// Directories above a folder in which the top of its repository is looked for.
@@ -23,7 +23,7 @@ pub(crate) struct IgnoreRules<'a> {
     /// For what is said about a file.
     shown: PathBuf,
     is_stopped: &'a dyn Fn() -> bool,
-    budget: Budget,
+    budget: IgnoreBudget,
     /// Of the directories above the folder in the same repository, then of the folder, then down to `here`.
     levels: Vec<Level>,
     /// How many of them lie above the folder.
@@ -57,7 +57,7 @@ impl<'a> IgnoreRules<'a> {
             dir,
             shown: path.to_owned(),
             is_stopped,
-            budget: Budget::default(),
+            budget: IgnoreBudget::default(),
             levels: Vec::new(),
             above: 0,
             here: String::new(),
@@ -159,7 +159,8 @@ impl<'a> IgnoreRules<'a> {
         if self.all {
             return true;
         }
-        let (mut ignore, mut gitignore, mut exclude) = (Verdict::None, Verdict::None, Verdict::None);
+        let (mut ignore, mut gitignore, mut exclude) =
+            (RuleVerdict::None, RuleVerdict::None, RuleVerdict::None);
         let mut other_repository = false;
         for level in self.levels.iter().rev() {
             if !level.is_silent() {
@@ -174,9 +175,9 @@ impl<'a> IgnoreRules<'a> {
         }
         // They speak for the top of the repository.
         let relative = self.levels.first().map_or(Cow::Borrowed(path), |level| level.relative(path));
-        let user = Verdict::None.or(&self.user, &relative, is_directory);
-        [ignore, gitignore, exclude, user].into_iter().find(|verdict| *verdict != Verdict::None)
-            == Some(Verdict::LeftOut)
+        let user = RuleVerdict::None.or(&self.user, &relative, is_directory);
+        [ignore, gitignore, exclude, user].into_iter().find(|verdict| *verdict != RuleVerdict::None)
+            == Some(RuleVerdict::LeftOut)
     }
 }
 
@@ -203,13 +204,13 @@ impl Level {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum RuleVerdict {
     None,
     LeftOut,
     Kept,
 }
 
-impl Verdict {
+impl RuleVerdict {
     fn or(self, file: &Option<IgnoreFile>, path: &str, is_directory: bool) -> Self {
         match (self, file) {
             (Self::None, Some(file)) => match file.matcher.matched(path, is_directory) {

@@ -176,7 +176,7 @@ enum Marks {
 fn written(text: &str, kind: Kind, marks: Marks) -> String {
     let start = plain_start(text, kind);
     let rest = text.get(start..).unwrap_or_default();
-    let out = Written { text: text.get(..start).unwrap_or_default().to_owned(), in_brackets: false };
+    let out = WrittenText { text: text.get(..start).unwrap_or_default().to_owned(), in_brackets: false };
     each_character(rest, kind, marks, out)
 }
 
@@ -191,7 +191,7 @@ fn plain_start(text: &str, kind: Kind) -> usize {
     if is_plain(start, kind) { end } else { 0 }
 }
 
-fn each_character(text: &str, kind: Kind, marks: Marks, mut out: Written) -> String {
+fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText) -> String {
     let chars: Vec<char> = text.chars().collect();
     let (mut word, mut word_end) = (Word::default(), 0);
     let mut at = 0;
@@ -253,12 +253,12 @@ fn each_character(text: &str, kind: Kind, marks: Marks, mut out: Written) -> Str
 
 /// The text so far; numbers that follow each other share their brackets.
 #[derive(Default)]
-struct Written {
+struct WrittenText {
     text: String,
     in_brackets: bool,
 }
 
-impl Written {
+impl WrittenText {
     fn plain(&mut self, c: char, count: usize) {
         self.close();
         self.text.extend(std::iter::repeat_n(c, count));

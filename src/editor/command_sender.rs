@@ -38,11 +38,11 @@ pub(super) struct CommandSender {
     /// Whose events these are.
     client: ClientId,
     runtime: tokio::runtime::Handle,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingCommand>,
     stuck: Duration,
 }
 
-struct Waiting {
+struct WaitingCommand {
     events: VecDeque<EditorEvent>,
     bytes: usize,
     /// A task offers them again.
@@ -63,7 +63,8 @@ impl CommandSender {
         runtime: tokio::runtime::Handle,
         stuck: Duration,
     ) -> Arc<Self> {
-        let waiting = Waiting { events: VecDeque::new(), bytes: 0, offering: false, moved: Instant::now() };
+        let waiting =
+            WaitingCommand { events: VecDeque::new(), bytes: 0, offering: false, moved: Instant::now() };
         Arc::new(Self { inbox, client, runtime, waiting: Mutex::new(waiting), stuck })
     }
 
@@ -134,7 +135,7 @@ impl CommandSender {
     }
 
     /// Offers what waits, in order; whether nothing waits any more.
-    fn flush(&self, waiting: &mut Waiting) -> bool {
+    fn flush(&self, waiting: &mut WaitingCommand) -> bool {
         while let Some(event) = waiting.events.pop_front() {
             let bytes = bytes_of(&event);
             if let Err(refused) = self.inbox.offer(Event::Editor { client: self.client, event }) {
@@ -160,12 +161,12 @@ impl CommandSender {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaitingCommand> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl WaitingCommand {
     /// Whether there is no room for one more. A large one goes when nothing else waits.
     fn is_full(&self, event: &EditorEvent) -> bool {
         let bytes = bytes_of(event);

@@ -51,7 +51,7 @@ pub struct Guard<R> {
 }
 
 /// One line, or why there is none.
-enum Line {
+enum HeaderLine {
     /// Without its end.
     Whole(Vec<u8>),
     /// Longer than `MAX_HEADER`; nothing of it was consumed beyond that, and the rest is still to be skipped.
@@ -60,7 +60,7 @@ enum Line {
 }
 
 /// What a header line says.
-enum Field {
+enum HeaderField {
     Length(u64),
     Other,
     Bad(&'static str),
@@ -123,9 +123,9 @@ impl<R: BufRead> Guard<R> {
         let mut size = 0;
         loop {
             let line = match self.read_line() {
-                Line::Whole(line) => line,
-                Line::TooLong => return Header::Bad { reason: "A header line had no end", line: None },
-                Line::End => return Header::End,
+                HeaderLine::Whole(line) => line,
+                HeaderLine::TooLong => return Header::Bad { reason: "A header line had no end", line: None },
+                HeaderLine::End => return Header::End,
             };
             size += line.len() + 2;
             if size > MAX_HEADER {
@@ -144,20 +144,20 @@ impl<R: BufRead> Guard<R> {
             }
             any_field = true;
             match read_field(&line) {
-                Field::Length(value) => length = Some(value),
-                Field::Other => {}
+                HeaderField::Length(value) => length = Some(value),
+                HeaderField::Other => {}
                 // A bare bad length must not be found again by the search, or it would loop.
-                Field::Bad(reason) => return Header::Bad { reason, line: Some(line) },
+                HeaderField::Bad(reason) => return Header::Bad { reason, line: Some(line) },
             }
         }
     }
 
-    fn read_line(&mut self) -> Line {
+    fn read_line(&mut self) -> HeaderLine {
         let mut line = Vec::new();
         loop {
             let available = match self.fill() {
                 Some(available) => available,
-                None => return Line::End,
+                None => return HeaderLine::End,
             };
             let room = MAX_HEADER + 2 - line.len();
             let window = &available[..available.len().min(room)];
@@ -168,14 +168,14 @@ impl<R: BufRead> Guard<R> {
                     if line.last() == Some(&b'\r') {
                         line.pop();
                     }
-                    return Line::Whole(line);
+                    return HeaderLine::Whole(line);
                 }
                 None => {
                     let taken = window.len();
                     line.extend_from_slice(window);
                     self.reader.consume(taken);
                     if line.len() >= MAX_HEADER + 2 {
-                        return Line::TooLong;
+                        return HeaderLine::TooLong;
                     }
                 }
             }
@@ -250,27 +250,27 @@ impl<R: BufRead> Guard<R> {
     }
 }
 
-fn read_field(line: &[u8]) -> Field {
+fn read_field(line: &[u8]) -> HeaderField {
     let Some(colon) = memchr::memchr(b':', line) else {
-        return Field::Bad("Text that is no header stood where a header must begin");
+        return HeaderField::Bad("Text that is no header stood where a header must begin");
     };
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     if name.is_empty()
         || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_')
     {
-        return Field::Bad("Text that is no header stood where a header must begin");
+        return HeaderField::Bad("Text that is no header stood where a header must begin");
     }
     let known = &CONTENT_LENGTH[..CONTENT_LENGTH.len() - 1];
     if name.len() < known.len() || !name[name.len() - known.len()..].eq_ignore_ascii_case(known) {
-        return Field::Other;
+        return HeaderField::Other;
     }
     if name.len() > known.len() {
-        return Field::Bad("A `Content-Length` was glued to other text");
+        return HeaderField::Bad("A `Content-Length` was glued to other text");
     }
     match digits(value) {
-        Some(length) if length <= MAX_CREDIBLE => Field::Length(length),
-        Some(_) => Field::Bad("A `Content-Length` was above 1 GiB"),
-        None => Field::Bad("A `Content-Length` was not a number"),
+        Some(length) if length <= MAX_CREDIBLE => HeaderField::Length(length),
+        Some(_) => HeaderField::Bad("A `Content-Length` was above 1 GiB"),
+        None => HeaderField::Bad("A `Content-Length` was not a number"),
     }
 }
 

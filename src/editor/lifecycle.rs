@@ -32,13 +32,13 @@ pub(crate) enum EndCause {
 
 /// Ends the process once. See the module.
 pub(crate) struct Lifecycle {
-    state: Mutex<State>,
+    state: Mutex<LifecycleState>,
     changed: Condvar,
     outbox: OnceLock<Arc<FrameOutbox>>,
     terminate: fn(i32),
 }
 
-struct State {
+struct LifecycleState {
     on_exit: Option<Box<dyn FnOnce() + Send>>,
     shutdown: Shutdown,
     ending: bool,
@@ -58,7 +58,8 @@ impl Lifecycle {
     }
 
     fn ending_with(on_exit: impl FnOnce() + Send + 'static, terminate: fn(i32)) -> Arc<Self> {
-        let state = State { on_exit: Some(Box::new(on_exit)), shutdown: Shutdown::NotSeen, ending: false };
+        let state =
+            LifecycleState { on_exit: Some(Box::new(on_exit)), shutdown: Shutdown::NotSeen, ending: false };
         Arc::new(Self {
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -139,7 +140,7 @@ impl Lifecycle {
         (self.terminate)(code);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LifecycleState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -73,7 +73,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
             return;
         }
         let (level, target) = (*event.metadata().level(), event.metadata().target());
-        let mut text = Text::default();
+        let mut text = LogText::default();
         if target == WIRE {
             if self.gate.traces() {
                 event.record(&mut text);
@@ -101,7 +101,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
     }
 }
 
-fn trace_message(text: Text, verbose: bool) -> Vec<u8> {
+fn trace_message(text: LogText, verbose: bool) -> Vec<u8> {
     let mut params = json!({ "message": show(&cut(text.message), Kind::Lines) });
     if verbose && !text.fields.is_empty() {
         params["verbose"] = json!(show(&cut(text.fields.trim_start().to_owned()), Kind::Lines));
@@ -119,12 +119,12 @@ fn cut(mut text: String) -> String {
 
 /// An event as text.
 #[derive(Default)]
-struct Text {
+struct LogText {
     message: String,
     fields: String,
 }
 
-impl Visit for Text {
+impl Visit for LogText {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         // Writing to a string does not fail.
         let _ = match field.name() {

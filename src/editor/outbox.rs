@@ -103,7 +103,7 @@ struct Segment {
     log_frames: usize,
 }
 
-enum Lane {
+enum OutboxLane {
     Push,
     Answer,
     Log,
@@ -145,7 +145,7 @@ impl FrameOutbox {
         if queue.dead || self.wrote_directly(&queue, &message) {
             return;
         }
-        queue.append(message, Lane::Answer);
+        queue.append(message, OutboxLane::Answer);
         drop(queue);
         self.work.notify_one();
     }
@@ -199,9 +199,9 @@ impl FrameOutbox {
                 "method": "window/logMessage",
                 "params": { "type": 2, "message": format!("{dropped} log messages were dropped here, because the editor did not read them in time.") },
             });
-            queue.append(notice.to_string().into_bytes().into(), Lane::Log);
+            queue.append(notice.to_string().into_bytes().into(), OutboxLane::Log);
         }
-        queue.append(message, Lane::Log);
+        queue.append(message, OutboxLane::Log);
         drop(queue);
         self.work.notify_one();
     }
@@ -314,7 +314,7 @@ impl Outbox for FrameOutbox {
             return false;
         }
         let idle = queue.segments.is_empty();
-        queue.append(message, Lane::Push);
+        queue.append(message, OutboxLane::Push);
         drop(queue);
         if idle {
             self.work.notify_one();
@@ -355,7 +355,7 @@ impl Queue {
         self.since_calm <= CALM_FRAMES
     }
 
-    fn append(&mut self, message: Cow<'_, [u8]>, lane: Lane) {
+    fn append(&mut self, message: Cow<'_, [u8]>, lane: OutboxLane) {
         let length = message.len();
         let full = self.segments.back().is_none_or(|last| last.bytes.len() + length > WRITE_BYTES);
         if full {
@@ -373,17 +373,17 @@ impl Queue {
         }
         let Some(segment) = self.segments.back_mut() else { return };
         match lane {
-            Lane::Push => {
+            OutboxLane::Push => {
                 segment.push_bytes += length;
                 segment.push_frames += 1;
                 self.push_bytes += length;
                 self.push_frames += 1;
             }
-            Lane::Answer => {
+            OutboxLane::Answer => {
                 segment.answer_bytes += length;
                 self.answer_bytes += length;
             }
-            Lane::Log => {
+            OutboxLane::Log => {
                 segment.log_frames += 1;
                 self.log_frames += 1;
             }

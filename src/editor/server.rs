@@ -95,7 +95,7 @@ pub(crate) fn serve(stdin: impl Read, edge: Edge) -> ! {
 
 /// How far the conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ServerPhase {
     /// Before `initialize`.
     New,
     Ready,
@@ -114,7 +114,7 @@ struct Driver {
     service: LspService<Backend>,
     /// Kept because the service would close without it; nothing of ours goes through it.
     _socket: ClientSocket,
-    phase: Phase,
+    phase: ServerPhase,
     commands: Arc<CommandSender>,
     answers: Arc<Answers>,
     lifecycle: Arc<Lifecycle>,
@@ -153,7 +153,7 @@ impl Driver {
         Ok(Self {
             service,
             _socket: socket,
-            phase: Phase::New,
+            phase: ServerPhase::New,
             commands,
             answers: Arc::new(Answers {
                 outbox: edge.outbox,
@@ -217,7 +217,7 @@ impl Driver {
             _ => Some(params.unwrap_or_else(|| json!({}))),
         };
         if method == "shutdown" {
-            self.phase = Phase::ShutDown;
+            self.phase = ServerPhase::ShutDown;
             self.lifecycle.shutdown_accepted();
         }
         self.handle(id, method, params);
@@ -227,25 +227,25 @@ impl Driver {
     fn not_taken(&self, id: &RequestId, method: &str) -> Option<NotTaken> {
         let out_of_turn = |number, message| Some(NotTaken::OutOfTurn(number, message));
         match self.phase {
-            Phase::New if method != "initialize" => {
+            ServerPhase::New if method != "initialize" => {
                 return out_of_turn(
                     NOT_INITIALIZED,
                     "breadboard-ls is not initialized yet; send `initialize` first.",
                 );
             }
-            Phase::ShutDown => {
+            ServerPhase::ShutDown => {
                 return out_of_turn(
                     INVALID_REQUEST,
                     "breadboard-ls is shut down and takes no more requests; start it again.",
                 );
             }
-            Phase::Ready if method == "initialize" => {
+            ServerPhase::Ready if method == "initialize" => {
                 return out_of_turn(
                     INVALID_REQUEST,
                     "breadboard-ls is initialized already; one `initialize` is enough.",
                 );
             }
-            Phase::New | Phase::Ready => {}
+            ServerPhase::New | ServerPhase::Ready => {}
         }
         match backend::known(method) {
             Known::Request => {}
@@ -301,7 +301,7 @@ impl Driver {
                 handled = Ok(Ok(Some(Response::from_parts(id, outcome))));
             }
             if matches!(&handled, Ok(Ok(Some(response))) if response.is_ok()) {
-                self.phase = Phase::Ready;
+                self.phase = ServerPhase::Ready;
             }
             self.answers.finish(&id, method, handled);
             return;
@@ -334,7 +334,7 @@ impl Driver {
         if method == "$/cancelRequest" {
             return self.cancel(params.as_ref());
         }
-        if self.phase != Phase::Ready {
+        if self.phase != ServerPhase::Ready {
             return;
         }
         let Known::Notification(inside) = backend::known(method) else {
@@ -377,7 +377,7 @@ impl Driver {
         tracing::debug!(target: WIRE, %id, "Received an answer.");
         // Every id of ours is a string.
         let Value::String(id) = id else { return };
-        if self.phase != Phase::New {
+        if self.phase != ServerPhase::New {
             self.commands.tell(EditorEvent::Answered { id, outcome });
         }
     }
@@ -422,7 +422,7 @@ impl Driver {
             None => None,
             Some(_) => return,
         };
-        if self.phase != Phase::New {
+        if self.phase != ServerPhase::New {
             self.commands
                 .tell(EditorEvent::Document(DocumentEvent::Lost { uri: lost, why: WhyLost::TooLarge }));
         }

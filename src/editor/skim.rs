@@ -23,7 +23,7 @@ pub struct Skimmed {
 
 /// The place a value would be put, if it is one we want.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Wanted {
+enum WantedFields {
     Method,
     Id,
     Uri,
@@ -134,7 +134,7 @@ impl Skimmer {
             b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => {
                 self.mode = Mode::Scalar;
-                self.kept = (self.wanted() == Some(Wanted::Id)).then(|| vec![byte]);
+                self.kept = (self.wanted() == Some(WantedFields::Id)).then(|| vec![byte]);
             }
         }
     }
@@ -178,9 +178,9 @@ impl Skimmer {
         }
         let text = kept.and_then(|raw| unescape(&raw));
         match self.wanted() {
-            Some(Wanted::Method) => self.found.method = text,
-            Some(Wanted::Id) => self.found.id = text.map(RequestId::Text),
-            Some(Wanted::Uri) => self.found.uri = text,
+            Some(WantedFields::Method) => self.found.method = text,
+            Some(WantedFields::Id) => self.found.id = text.map(RequestId::Text),
+            Some(WantedFields::Uri) => self.found.uri = text,
             None => {}
         }
         self.key = None;
@@ -207,14 +207,14 @@ impl Skimmer {
         self.on_path == self.depth
     }
 
-    fn wanted(&self) -> Option<Wanted> {
+    fn wanted(&self) -> Option<WantedFields> {
         if !self.is_on_path() {
             return None;
         }
         match (self.depth, self.key.as_deref()?) {
-            (1, b"method") => Some(Wanted::Method),
-            (1, b"id") => Some(Wanted::Id),
-            (3, b"uri") => Some(Wanted::Uri),
+            (1, b"method") => Some(WantedFields::Method),
+            (1, b"id") => Some(WantedFields::Id),
+            (3, b"uri") => Some(WantedFields::Uri),
             _ => None,
         }
     }

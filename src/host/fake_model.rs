@@ -42,7 +42,7 @@ impl Asked {
 }
 
 #[derive(Clone, Default)]
-struct Shared {
+struct FakeModelState {
     scripts: Arc<Mutex<VecDeque<Script>>>,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
@@ -50,12 +50,13 @@ struct Shared {
 /// The endpoint; it lives as long as the test's runtime.
 pub(crate) struct FakeModel {
     address: SocketAddr,
-    shared: Shared,
+    shared: FakeModelState,
 }
 
 impl FakeModel {
     pub(crate) async fn start(scripts: Vec<Script>) -> Self {
-        let shared = Shared { scripts: Arc::new(Mutex::new(scripts.into())), ..Shared::default() };
+        let shared =
+            FakeModelState { scripts: Arc::new(Mutex::new(scripts.into())), ..FakeModelState::default() };
         let app = axum::Router::new().fallback(answer).with_state(shared.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -73,7 +74,7 @@ impl FakeModel {
 }
 
 async fn answer(
-    State(shared): State<Shared>,
+    State(shared): State<FakeModelState>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,

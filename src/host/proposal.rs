@@ -26,7 +26,7 @@ const TEXT_LIMIT: usize = 16 << 20;
 
 /// How the new text is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ProposedChange {
     /// Exact replacements.
     Edits(Vec<TextEdit>),
     /// A unified diff of this one file.
@@ -52,7 +52,7 @@ pub(crate) struct Proposal {
     /// How to check.
     pub acceptance_criteria: Vec<String>,
     /// What.
-    pub change: Change,
+    pub change: ProposedChange,
 }
 
 /// How it went.
@@ -77,14 +77,14 @@ pub(crate) enum Outcome {
 
 /// Why nothing was proposed or written: a stable code and one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ProposalRefusal {
     /// For instance `conflict`.
     pub code: String,
     /// One sentence.
     pub message: String,
 }
 
-impl Refusal {
+impl ProposalRefusal {
     fn new(code: &str, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), message: message.into() }
     }
@@ -98,7 +98,7 @@ impl Refusal {
     }
 }
 
-impl From<RetrievalError> for Refusal {
+impl From<RetrievalError> for ProposalRefusal {
     fn from(error: RetrievalError) -> Self {
         Self::new(error.code(), error.to_string())
     }
@@ -120,10 +120,17 @@ pub(crate) struct Base {
 }
 
 /// Reads a file as the base of a change: the open buffer, else the disk. Blocking.
-pub(crate) fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Base, Refusal> {
+pub(crate) fn read_base(
+    view: &WorkspaceView,
+    path: &str,
+    cancel: &AtomicBool,
+) -> Result<Base, ProposalRefusal> {
     let (root, rel) = retrieval::resolve(view, path)?;
     if rel.is_empty() {
-        return Err(Refusal::new("invalid_params", "A patch needs the path of a file, not of a folder."));
+        return Err(ProposalRefusal::new(
+            "invalid_params",
+            "A patch needs the path of a file, not of a folder.",
+        ));
     }
     let several = view.roots.len() > 1;
     let name = several.then(|| root.name.clone());
@@ -146,11 +153,14 @@ pub(crate) fn read_base(view: &WorkspaceView, path: &str, cancel: &AtomicBool) -
 }
 
 /// Proposes a change, asks, and writes it when it is allowed.
-pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> Result<Outcome, Refusal> {
+pub(crate) async fn propose(
+    voice: &mut TurnOutput<'_>,
+    proposal: Proposal,
+) -> Result<Outcome, ProposalRefusal> {
     let port = voice.port();
     let view = port.workspace();
     if !view.trusted {
-        return Err(Refusal::untrusted());
+        return Err(ProposalRefusal::untrusted());
     }
     let Proposal { path, rationale, acceptance_criteria, change } = proposal;
     let (base, text, warnings) = blocking(move |cancel| {
@@ -160,10 +170,13 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
     })
     .await?;
     if text.len() > TEXT_LIMIT {
-        return Err(Refusal::new("too_large", "The new text is larger than 16 MiB; make a smaller change."));
+        return Err(ProposalRefusal::new(
+            "too_large",
+            "The new text is larger than 16 MiB; make a smaller change.",
+        ));
     }
     if base.text.as_deref() == Some(text.as_str()) {
-        return Err(Refusal::new(
+        return Err(ProposalRefusal::new(
             "conflict",
             format!("The change leaves `{}` as it is, so there is nothing to do.", base.shown),
         ));
@@ -189,12 +202,12 @@ pub(crate) async fn propose(voice: &mut TurnOutput<'_>, proposal: Proposal) -> R
     }
     // Trust may have gone while the question was open.
     if !port.workspace().trusted {
-        return Err(Refusal::untrusted());
+        return Err(ProposalRefusal::untrusted());
     }
     let hash = port
         .apply_text(base.root, base.path, base.hash, text)
         .await
-        .map_err(|error| Refusal { code: error.code, message: error.message })?;
+        .map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
     voice.file_modified(&base.shown);
     Ok(Outcome::Applied { path: base.shown, hash, added, removed, warnings })
 }
@@ -228,8 +241,8 @@ async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
 
 /// Runs blocking work on its own thread. Its flag is set when this future is dropped, as at a stop.
 pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce(&AtomicBool) -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+    work: impl FnOnce(&AtomicBool) -> Result<T, ProposalRefusal> + Send + 'static,
+) -> Result<T, ProposalRefusal> {
     struct CancelOnDrop(Arc<AtomicBool>);
     impl Drop for CancelOnDrop {
         fn drop(&mut self) {
@@ -240,15 +253,16 @@ pub(crate) async fn blocking<T: Send + 'static>(
     let _guard = CancelOnDrop(Arc::clone(&cancel));
     match tokio::task::spawn_blocking(move || work(&cancel)).await {
         Ok(outcome) => outcome,
-        Err(_) => {
-            Err(Refusal::new("internal", "The work on the file failed inside breadboard-ls; try again."))
-        }
+        Err(_) => Err(ProposalRefusal::new(
+            "internal",
+            "The work on the file failed inside breadboard-ls; try again.",
+        )),
     }
 }
 
-fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal> {
+fn changed(base: &Base, change: ProposedChange) -> Result<(String, Vec<String>), ProposalRefusal> {
     let conflict = |what: &str, conflict: Conflict| {
-        Refusal::new(
+        ProposalRefusal::new(
             "conflict",
             format!(
                 "{what} {} does not fit `{}`: {} Read the file and try again.",
@@ -257,32 +271,32 @@ fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal
         )
     };
     match change {
-        Change::Rewritten { base_hash, text } if base_hash == base.hash => Ok((text, Vec::new())),
-        Change::Rewritten { .. } => Err(Refusal::new(
+        ProposedChange::Rewritten { base_hash, text } if base_hash == base.hash => Ok((text, Vec::new())),
+        ProposedChange::Rewritten { .. } => Err(ProposalRefusal::new(
             "conflict",
             format!("`{}` changed while the patch was made; ask again.", base.shown),
         )),
-        Change::NewContent(text) => {
+        ProposedChange::NewContent(text) => {
             let text = match &base.text {
                 Some(old) => keep_line_ends(old, &text),
                 None => text,
             };
             Ok((text, Vec::new()))
         }
-        Change::Edits(edits) => match &base.text {
+        ProposedChange::Edits(edits) => match &base.text {
             Some(old) => Ok((apply_edits(old, &edits).map_err(|c| conflict("Edit", c))?, Vec::new())),
             None => Err(RetrievalError::NotFound(base.shown.clone()).into()),
         },
-        Change::Diff(diff) => {
-            let files = patch::parse(&diff).map_err(|why| Refusal::new("invalid_params", why))?;
+        ProposedChange::Diff(diff) => {
+            let files = patch::parse(&diff).map_err(|why| ProposalRefusal::new("invalid_params", why))?;
             let [file] = files.as_slice() else {
-                return Err(Refusal::new(
+                return Err(ProposalRefusal::new(
                     "invalid_params",
                     "A patch changes one file; propose one patch a file.",
                 ));
             };
             if file.new_path.is_none() && !file.hunks.is_empty() && file.old_path.is_some() {
-                return Err(Refusal::new(
+                return Err(ProposalRefusal::new(
                     "unsupported",
                     "A patch cannot delete a file; use a command for that.",
                 ));
@@ -291,7 +305,7 @@ fn changed(base: &Base, change: Change) -> Result<(String, Vec<String>), Refusal
             if let Some(named) = named
                 && !(base.shown.ends_with(named) || named.ends_with(&base.path))
             {
-                return Err(Refusal::new(
+                return Err(ProposalRefusal::new(
                     "invalid_params",
                     format!("The diff names another file than `{}`; make the two agree.", base.shown),
                 ));
@@ -310,7 +324,7 @@ fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
 }
 
 /// The bytes of a file beneath its root, `None` when there is none. A link out of the root is refused by the handle.
-fn read_disk(root: &Root, rel: &str, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, Refusal> {
+fn read_disk(root: &Root, rel: &str, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ProposalRefusal> {
     let gone = || RetrievalError::NotFound(rel.to_owned());
     let not_text = || RetrievalError::NotText(rel.to_owned());
     let dir =

@@ -29,7 +29,7 @@ const ANSWER_LIMIT: usize = 1 << 20;
 const REASONING_LIMIT: usize = 1 << 20;
 
 /// How a turn ended by itself.
-enum End {
+enum ReplyEnd {
     /// With its answer.
     Answered { success: bool },
     /// With an error of the model.
@@ -50,8 +50,8 @@ pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
     };
     match end {
         None => voice.end_stopped().await,
-        Some(End::Answered { success }) => voice.end(success).await,
-        Some(End::Failed(error)) => {
+        Some(ReplyEnd::Answered { success }) => voice.end(success).await,
+        Some(ReplyEnd::Failed(error)) => {
             let details = match error.status {
                 Some(status) => Map::from_iter([("status".to_owned(), json!(status))]),
                 None => Map::new(),
@@ -61,16 +61,16 @@ pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
     }
 }
 
-async fn drive(voice: &mut TurnOutput<'_>, request: TurnRequest) -> End {
+async fn drive(voice: &mut TurnOutput<'_>, request: TurnRequest) -> ReplyEnd {
     voice.thinking(ThinkingPhase::Analyzing, "Reading the question.").await;
     match &request.model {
-        None => End::Answered { success: planner::answer(voice, &request.text).await },
-        Some(Err(error)) => End::Failed(error.clone()),
+        None => ReplyEnd::Answered { success: planner::answer(voice, &request.text).await },
+        Some(Err(error)) => ReplyEnd::Failed(error.clone()),
         Some(Ok(model)) => converse(voice, model, &request).await,
     }
 }
 
-async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &TurnRequest) -> End {
+async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &TurnRequest) -> ReplyEnd {
     let view = voice.port().workspace();
     let mut conversation = Conversation::new(&rules(&view), &tools::offered(view.trusted));
     for (asked, answered) in &request.history {
@@ -84,19 +84,19 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
     for _ in 0..STEPS {
         let reply = match reply(voice, model, &conversation).await {
             Ok(reply) => reply,
-            Err(error) => return End::Failed(error),
+            Err(error) => return ReplyEnd::Failed(error),
         };
         voice.count_tokens(reply.tokens_used);
         if let (true, Some(why)) = (reply.calls.is_empty(), reply.ended_early) {
             voice.lines(&format!("{}{why}", gap(voice.text()))).await;
-            return End::Answered { success: false };
+            return ReplyEnd::Answered { success: false };
         }
         if reply.calls.is_empty() {
             if voice.text().is_empty() {
                 voice.token("The model gave an empty answer; ask again.".to_owned()).await;
-                return End::Answered { success: false };
+                return ReplyEnd::Answered { success: false };
             }
-            return End::Answered { success: true };
+            return ReplyEnd::Answered { success: true };
         }
         conversation.replied(&reply);
         let mut results: Vec<(Call, String)> = Vec::new();
@@ -115,7 +115,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
         conversation.results(results);
     }
     voice.lines(&format!("{}I stopped after {STEPS} steps without a final answer.", gap(voice.text()))).await;
-    End::Answered { success: false }
+    ReplyEnd::Answered { success: false }
 }
 
 /// One reply of the model, streamed to the user as it comes.

@@ -14,7 +14,7 @@ use crate::domain::dialect::desktop::message::{
 
 /// A tool that began and has not ended.
 #[derive(Debug, Clone)]
-struct OpenCall {
+struct CallInOutput {
     call_id: String,
     tool_name: String,
     args: Map<String, Value>,
@@ -22,24 +22,24 @@ struct OpenCall {
 
 /// What was said and done in this turn.
 #[derive(Debug, Default)]
-struct Record {
+struct OutputRecord {
     text: String,
     tokens_used: u64,
     files_modified: BTreeSet<String>,
     tools_used: Vec<String>,
-    open: Vec<OpenCall>,
+    open: Vec<CallInOutput>,
 }
 
 /// The mouth of one turn.
 pub(crate) struct TurnOutput<'a> {
     port: &'a dyn TurnPort,
-    record: Record,
+    record: OutputRecord,
 }
 
 impl<'a> TurnOutput<'a> {
     /// A turn that has said nothing yet.
     pub(crate) fn new(port: &'a dyn TurnPort) -> Self {
-        Self { port, record: Record::default() }
+        Self { port, record: OutputRecord::default() }
     }
 
     /// The world of this turn.
@@ -101,7 +101,7 @@ impl<'a> TurnOutput<'a> {
 
     /// A tool begins; gives the id that pairs its end with it.
     pub(crate) async fn tool_started(&mut self, tool_name: &str, args: Map<String, Value>) -> String {
-        let call = OpenCall { call_id: self.port.fresh_id(), tool_name: tool_name.to_owned(), args };
+        let call = CallInOutput { call_id: self.port.fresh_id(), tool_name: tool_name.to_owned(), args };
         self.say(execute(&call, ToolStatus::Started, Value::Null)).await;
         if !self.record.tools_used.iter().any(|name| name == tool_name) {
             self.record.tools_used.push(tool_name.to_owned());
@@ -155,7 +155,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     async fn finish(self, success: bool, cancelled: bool) {
-        let Record { text, tokens_used, files_modified, tools_used, .. } = self.record;
+        let OutputRecord { text, tokens_used, files_modified, tools_used, .. } = self.record;
         let metadata = FinalMetadata {
             tokens_used,
             files_modified: files_modified.len() as u64,
@@ -167,7 +167,7 @@ impl<'a> TurnOutput<'a> {
     }
 }
 
-fn execute(call: &OpenCall, status: ToolStatus, result: Value) -> ServerMessage {
+fn execute(call: &CallInOutput, status: ToolStatus, result: Value) -> ServerMessage {
     ServerMessage::ToolExecute {
         call_id: call.call_id.clone(),
         tool_name: call.tool_name.clone(),

@@ -52,11 +52,11 @@ pub(crate) struct Events {
     undecoded: Bytes,
     bytes: u64,
     events: u64,
-    state: State,
+    state: StreamState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum StreamState {
     Open,
     /// This is still to be said, behind what is ready.
     Failed(HttpError),
@@ -75,7 +75,7 @@ impl Events {
             undecoded: Bytes::new(),
             bytes: 0,
             events: 0,
-            state: State::Open,
+            state: StreamState::Open,
         }
     }
 
@@ -85,24 +85,24 @@ impl Events {
             if let Some(event) = self.ready.pop_front() {
                 self.events += 1;
                 if self.events > self.limits.events {
-                    self.state = State::Over;
+                    self.state = StreamState::Over;
                     self.ready.clear();
                     return Some(Err(HttpError::TooManyEvents(self.limits.events)));
                 }
                 return Some(Ok(event));
             }
-            match std::mem::replace(&mut self.state, State::Over) {
-                State::Over => return None,
-                State::Failed(error) => return Some(Err(error)),
-                State::Open => self.state = self.read().await,
+            match std::mem::replace(&mut self.state, StreamState::Over) {
+                StreamState::Over => return None,
+                StreamState::Failed(error) => return Some(Err(error)),
+                StreamState::Open => self.state = self.read().await,
             }
         }
     }
 
     /// Decodes one piece, and reads the socket when there is none.
-    async fn read(&mut self) -> State {
+    async fn read(&mut self) -> StreamState {
         // A drop in one of the two awaits leaves a state to go on from: nothing was taken out yet.
-        self.state = State::Open;
+        self.state = StreamState::Open;
         // Whoever asks for the next event is done with the last one. Holding less never fails.
         let _ = self.share.hold(self.decoder.held_bytes());
         tokio::task::yield_now().await;
@@ -111,22 +111,22 @@ impl Events {
                 Ok(Some(bytes)) => self.undecoded = bytes,
                 Ok(None) => {
                     self.decoder.end(&mut self.ready);
-                    return State::Over;
+                    return StreamState::Over;
                 }
-                Err(error) => return State::Failed(error),
+                Err(error) => return StreamState::Failed(error),
             }
         }
         let piece = self.undecoded.split_to(PIECE_BYTES.min(self.undecoded.len()));
         self.bytes += piece.len() as u64;
         if self.bytes > self.limits.stream_bytes {
-            return State::Failed(HttpError::StreamTooLarge(self.limits.stream_bytes));
+            return StreamState::Failed(HttpError::StreamTooLarge(self.limits.stream_bytes));
         }
         let fed = self.decoder.feed(&piece, &mut self.ready);
         let held = self.decoder.held_bytes() + self.ready.iter().map(Vec::len).sum::<usize>();
         match (fed, self.share.hold(held)) {
-            (Ok(()), Ok(())) => State::Open,
-            (Err(error), _) => State::Failed(error),
-            (Ok(()), Err(_)) => State::Failed(HttpError::Crowded),
+            (Ok(()), Ok(())) => StreamState::Open,
+            (Err(error), _) => StreamState::Failed(error),
+            (Ok(()), Err(_)) => StreamState::Failed(HttpError::Crowded),
         }
     }
 }

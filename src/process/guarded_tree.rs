@@ -17,8 +17,8 @@ use rustix::process::{Signal, getpid};
 use tokio::sync::watch;
 
 use super::cgroup::Cgroup;
-use super::heartbeat::{Beats, Heard};
-use super::identity::{Identity, Seen, State};
+use super::heartbeat::{Beats, HeardBeat};
+use super::identity::{Identity, SeenProcess, State};
 use super::tree;
 
 /// Variable that marks a tree; every process inherits it that does not take care not to.
@@ -51,7 +51,7 @@ pub(super) enum Orphans {
 }
 
 /// What the overseer knows of a tree.
-pub(super) struct Tree {
+pub(super) struct GuardedTree {
     number: u64,
     mark: Vec<u8>,
     outer: Identity,
@@ -61,12 +61,12 @@ pub(super) struct Tree {
     seen: HashSet<Identity>,
     beats: Beats,
     cgroup: Option<Cgroup>,
-    phase: Phase,
+    phase: GuardedPhase,
     tell: watch::Sender<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum GuardedPhase {
     /// The guardians do their work, as far as is known.
     Guarded { held_since: Option<Instant>, silent_outer: u32, silent_inner: u32 },
     /// They were told to kill at once.
@@ -77,9 +77,9 @@ pub(super) enum Phase {
     Gone,
 }
 
-const HEALTHY: Phase = Phase::Guarded { held_since: None, silent_outer: 0, silent_inner: 0 };
+const HEALTHY: GuardedPhase = GuardedPhase::Guarded { held_since: None, silent_outer: 0, silent_inner: 0 };
 
-impl Tree {
+impl GuardedTree {
     /// A tree whose outer guardian was just started with this mark, and what says that nothing is left of it.
     pub(super) fn begin(
         number: u64,
@@ -108,7 +108,7 @@ impl Tree {
         self.number
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> GuardedPhase {
         self.phase
     }
 
@@ -134,24 +134,24 @@ impl Tree {
     /// Both guardians have ended as they do when nothing is left.
     pub(super) fn ended_well(&mut self) {
         if !self.is_being_killed() {
-            self.phase = Phase::Gone;
+            self.phase = GuardedPhase::Gone;
         }
     }
 
     /// Its guardians were told to kill at once.
     pub(super) fn leave_to_guardians(&mut self) {
-        if matches!(self.phase, Phase::Guarded { .. }) {
-            self.phase = Phase::LeftToGuardians { until: Instant::now() + AT_ONCE };
+        if matches!(self.phase, GuardedPhase::Guarded { .. }) {
+            self.phase = GuardedPhase::LeftToGuardians { until: Instant::now() + AT_ONCE };
         }
     }
 
     pub(super) fn is_being_killed(&self) -> bool {
-        matches!(self.phase, Phase::Killed { .. })
+        matches!(self.phase, GuardedPhase::Killed { .. })
     }
 
     /// Whether nothing is left of it; whoever waits for that hears it, and its cgroup goes.
     pub(super) fn tells_that_it_is_gone(&self) -> bool {
-        let is_gone = self.phase == Phase::Gone;
+        let is_gone = self.phase == GuardedPhase::Gone;
         if is_gone {
             if let Some(cgroup) = &self.cgroup {
                 cgroup.remove();
@@ -164,10 +164,10 @@ impl Tree {
     /// How soon it is to be looked at.
     pub(super) fn next_look(&self) -> Duration {
         match self.phase {
-            Phase::Guarded { held_since: None, .. } => LOOK,
-            Phase::Guarded { held_since: Some(_), .. } => HELD,
-            Phase::LeftToGuardians { .. } | Phase::Killed { .. } => KILL_AGAIN,
-            Phase::Gone => Duration::ZERO,
+            GuardedPhase::Guarded { held_since: None, .. } => LOOK,
+            GuardedPhase::Guarded { held_since: Some(_), .. } => HELD,
+            GuardedPhase::LeftToGuardians { .. } | GuardedPhase::Killed { .. } => KILL_AGAIN,
+            GuardedPhase::Gone => Duration::ZERO,
         }
     }
 
@@ -179,16 +179,16 @@ impl Tree {
 
     /// The overseer kills it from now on.
     pub(super) fn kill_from_now(&mut self) {
-        if !matches!(self.phase, Phase::Killed { .. } | Phase::Gone) {
-            self.phase = Phase::Killed { since: Instant::now(), empty: 0 };
+        if !matches!(self.phase, GuardedPhase::Killed { .. } | GuardedPhase::Gone) {
+            self.phase = GuardedPhase::Killed { since: Instant::now(), empty: 0 };
         }
     }
 
     /// One look at its guardians.
     pub(super) fn look(&mut self, beats_are_due: bool) {
         match self.phase {
-            Phase::Killed { .. } | Phase::Gone => {}
-            Phase::LeftToGuardians { until } => {
+            GuardedPhase::Killed { .. } | GuardedPhase::Gone => {}
+            GuardedPhase::LeftToGuardians { until } => {
                 let is_left = [Some(self.outer), self.inner, self.program]
                     .into_iter()
                     .flatten()
@@ -197,7 +197,7 @@ impl Tree {
                     self.kill_from_now();
                 }
             }
-            Phase::Guarded { held_since, silent_outer, silent_inner } => {
+            GuardedPhase::Guarded { held_since, silent_outer, silent_inner } => {
                 let states = [Some(self.outer), self.inner].map(|one| one.map(Identity::state));
                 let heard = self.beats.take();
                 let is_held = states.into_iter().flatten().any(|state| state != State::Alive);
@@ -212,29 +212,29 @@ impl Tree {
                     );
                     return self.kill_from_now();
                 }
-                self.phase = Phase::Guarded { held_since, silent_outer, silent_inner };
+                self.phase = GuardedPhase::Guarded { held_since, silent_outer, silent_inner };
             }
         }
     }
 
     /// Kills all that can be seen of it. Guardians come last: while one lives, orphans fall to it and are found there.
     pub(super) fn kill(&mut self, guardians: &HashSet<i32>, orphans: Orphans) {
-        let Phase::Killed { since, empty } = self.phase else { return };
+        let GuardedPhase::Killed { since, empty } = self.phase else { return };
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
         let ours = getpid().as_raw_pid();
         let adopts = orphans == Orphans::FallToUs;
-        let all = Seen::all();
+        let all = SeenProcess::all();
         let alive = tree::members(&all, |seen| {
             let one = seen.identity;
             let is_known = one == self.outer || Some(one) == self.inner || Some(one) == self.program;
             let is_orphan = adopts && seen.parent == ours && !guardians.contains(&one.pid);
             is_known || is_orphan || self.seen.contains(&one) || self.has_mark(one.pid)
         });
-        let alive: Vec<Seen> = alive.into_iter().filter(|seen| seen.state != State::Dead).collect();
+        let alive: Vec<SeenProcess> = alive.into_iter().filter(|seen| seen.state != State::Dead).collect();
         let is_guardian = |one: Identity| one == self.outer || Some(one) == self.inner;
-        let (guards, rest): (Vec<Seen>, Vec<Seen>) =
+        let (guards, rest): (Vec<SeenProcess>, Vec<SeenProcess>) =
             alive.iter().partition(|seen| is_guardian(seen.identity));
         for seen in if rest.is_empty() { &guards } else { &rest } {
             if seen.state == State::Stopped {
@@ -248,12 +248,12 @@ impl Tree {
         }
         let empty = if alive.is_empty() { empty + 1 } else { 0 };
         if empty >= EMPTY {
-            self.phase = Phase::Gone;
+            self.phase = GuardedPhase::Gone;
         } else if since.elapsed() > GIVE_UP {
             tracing::warn!(left = alive.len(), "some processes cannot be ended; end them by hand");
-            self.phase = Phase::Gone;
+            self.phase = GuardedPhase::Gone;
         } else {
-            self.phase = Phase::Killed { since, empty };
+            self.phase = GuardedPhase::Killed { since, empty };
         }
     }
 
@@ -265,7 +265,7 @@ impl Tree {
 }
 
 /// Looks without a beat, of the outer and the inner guardian.
-fn silence(heard: Heard, is_due: bool, has_inner: bool, (outer, inner): (u32, u32)) -> (u32, u32) {
+fn silence(heard: HeardBeat, is_due: bool, has_inner: bool, (outer, inner): (u32, u32)) -> (u32, u32) {
     let count = |heard: bool, before: u32| match (heard, is_due) {
         (true, _) => 0,
         (false, true) => before + 1,

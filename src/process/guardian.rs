@@ -64,7 +64,7 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
     // Whatever becomes of the server, its lock is held until this guardian has ended.
     let Handles { streams, directory, heartbeat, cgroup, lock } = hand_over::receive(io::stdin())?;
     let heart = Heart::new(heartbeat);
-    let cgroup = Group::from_handle(cgroup);
+    let cgroup = ProcessGroup::from_handle(cgroup);
     let started = match post {
         Post::Outer => {
             let handles = Handles {
@@ -182,10 +182,10 @@ pub(super) fn command(
 
 /// The cgroup of the tree, where there is one.
 #[cfg(target_os = "linux")]
-struct Group(Option<super::cgroup::Cgroup>);
+struct ProcessGroup(Option<super::cgroup::Cgroup>);
 
 #[cfg(target_os = "linux")]
-impl Group {
+impl ProcessGroup {
     fn from_handle(handle: Option<OwnedFd>) -> Self {
         Self(handle.and_then(super::cgroup::Cgroup::from_handle))
     }
@@ -218,10 +218,10 @@ impl Group {
 
 /// There are none elsewhere.
 #[cfg(not(target_os = "linux"))]
-struct Group;
+struct ProcessGroup;
 
 #[cfg(not(target_os = "linux"))]
-impl Group {
+impl ProcessGroup {
     fn from_handle(_: Option<OwnedFd>) -> Self {
         Self
     }
@@ -248,17 +248,17 @@ fn report(post: Post, report: Report) {
 }
 
 /// What a guardian waits for.
-enum Event {
+enum GuardianEvent {
     /// A child of ours ended, be it our own or one that fell to us.
     Died(Pid, WaitStatus),
     /// There is no child any more, and so nothing below us.
     NoneLeft,
     /// The tree shall end.
-    Order(Order),
+    Order(GuardianOrder),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum GuardianOrder {
     /// TERM, and KILL for what is left after a while.
     Ask,
     /// KILL.
@@ -266,7 +266,7 @@ enum Order {
 }
 
 /// Waits for deaths and for orders, each on a thread, since nothing waits for both everywhere.
-fn listen() -> io::Result<Receiver<Event>> {
+fn listen() -> io::Result<Receiver<GuardianEvent>> {
     let (tell, events) = mpsc::channel();
     let tell_deaths = tell.clone();
     thread::Builder::new().stack_size(STACK).spawn(move || reap(&tell_deaths))?;
@@ -277,30 +277,30 @@ fn listen() -> io::Result<Receiver<Event>> {
 /// The two threads call one function each.
 const STACK: usize = 64 * 1_024;
 
-fn reap(tell: &Sender<Event>) {
+fn reap(tell: &Sender<GuardianEvent>) {
     loop {
         let event = match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => Event::Died(pid, status),
-            Err(Errno::CHILD) => Event::NoneLeft,
+            Ok(Some((pid, status))) => GuardianEvent::Died(pid, status),
+            Err(Errno::CHILD) => GuardianEvent::NoneLeft,
             Ok(None) | Err(_) => continue,
         };
-        let was_last = matches!(event, Event::NoneLeft);
+        let was_last = matches!(event, GuardianEvent::NoneLeft);
         if tell.send(event).is_err() || was_last {
             return;
         }
     }
 }
 
-fn obey(tell: &Sender<Event>) {
+fn obey(tell: &Sender<GuardianEvent>) {
     loop {
         let mut byte = [0];
         let order = match io::stdin().read(&mut byte) {
-            Ok(1..) if byte[0] == AT_ONCE => Order::AtOnce,
+            Ok(1..) if byte[0] == AT_ONCE => GuardianOrder::AtOnce,
             Ok(1..) => continue,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => Order::Ask,
+            Ok(0) | Err(_) => GuardianOrder::Ask,
         };
-        if tell.send(Event::Order(order)).is_err() || order == Order::Ask {
+        if tell.send(GuardianEvent::Order(order)).is_err() || order == GuardianOrder::Ask {
             return;
         }
     }
@@ -312,12 +312,12 @@ struct Watch {
     /// The inner guardian's control socket.
     inner: Option<UnixStream>,
     heart: Heart,
-    events: Receiver<Event>,
+    events: Receiver<GuardianEvent>,
     ended: Option<WaitStatus>,
 }
 
 /// What a wait for the end of the tree came to.
-enum Waited {
+enum WaitedChild {
     AllGone,
     AtOnce,
     TimeOver,
@@ -338,68 +338,70 @@ impl Watch {
                 heartbeat::PERIOD.saturating_sub(last_beat.elapsed())
             };
             match self.events.recv_timeout(time) {
-                Ok(Event::Order(order)) => break order,
-                Ok(Event::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Event::Died(pid, status)) => self.note(pid, status),
+                Ok(GuardianEvent::Order(order)) => break order,
+                Ok(GuardianEvent::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(GuardianEvent::Died(pid, status)) => self.note(pid, status),
                 // Its child ended and left something behind.
-                Err(RecvTimeoutError::Timeout) if self.ended.is_some() => break Order::Ask,
+                Err(RecvTimeoutError::Timeout) if self.ended.is_some() => break GuardianOrder::Ask,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
         let waited = match (self.post, order) {
-            (Post::Inner, Order::Ask) => {
+            (Post::Inner, GuardianOrder::Ask) => {
                 tree::signal_all(self.child, Signal::TERM);
                 // Who was stopped hears it only when it goes on.
                 tree::signal_all(self.child, Signal::CONT);
                 self.wait(GRACE)
             }
-            (Post::Inner, Order::AtOnce) => Waited::AtOnce,
+            (Post::Inner, GuardianOrder::AtOnce) => WaitedChild::AtOnce,
             (Post::Outer, order) => self.leave_to_inner(order),
         };
-        if !matches!(waited, Waited::AllGone) {
+        if !matches!(waited, WaitedChild::AllGone) {
             self.kill();
         }
     }
 
     /// The inner guardian does it, as long as it lives and takes no longer than it may.
-    fn leave_to_inner(&mut self, order: Order) -> Waited {
+    fn leave_to_inner(&mut self, order: GuardianOrder) -> WaitedChild {
         if self.ended.is_some() {
-            return Waited::AtOnce;
+            return WaitedChild::AtOnce;
         }
         // It may have been stopped, and hears nothing then. It is our child and not buried yet, so the id is its own.
         let _ = rustix::process::kill_process(self.child, Signal::CONT);
         self.pass_on(order);
-        let mut waited = self.wait(if order == Order::Ask { GRACE + TRUST } else { TRUST });
-        if matches!(waited, Waited::AtOnce) && self.ended.is_none() {
-            self.pass_on(Order::AtOnce);
+        let mut waited = self.wait(if order == GuardianOrder::Ask { GRACE + TRUST } else { TRUST });
+        if matches!(waited, WaitedChild::AtOnce) && self.ended.is_none() {
+            self.pass_on(GuardianOrder::AtOnce);
             waited = self.wait(TRUST);
         }
         waited
     }
 
-    fn pass_on(&mut self, order: Order) {
+    fn pass_on(&mut self, order: GuardianOrder) {
         let Some(inner) = &mut self.inner else { return };
         // When it is gone, the wait that follows ends at once.
         let _ = match order {
-            Order::Ask => inner.shutdown(Shutdown::Write),
-            Order::AtOnce => inner.write_all(&[AT_ONCE]),
+            GuardianOrder::Ask => inner.shutdown(Shutdown::Write),
+            GuardianOrder::AtOnce => inner.write_all(&[AT_ONCE]),
         };
     }
 
     /// Waits until all are gone, somebody wants it at once, or the time is over; for the outer guardian also until the inner
     /// one has ended.
-    fn wait(&mut self, time: Duration) -> Waited {
+    fn wait(&mut self, time: Duration) -> WaitedChild {
         let until = Instant::now() + time;
         loop {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return Waited::AllGone,
-                Ok(Event::Order(Order::AtOnce)) => return Waited::AtOnce,
-                Ok(Event::Order(Order::Ask)) => {}
-                Err(RecvTimeoutError::Timeout) => return Waited::TimeOver,
-                Ok(Event::Died(pid, status)) => {
+                Ok(GuardianEvent::NoneLeft) | Err(RecvTimeoutError::Disconnected) => {
+                    return WaitedChild::AllGone;
+                }
+                Ok(GuardianEvent::Order(GuardianOrder::AtOnce)) => return WaitedChild::AtOnce,
+                Ok(GuardianEvent::Order(GuardianOrder::Ask)) => {}
+                Err(RecvTimeoutError::Timeout) => return WaitedChild::TimeOver,
+                Ok(GuardianEvent::Died(pid, status)) => {
                     self.note(pid, status);
                     if self.post == Post::Outer && self.ended.is_some() {
-                        return Waited::AtOnce;
+                        return WaitedChild::AtOnce;
                     }
                 }
             }
@@ -419,9 +421,9 @@ impl Watch {
             // Many that die together are one reason to look again.
             loop {
                 match next {
-                    Ok(Event::NoneLeft) | Err(true) => return,
-                    Ok(Event::Died(pid, status)) => self.note(pid, status),
-                    Ok(Event::Order(_)) => {}
+                    Ok(GuardianEvent::NoneLeft) | Err(true) => return,
+                    Ok(GuardianEvent::Died(pid, status)) => self.note(pid, status),
+                    Ok(GuardianEvent::Order(_)) => {}
                     Err(false) => break,
                 }
                 next = self.events.try_recv().map_err(|error| error == mpsc::TryRecvError::Disconnected);

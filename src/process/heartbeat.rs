@@ -49,7 +49,7 @@ pub(super) struct Beats(io::PipeReader);
 /// Who was heard since the last look. Elsewhere than on Linux nobody listens.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct HeardBeat {
     pub(super) outer: bool,
     pub(super) inner: bool,
 }
@@ -68,8 +68,8 @@ pub(super) fn pair() -> io::Result<(Beats, OwnedFd)> {
 impl Beats {
     /// Takes what came since the last look.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-    pub(super) fn take(&mut self) -> Heard {
-        let mut heard = Heard::default();
+    pub(super) fn take(&mut self) -> HeardBeat {
+        let mut heard = HeardBeat::default();
         let mut bytes = [0; 4_096];
         while let Ok(read @ 1..) = self.0.read(&mut bytes) {
             heard.outer |= bytes[..read].contains(&byte(Post::Outer));
@@ -88,18 +88,18 @@ fn byte(post: Post) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heard, Heart, Post, pair};
+    use super::{HeardBeat, Heart, Post, pair};
 
     #[test]
     fn each_guardian_is_heard_for_itself_and_a_full_pipe_keeps_nobody() {
         let (mut beats, pipe) = pair().unwrap();
         let heart = Heart::new(pipe);
-        assert_eq!(beats.take(), Heard::default());
+        assert_eq!(beats.take(), HeardBeat::default());
         heart.beat(Post::Inner);
-        assert_eq!(beats.take(), Heard { outer: false, inner: true });
+        assert_eq!(beats.take(), HeardBeat { outer: false, inner: true });
         for _ in 0..100_000 {
             heart.beat(Post::Outer);
         }
-        assert_eq!(beats.take(), Heard { outer: true, inner: false });
+        assert_eq!(beats.take(), HeardBeat { outer: true, inner: false });
     }
 }

@@ -26,13 +26,13 @@ pub(super) enum State {
 
 /// A process as it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SeenProcess {
     pub(super) identity: Identity,
     pub(super) parent: i32,
     pub(super) state: State,
 }
 
-impl Seen {
+impl SeenProcess {
     /// The process that has this id now.
     pub(super) fn now(pid: i32) -> Option<Self> {
         Self::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
@@ -64,12 +64,12 @@ impl Seen {
 impl Identity {
     /// The process that has this id now.
     pub(super) fn of(pid: i32) -> Option<Self> {
-        Seen::now(pid).map(|seen| seen.identity)
+        SeenProcess::now(pid).map(|seen| seen.identity)
     }
 
     /// What it does; `Dead` also when it is buried and its id means another process.
     pub(super) fn state(self) -> State {
-        Seen::now(self.pid).filter(|seen| seen.identity == self).map_or(State::Dead, |seen| seen.state)
+        SeenProcess::now(self.pid).filter(|seen| seen.identity == self).map_or(State::Dead, |seen| seen.state)
     }
 
     /// Signals it, and nobody who has its id meanwhile: the handle is taken first, and only then is it looked whose it is.
@@ -97,17 +97,17 @@ impl Identity {
 mod tests {
     use rustix::process::Signal;
 
-    use super::{Identity, Seen, State};
+    use super::{Identity, SeenProcess, State};
 
     #[test]
     fn a_name_cannot_hide_a_process_from_its_parent() {
         let tail = "42 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 1000 5";
-        let seen = |parent, start, state| Seen { identity: Identity { pid: 7, start }, parent, state };
-        let parse = |state: &str| Seen::parse(7, &format!("7 (a) R 1 1 ) {state} {tail}"));
+        let seen = |parent, start, state| SeenProcess { identity: Identity { pid: 7, start }, parent, state };
+        let parse = |state: &str| SeenProcess::parse(7, &format!("7 (a) R 1 1 ) {state} {tail}"));
         assert_eq!(parse("S"), Some(seen(42, 99, State::Alive)));
         assert_eq!(parse("t"), Some(seen(42, 99, State::Stopped)));
         assert_eq!(parse("Z"), Some(seen(42, 99, State::Dead)));
-        assert_eq!(Seen::parse(9, "9 (c"), None);
+        assert_eq!(SeenProcess::parse(9, "9 (c"), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use super::cgroup::Cgroup;
-use super::guarded_tree::{KILL_AGAIN, LOOK, MARK, Orphans, Tree};
+use super::guarded_tree::{GuardedTree, KILL_AGAIN, LOOK, MARK, Orphans};
 use super::heartbeat::{self, Beats};
 use super::identity::Identity;
 use super::{Hold, tree};
@@ -31,7 +31,7 @@ pub(super) struct Oversight {
 
 #[derive(Default)]
 struct Trees {
-    all: Vec<Tree>,
+    all: Vec<GuardedTree>,
     /// Outer guardians that were not buried yet: children of ours, and no orphans.
     guardians: HashSet<i32>,
     /// Those that nobody waits for any more.
@@ -69,7 +69,7 @@ pub(crate) fn end_the_unguarded(most: Duration) {
     }
     overseer.changed.notify_all();
     let mut trees = overseer.trees();
-    while trees.all.iter().any(Tree::is_being_killed) {
+    while trees.all.iter().any(GuardedTree::is_being_killed) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;
@@ -149,7 +149,7 @@ impl Prepared {
         trees.started += 1;
         let number = trees.started;
         trees.guardians.insert(outer.pid);
-        let (tree, gone) = Tree::begin(number, &mark, outer, beats, cgroup);
+        let (tree, gone) = GuardedTree::begin(number, &mark, outer, beats, cgroup);
         trees.all.push(tree);
         drop(trees);
         overseer.changed.notify_all();
@@ -180,7 +180,7 @@ impl Oversight {
 
     /// Kills the tree from now on; `gone` says when nothing is left.
     pub(super) fn kill(&self) {
-        self.tree(Tree::kill_from_now);
+        self.tree(GuardedTree::kill_from_now);
     }
 
     /// Waits until nothing is left, as far as can be seen. May be dropped and called again.
@@ -194,7 +194,7 @@ impl Oversight {
 
     /// Both guardians have ended as they do when nothing is left.
     pub(super) fn ended_well(&self) {
-        self.tree(Tree::ended_well);
+        self.tree(GuardedTree::ended_well);
     }
 
     /// The outer guardian was buried.
@@ -218,7 +218,7 @@ impl Oversight {
         overseer.changed.notify_all();
     }
 
-    fn tree(&self, act: impl FnOnce(&mut Tree)) {
+    fn tree(&self, act: impl FnOnce(&mut GuardedTree)) {
         let Some(overseer) = RUNNING.get() else { return };
         let mut trees = overseer.trees();
         let before = trees.find(self.number).map(|tree| tree.phase());
@@ -234,13 +234,13 @@ impl Oversight {
 }
 
 impl Trees {
-    fn find(&mut self, number: u64) -> Option<&mut Tree> {
+    fn find(&mut self, number: u64) -> Option<&mut GuardedTree> {
         self.all.iter_mut().find(|tree| tree.number() == number)
     }
 
     fn next_look(&self) -> Option<Duration> {
         let unburied = (!self.left.is_empty()).then_some(KILL_AGAIN);
-        self.all.iter().map(Tree::next_look).chain(unburied).min()
+        self.all.iter().map(GuardedTree::next_look).chain(unburied).min()
     }
 
     /// One look at everything.
@@ -249,7 +249,7 @@ impl Trees {
             tree.look(beats_are_due);
         }
         self.bury();
-        if self.all.iter().any(Tree::is_being_killed) {
+        if self.all.iter().any(GuardedTree::is_being_killed) {
             let orphans = if ADOPTS.load(Ordering::Relaxed) { Orphans::FallToUs } else { Orphans::Elsewhere };
             for tree in self.all.iter_mut().filter(|tree| tree.is_being_killed()) {
                 tree.kill(&self.guardians, orphans);

@@ -12,12 +12,12 @@ mod linux {
 
     use rustix::process::{Pid, Signal};
 
-    use crate::process::identity::{Identity, Seen, State};
+    use crate::process::identity::{Identity, SeenProcess, State};
 
     /// Signals all that runs below this process.
     pub(in crate::process) fn signal_all(_started: Pid, signal: Signal) {
         let ours = rustix::process::getpid().as_raw_pid();
-        let all = Seen::all();
+        let all = SeenProcess::all();
         for seen in members(&all, |seen| seen.identity.pid == ours) {
             if seen.identity.pid != ours && seen.state != State::Dead {
                 seen.identity.signal(signal);
@@ -26,8 +26,11 @@ mod linux {
     }
 
     /// Those that are named and everything below them.
-    pub(in crate::process) fn members(all: &[Seen], is_named: impl Fn(&Seen) -> bool) -> Vec<Seen> {
-        let mut found: Vec<Seen> = all.iter().copied().filter(is_named).collect();
+    pub(in crate::process) fn members(
+        all: &[SeenProcess],
+        is_named: impl Fn(&SeenProcess) -> bool,
+    ) -> Vec<SeenProcess> {
+        let mut found: Vec<SeenProcess> = all.iter().copied().filter(is_named).collect();
         let mut ids: HashSet<i32> = found.iter().map(|seen| seen.identity.pid).collect();
         let mut next = 0;
         while let Some(parent) = found.get(next).map(|seen| seen.identity.pid) {
@@ -60,7 +63,7 @@ mod linux {
         const TIMES: usize = 256;
         for _ in 0..TIMES {
             let orphans: Vec<i32> = children().into_iter().filter(|pid| !keep.contains(pid)).collect();
-            let alive = orphans.iter().filter_map(|pid| Seen::now(*pid));
+            let alive = orphans.iter().filter_map(|pid| SeenProcess::now(*pid));
             let alive: Vec<Identity> =
                 alive.filter(|seen| seen.state != State::Dead).map(|seen| seen.identity).collect();
             if alive.is_empty() {

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why a file is set aside; the word in its new name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum AsideReason {
     /// It cannot be read, or is not ours.
     Damaged,
     /// A newer version of ours wrote it.
@@ -18,7 +18,7 @@ pub(super) enum Why {
     Stray,
 }
 
-impl Why {
+impl AsideReason {
     fn as_str(self) -> &'static str {
         match self {
             Self::Damaged => "damaged",
@@ -36,7 +36,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// A name beside a file that nothing has.
-pub(super) fn free_name(database: &Path, why: Why) -> io::Result<PathBuf> {
+pub(super) fn free_name(database: &Path, why: AsideReason) -> io::Result<PathBuf> {
     let mut millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     loop {
         let aside = beside(database, &format!(".{}-{millis}", why.as_str()));
@@ -48,7 +48,7 @@ pub(super) fn free_name(database: &Path, why: Why) -> io::Result<PathBuf> {
 }
 
 /// Renames a database with its `-wal` and `-shm` and these fronts, so that they still belong together, and gives the new name.
-pub(super) fn set_aside(database: &Path, fronts: &[PathBuf], why: Why) -> io::Result<PathBuf> {
+pub(super) fn set_aside(database: &Path, fronts: &[PathBuf], why: AsideReason) -> io::Result<PathBuf> {
     let aside = free_name(database, why)?;
     for front in fronts.iter().filter(|front| front.is_file()) {
         let name = front.file_name().unwrap_or_default().to_string_lossy();
@@ -79,7 +79,7 @@ pub(super) fn keep_orphaned_log(
         return Ok(());
     }
     let file = database.display();
-    let aside = set_aside(database, fronts, Why::Damaged).map_err(|error| {
+    let aside = set_aside(database, fronts, AsideReason::Damaged).map_err(|error| {
         format!("{file} was removed or emptied, and its log could not be moved away: {error}")
     })?;
     warnings.push(format!(

@@ -81,7 +81,7 @@ const SCHEMA: &str = "
 
 /// Why a file is not used.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum StoreRefusal {
     /// Its bytes are wrong or not ours: what is wrong, as the end of a sentence.
     Damaged(String),
     /// A newer version of ours wrote it: its schema version.
@@ -90,7 +90,7 @@ pub(super) enum Refusal {
     Unusable(String),
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for StoreRefusal {
     fn from(error: rusqlite::Error) -> Self {
         if is_damage(&error) { Self::Damaged(error.to_string()) } else { Self::Unusable(error.to_string()) }
     }
@@ -144,10 +144,10 @@ pub(super) enum Company {
 }
 
 /// Opens a database file, or makes it where there is none, and gives it with its epoch.
-pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection, String), Refusal> {
+pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection, String), StoreRefusal> {
     // SQLite would follow a link, wait for a pipe and leave the mode to the umask. Its other files get that of this one.
     let refused = |suffix: &str, error: std::io::Error| {
-        Refusal::Unusable(format!("{}: {error}", beside(database, suffix).display()))
+        StoreRefusal::Unusable(format!("{}: {error}", beside(database, suffix).display()))
     };
     for suffix in ["-wal", "-shm", "-journal"] {
         guarded::close_to_others(&beside(database, suffix)).map_err(|error| refused(suffix, error))?;
@@ -167,7 +167,7 @@ pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.busy_timeout(BUSY)?;
     if connection.is_readonly("main")? {
-        return Err(Refusal::Unusable("the file is read-only".to_owned()));
+        return Err(StoreRefusal::Unusable("the file is read-only".to_owned()));
     }
     let version = inspect(&connection)?;
     if version.is_some() {
@@ -198,33 +198,35 @@ pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection
 }
 
 /// A database that is gone with the process.
-pub(super) fn open_memory() -> Result<(Connection, String), Refusal> {
+pub(super) fn open_memory() -> Result<(Connection, String), StoreRefusal> {
     let connection = Connection::open_in_memory()?;
     let epoch = set_up(&connection, None)?;
     Ok((connection, epoch))
 }
 
 /// Whose file it is: the schema version of ours, `None` for an empty one.
-fn inspect(connection: &Connection) -> Result<Option<i32>, Refusal> {
+fn inspect(connection: &Connection) -> Result<Option<i32>, StoreRefusal> {
     let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
         (0, 0) if objects == 0 => Ok(None),
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(Some(version)),
-        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(Refusal::Newer(newer)),
-        (APPLICATION_ID, _) => Err(Refusal::Damaged("it names a schema version that never was".to_owned())),
-        _ => Err(Refusal::Damaged("it is the database of another program".to_owned())),
+        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(StoreRefusal::Newer(newer)),
+        (APPLICATION_ID, _) => {
+            Err(StoreRefusal::Damaged("it names a schema version that never was".to_owned()))
+        }
+        _ => Err(StoreRefusal::Damaged("it is the database of another program".to_owned())),
     }
 }
 
-fn check(connection: &Connection, pragma: &str) -> Result<(), Refusal> {
+fn check(connection: &Connection, pragma: &str) -> Result<(), StoreRefusal> {
     let verdict: String = connection.query_row(pragma, [], |row| row.get(0))?;
-    if verdict == "ok" { Ok(()) } else { Err(Refusal::Damaged(verdict)) }
+    if verdict == "ok" { Ok(()) } else { Err(StoreRefusal::Damaged(verdict)) }
 }
 
 /// Settings of the connection, the schema where it is missing, and the epoch.
-fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refusal> {
+fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, StoreRefusal> {
     connection.pragma_update(None, "mmap_size", 0)?;
     // Negative: kibibytes. Writes need little; reads of a page of history come in order.
     connection.pragma_update(None, "cache_size", -2048)?;
@@ -249,6 +251,6 @@ fn set_up(connection: &Connection, version: Option<i32>) -> Result<String, Refus
             Err(rusqlite::Error::SqliteFailure(failure, sentence).into())
         }
         // No such table, no such row, not a text: the file says that it is ours and is not.
-        Err(error) => Err(Refusal::Damaged(error.to_string())),
+        Err(error) => Err(StoreRefusal::Damaged(error.to_string())),
     }
 }

@@ -19,7 +19,7 @@ const FOLD_BYTES: usize = 8 << 20;
 pub(super) const LOG_BYTES: u32 = 64 << 20;
 
 /// Folds the log of one database.
-pub(super) struct Folder {
+pub(super) struct FoldedFolder {
     database: PathBuf,
     /// Bytes that were written since the last fold began.
     written: usize,
@@ -27,7 +27,7 @@ pub(super) struct Folder {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Folder {
+impl FoldedFolder {
     pub(super) fn new(database: &Path) -> Self {
         Self {
             database: database.to_owned(),
@@ -59,7 +59,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for FoldedFolder {
     /// Waits for a fold that is under way: the journal closes its file after this, and must be the last one to.
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {

@@ -16,7 +16,9 @@ use std::io::{self, Read};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::front_scan::{BEGIN, HEADS, Head, LONGEST_ID, Owner, Scan, scan, write_head, write_record};
+use super::front_scan::{
+    BEGIN, FrontOwner, FrontScan, HEADS, Head, LONGEST_ID, scan, write_head, write_record,
+};
 use super::guarded;
 use crate::app::ports::{BatchRow, EngineCursor};
 
@@ -48,13 +50,13 @@ const READ: u64 = 2 * SIZE;
 
 /// A batch that the database does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct WaitingFront {
     pub(super) session_id: String,
     pub(super) batch: BatchRow,
     pub(super) cursor: Option<EngineCursor>,
 }
 
-impl Waiting {
+impl WaitingFront {
     /// Whether its ids are short enough for a record.
     pub(super) fn fits(session_id: &str, cursor: Option<&EngineCursor>) -> bool {
         session_id.len() <= LONGEST_ID && cursor.is_none_or(|cursor| cursor.id.len() <= LONGEST_ID)
@@ -62,24 +64,24 @@ impl Waiting {
 }
 
 /// What a process finds of the front of the one before it.
-pub(super) struct Found {
+pub(super) struct FoundFront {
     /// The file, to be begun or continued.
     pub(super) file: File,
     /// What it holds; `owner` is `Nobody` where there was none.
-    pub(super) scan: Scan,
+    pub(super) scan: FrontScan,
     /// Its length in bytes.
     pub(super) length: u64,
 }
 
 /// Looks at the front that lies there, or makes an empty one.
-pub(super) fn find(path: &Path) -> io::Result<Found> {
+pub(super) fn find(path: &Path) -> io::Result<FoundFront> {
     let mut file = guarded::open_or_create(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
     file.by_ref().take(READ).read_to_end(&mut bytes)?;
     let mut scan = scan(&bytes);
     scan.spoiled |= length > READ;
-    Ok(Found { file, scan, length })
+    Ok(FoundFront { file, scan, length })
 }
 
 /// The file and what stands in it.
@@ -88,7 +90,7 @@ pub(super) struct Front {
     head: Head,
     /// Bytes of the file that count; a write that failed may have left more.
     length: u64,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingFront>,
     bytes: usize,
 }
 
@@ -104,10 +106,10 @@ impl Front {
     }
 
     /// Goes on with a file that is whole, and of this database.
-    pub(super) fn go_on(file: File, head: Head, scan: Scan) -> Self {
+    pub(super) fn go_on(file: File, head: Head, scan: FrontScan) -> Self {
         let length = scan.end as u64;
         let mut front = Self { file, head, length, waiting: Vec::new(), bytes: 0 };
-        if scan.torn && !scan.spoiled && matches!(scan.owner, Owner::Known(_)) {
+        if scan.torn && !scan.spoiled && matches!(scan.owner, FrontOwner::Known(_)) {
             // Half of a record behind a shorter one would look like damage. Where this fails, it is said as that.
             let _ = front.shorten_to(length).and_then(|()| front.write_head());
         }
@@ -116,7 +118,7 @@ impl Front {
     }
 
     /// A file of records that nobody appends to later.
-    pub(super) fn write_apart(path: &Path, records: Vec<Waiting>) -> io::Result<()> {
+    pub(super) fn write_apart(path: &Path, records: Vec<WaitingFront>) -> io::Result<()> {
         let mut front = Self::begin(guarded::open_or_create(path)?, Head::default())?;
         records.into_iter().try_for_each(|one| front.append(one))
     }
@@ -163,7 +165,7 @@ impl Front {
     }
 
     /// The batches, in the order in which they came.
-    pub(super) fn waiting(&self) -> &[Waiting] {
+    pub(super) fn waiting(&self) -> &[WaitingFront] {
         &self.waiting
     }
 
@@ -173,7 +175,7 @@ impl Front {
     }
 
     /// What waits of a session.
-    pub(super) fn of(&self, session_id: &str) -> impl DoubleEndedIterator<Item = &Waiting> {
+    pub(super) fn of(&self, session_id: &str) -> impl DoubleEndedIterator<Item = &WaitingFront> {
         self.waiting.iter().filter(move |one| one.session_id == session_id)
     }
 
@@ -184,7 +186,7 @@ impl Front {
     }
 
     /// Appends a batch. Where that fails nothing of it counts.
-    pub(super) fn append(&mut self, one: Waiting) -> io::Result<()> {
+    pub(super) fn append(&mut self, one: WaitingFront) -> io::Result<()> {
         self.write(&one)?;
         self.count(one);
         Ok(())
@@ -214,7 +216,7 @@ impl Front {
     }
 
     /// Forgets what this does not want. The file holds it until it is emptied.
-    pub(super) fn keep(&mut self, keep: impl FnMut(&Waiting) -> bool) {
+    pub(super) fn keep(&mut self, keep: impl FnMut(&WaitingFront) -> bool) {
         self.waiting.retain(keep);
         self.bytes = self.waiting.iter().map(|one| one.batch.events.len() + RECORD).sum();
     }
@@ -225,12 +227,12 @@ impl Front {
         self.file = File::open(front).expect("the file");
     }
 
-    fn count(&mut self, one: Waiting) {
+    fn count(&mut self, one: WaitingFront) {
         self.bytes += one.batch.events.len() + RECORD;
         self.waiting.push(one);
     }
 
-    fn write(&mut self, one: &Waiting) -> io::Result<()> {
+    fn write(&mut self, one: &WaitingFront) -> io::Result<()> {
         let record = write_record(one)?;
         if let Err(error) = write_at(&mut self.file, &record, self.length) {
             // Half of it must not look like damage. Where this fails too, it does, and is said.
@@ -258,17 +260,17 @@ fn write_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn one(session_id: &str, from_seq: u64, to_seq: u64, cursor: Option<u64>) -> Waiting {
+    fn one(session_id: &str, from_seq: u64, to_seq: u64, cursor: Option<u64>) -> WaitingFront {
         let events = format!("{{\"seq\":{from_seq}}}, … {{\"seq\":{to_seq}}}").into_bytes();
         let cursor = cursor.map(|seq| EngineCursor { seq, id: format!("id-{seq}") });
-        Waiting { session_id: session_id.into(), batch: BatchRow { from_seq, to_seq, events }, cursor }
+        WaitingFront { session_id: session_id.into(), batch: BatchRow { from_seq, to_seq, events }, cursor }
     }
 
     fn opened(front: &Path) -> Front {
-        let Found { file, scan, .. } = find(front).unwrap();
+        let FoundFront { file, scan, .. } = find(front).unwrap();
         let head = Head { identity: "i".into(), ..Head::default() };
         match &scan.owner {
-            Owner::Known(found) => Front::go_on(file, found.clone(), scan),
+            FrontOwner::Known(found) => Front::go_on(file, found.clone(), scan),
             _ => Front::begin(file, head).unwrap(),
         }
     }
@@ -303,7 +305,7 @@ mod tests {
         front.note(5, &heads(&[("s", 2), ("t", 9)]));
         front.clear(6, &heads(&[("s", 3)])).unwrap();
         front.append(one("s", 4, 4, None)).unwrap();
-        let Found { scan, length, .. } = find(&file).unwrap();
+        let FoundFront { scan, length, .. } = find(&file).unwrap();
         let head = Head {
             identity: "i".into(),
             commits: 6,
@@ -312,7 +314,7 @@ mod tests {
         };
         assert_eq!(
             (scan.owner, scan.records, scan.spoiled, length),
-            (Owner::Known(head), vec![one("s", 4, 4, None)], false, SIZE)
+            (FrontOwner::Known(head), vec![one("s", 4, 4, None)], false, SIZE)
         );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::front::Waiting;
+use super::front::WaitingFront;
 use super::front_scan::{BEGIN, Head, scan, write_head, write_record};
 use crate::app::ports::{BatchRow, EngineCursor};
 
@@ -28,13 +28,14 @@ pub fn write(records: &[Record]) -> io::Result<Vec<u8>> {
     let mut bytes = write_head(&Head { identity: "i".to_owned(), ..Head::default() });
     bytes.resize(BEGIN, 0);
     for Record { session_id, batch, cursor } in records.iter().cloned() {
-        bytes.extend(write_record(&Waiting { session_id, batch, cursor })?);
+        bytes.extend(write_record(&WaitingFront { session_id, batch, cursor })?);
     }
     Ok(bytes)
 }
 
 /// The records that are whole in these bytes, in order.
 pub fn read(bytes: &[u8]) -> Vec<Record> {
-    let record = |one: Waiting| Record { session_id: one.session_id, batch: one.batch, cursor: one.cursor };
+    let record =
+        |one: WaitingFront| Record { session_id: one.session_id, batch: one.batch, cursor: one.cursor };
     scan(bytes).records.into_iter().map(record).collect()
 }

@@ -8,7 +8,7 @@
 
 use crc32fast::Hasher;
 
-use super::front::{LARGEST, Waiting};
+use super::front::{LARGEST, WaitingFront};
 use crate::app::ports::{BatchRow, EngineCursor};
 
 /// Name and version of the shape.
@@ -48,7 +48,7 @@ pub(super) struct Head {
 
 /// Whose file it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum FrontOwner {
     /// It is empty.
     Nobody,
     /// The head as it stands there.
@@ -59,11 +59,11 @@ pub(super) enum Owner {
 
 /// What a file holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Scan {
+pub(super) struct FrontScan {
     /// Whose it is.
-    pub(super) owner: Owner,
+    pub(super) owner: FrontOwner,
     /// Every record that is whole, in order.
-    pub(super) records: Vec<Waiting>,
+    pub(super) records: Vec<WaitingFront>,
     /// Whether there are bytes that are no part of a record, but for one whose writing was cut by a kill.
     pub(super) spoiled: bool,
     /// Whether the writing of the last record was cut by a kill.
@@ -73,20 +73,26 @@ pub(super) struct Scan {
 }
 
 /// Reads a file. Takes time in proportion to its length, whatever it holds.
-pub(super) fn scan(bytes: &[u8]) -> Scan {
+pub(super) fn scan(bytes: &[u8]) -> FrontScan {
     let written = written(bytes);
     // A file that was just made has its size and nothing else.
     if written == 0 {
-        return Scan { owner: Owner::Nobody, records: Vec::new(), spoiled: false, torn: false, end: 0 };
+        return FrontScan {
+            owner: FrontOwner::Nobody,
+            records: Vec::new(),
+            spoiled: false,
+            torn: false,
+            end: 0,
+        };
     }
-    let owner = read_head(bytes).map_or(Owner::Unknown, Owner::Known);
+    let owner = read_head(bytes).map_or(FrontOwner::Unknown, FrontOwner::Known);
     let begin = BEGIN.min(bytes.len());
     let padding = match &owner {
-        Owner::Known(head) => &bytes[write_head(head).len().min(begin)..begin],
-        Owner::Nobody | Owner::Unknown => &[],
+        FrontOwner::Known(head) => &bytes[write_head(head).len().min(begin)..begin],
+        FrontOwner::Nobody | FrontOwner::Unknown => &[],
     };
-    let spoiled = owner == Owner::Unknown || padding.iter().any(|byte| *byte != 0);
-    let mut scan = Scan { owner, records: Vec::new(), spoiled, torn: false, end: begin };
+    let spoiled = owner == FrontOwner::Unknown || padding.iter().any(|byte| *byte != 0);
+    let mut scan = FrontScan { owner, records: Vec::new(), spoiled, torn: false, end: begin };
     read_records(bytes, written, &mut scan);
     scan
 }
@@ -103,7 +109,7 @@ fn written(bytes: &[u8]) -> usize {
     0
 }
 
-fn read_records(bytes: &[u8], written: usize, scan: &mut Scan) {
+fn read_records(bytes: &[u8], written: usize, scan: &mut FrontScan) {
     let mut in_vain = bytes.len().saturating_mul(IN_VAIN);
     let mut at = scan.end;
     while at < written {
@@ -150,7 +156,7 @@ fn begins_record(bytes: &[u8], in_vain: &mut usize) -> bool {
 }
 
 /// The record that begins here, and its bytes. `in_vain` goes down by what was summed for nothing.
-fn record_at(bytes: &[u8], in_vain: &mut usize) -> Option<(Waiting, usize)> {
+fn record_at(bytes: &[u8], in_vain: &mut usize) -> Option<(WaitingFront, usize)> {
     let (length, after) = bytes.split_first_chunk::<4>()?;
     let (checksum, after) = after.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
@@ -166,7 +172,7 @@ fn record_at(bytes: &[u8], in_vain: &mut usize) -> Option<(Waiting, usize)> {
     Some((read_body(body)?, 8 + length))
 }
 
-fn read_body(mut body: &[u8]) -> Option<Waiting> {
+fn read_body(mut body: &[u8]) -> Option<WaitingFront> {
     let session_id = take_text(&mut body)?;
     let (from_seq, to_seq) = (take_number(&mut body)?, take_number(&mut body)?);
     if from_seq == 0 || to_seq < from_seq {
@@ -178,11 +184,11 @@ fn read_body(mut body: &[u8]) -> Option<Waiting> {
         0 => None,
         _ => Some(EngineCursor { seq: take_number(&mut body)?, id: take_text(&mut body)? }),
     };
-    Some(Waiting { session_id, batch: BatchRow { from_seq, to_seq, events: body.to_vec() }, cursor })
+    Some(WaitingFront { session_id, batch: BatchRow { from_seq, to_seq, events: body.to_vec() }, cursor })
 }
 
 /// A record as it stands in the file.
-pub(super) fn write_record(one: &Waiting) -> std::io::Result<Vec<u8>> {
+pub(super) fn write_record(one: &WaitingFront) -> std::io::Result<Vec<u8>> {
     let mut record = Vec::with_capacity(super::front::RECORD + one.batch.events.len());
     // Room for length and checksum.
     record.extend_from_slice(&[0; 8]);
@@ -268,10 +274,10 @@ fn take_text(body: &mut &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn one(session_id: &str, seq: u64, length: usize) -> Waiting {
+    fn one(session_id: &str, seq: u64, length: usize) -> WaitingFront {
         let events = format!("{{\"seq\":{seq},\"text\":\"{}\"}}", "x".repeat(length)).into_bytes();
         let cursor = seq.is_multiple_of(2).then(|| EngineCursor { seq, id: format!("id-{seq}") });
-        Waiting {
+        WaitingFront {
             session_id: session_id.into(),
             batch: BatchRow { from_seq: seq, to_seq: seq, events },
             cursor,
@@ -283,7 +289,7 @@ mod tests {
     }
 
     /// A file with these records, and where each begins.
-    fn file(head: &Head, records: &[Waiting]) -> (Vec<u8>, Vec<usize>) {
+    fn file(head: &Head, records: &[WaitingFront]) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = write_head(head);
         bytes.resize(BEGIN, 0);
         let mut begins = Vec::new();
@@ -302,8 +308,8 @@ mod tests {
             let mut bytes = bytes.clone();
             let end = bytes.len();
             bytes.resize(end + room, 0);
-            let expected = Scan {
-                owner: Owner::Known(head()),
+            let expected = FrontScan {
+                owner: FrontOwner::Known(head()),
                 records: records.to_vec(),
                 spoiled: false,
                 torn: false,

@@ -13,9 +13,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::database::PAGE_BYTES;
 use super::failure::{Failure, is_full};
-use super::fold::Folder;
+use super::fold::FoldedFolder;
 use super::forgotten::{self, Left};
-use super::front::{self, Front, Waiting};
+use super::front::{self, Front, WaitingFront};
 use super::leases::Leases;
 use super::retention;
 use super::row::{number, stored};
@@ -25,7 +25,7 @@ use crate::app::ports::{Commit, EngineCursor};
 /// Where commits come in.
 pub(super) struct Intake {
     /// `None` where there is no file.
-    pub(super) folder: Option<Folder>,
+    pub(super) folder: Option<FoldedFolder>,
     /// `None` where there is no file, or none could be kept beside it.
     pub(super) front: Option<Front>,
     /// A file lies there that is not used, and may hold anything.
@@ -87,7 +87,7 @@ impl Intake {
     }
 
     /// What waits of a session: it comes behind all that is in the database.
-    pub(super) fn of(&self, session_id: &str) -> impl DoubleEndedIterator<Item = &Waiting> {
+    pub(super) fn of(&self, session_id: &str) -> impl DoubleEndedIterator<Item = &WaitingFront> {
         self.front.iter().flat_map(move |front| front.of(session_id))
     }
 
@@ -219,7 +219,7 @@ impl Intake {
         connection: &mut Connection,
         bytes: usize,
         commit: &Commit,
-        write: impl Fn(&mut Connection, &Leases, &[Waiting]) -> Result<u64, Failure>,
+        write: impl Fn(&mut Connection, &Leases, &[WaitingFront]) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
         let waiting = self.front.as_ref().map_or(&[][..], Front::waiting);
         let bytes = bytes + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
@@ -271,7 +271,7 @@ impl Intake {
         }
         if !self.leases.has(&commit.session_id)
             || self.forgotten.contains(&commit.session_id)
-            || !Waiting::fits(&commit.session_id, commit.cursor.as_ref())
+            || !WaitingFront::fits(&commit.session_id, commit.cursor.as_ref())
         {
             return None;
         }
@@ -281,7 +281,7 @@ impl Intake {
             let full = matches!(&error, Failure::Sqlite(error) if is_full(error));
             return (!full).then_some(Err(error));
         }
-        let waiting = Waiting {
+        let waiting = WaitingFront {
             session_id: commit.session_id.clone(),
             batch: batch.clone(),
             cursor: commit.cursor.clone(),
@@ -299,7 +299,7 @@ pub(super) fn last_event(connection: &Connection, session_id: &str) -> Result<u6
 }
 
 /// The last event of each session that a transaction brings.
-fn last_events(waiting: &[Waiting], commit: &Commit) -> BTreeMap<String, u64> {
+fn last_events(waiting: &[WaitingFront], commit: &Commit) -> BTreeMap<String, u64> {
     let mut heads = BTreeMap::new();
     for one in waiting {
         match heads.get_mut(&one.session_id) {
@@ -431,7 +431,7 @@ mod tests {
         let front = intake.front.as_mut().unwrap();
         for (session_id, seq) in [("s", 2), ("t", 1)] {
             let batch = one(session_id, seq).batch.unwrap();
-            front.append(Waiting { session_id: session_id.into(), batch, cursor: None }).unwrap();
+            front.append(WaitingFront { session_id: session_id.into(), batch, cursor: None }).unwrap();
         }
         drop((intake, database));
         let before = std::fs::read(front_of(&file)).unwrap();

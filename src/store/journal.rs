@@ -9,18 +9,20 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction};
 
-use super::aside::{Why, keep_orphaned_log, set_aside};
-use super::database::{Company, Database, Refusal, open_file, open_memory};
+use super::aside::{AsideReason, keep_orphaned_log, set_aside};
+use super::database::{Company, Database, StoreRefusal, open_file, open_memory};
 use super::failure::Failure;
 use super::front::FrontFiles;
 use super::intake::Intake;
 use super::leases;
 use super::loss;
-use super::opening::Opened;
+use super::opening::OpenedStore;
 use super::presence::Presence;
 use super::read;
 use super::retention;
-use super::window::{Opening, Window, WindowError, WindowState, front_of, open_window, others, standing};
+use super::window::{
+    Opening, StoreWindow, WindowError, WindowState, front_of, open_window, others, standing,
+};
 use super::write;
 use crate::app::ports::{
     BatchRow, BlockRow, Commit, EngineCursor, HolderRequest, Journal, JournalError, Lease, LedgerRow, News,
@@ -46,7 +48,7 @@ pub struct SqliteJournal {
     /// SQLite's number of what other connections changed, when the news were given.
     pub(super) version: Option<i64>,
     /// Closed after the connection: fields are dropped in order.
-    pub(super) window: Option<Window>,
+    pub(super) window: Option<StoreWindow>,
 }
 
 impl SqliteJournal {
@@ -90,22 +92,25 @@ impl SqliteJournal {
 
     /// The database cannot be opened as it is. One that cannot be read is set aside where no other window uses it.
     fn instead_of(
-        refusal: Refusal,
+        refusal: StoreRefusal,
         company: Company,
         fronts: &[PathBuf],
-        window: Window,
+        window: StoreWindow,
         mut warnings: Vec<String>,
     ) -> Self {
         let database = window.database();
         let file = database.display();
         let (why, reason) = match refusal {
-            Refusal::Unusable(reason) => {
+            StoreRefusal::Unusable(reason) => {
                 return Self::in_memory(&format!("{file} cannot be used now: {reason}"), warnings);
             }
-            Refusal::Damaged(reason) => (Why::Damaged, format!("{file} could not be read ({reason})")),
-            Refusal::Newer(version) => {
-                (Why::Newer, format!("{file} was written by a newer breadboard-ls (schema {version})"))
+            StoreRefusal::Damaged(reason) => {
+                (AsideReason::Damaged, format!("{file} could not be read ({reason})"))
             }
+            StoreRefusal::Newer(version) => (
+                AsideReason::Newer,
+                format!("{file} was written by a newer breadboard-ls (schema {version})"),
+            ),
         };
         if company == Company::Shared {
             return Self::in_memory(
@@ -133,7 +138,7 @@ impl SqliteJournal {
     /// The database of this journal; `None` when it lives in memory.
     #[cfg(test)]
     pub fn database(&self) -> Option<PathBuf> {
-        self.window.as_ref().map(Window::database)
+        self.window.as_ref().map(StoreWindow::database)
     }
 
     /// A second handle of the lock that says that this window lives, for what may outlive its process; `None` where nothing
@@ -145,17 +150,17 @@ impl SqliteJournal {
     fn with(
         (connection, epoch): (Connection, String),
         mut warnings: Vec<String>,
-        window: Option<Window>,
+        window: Option<StoreWindow>,
     ) -> Self {
-        let file = window.as_ref().map(Window::database);
+        let file = window.as_ref().map(StoreWindow::database);
         let mut database = Database { connection: Ok(connection), file };
-        let Opened { mut intake, new_epoch } = match &window {
+        let OpenedStore { mut intake, new_epoch } = match &window {
             Some(window) => {
                 let (front, database_path) = (window.front(), window.database());
                 let place = FrontFiles { window: window.number, front: &front, database: &database_path };
                 Intake::open(place, &mut database, &mut warnings)
             }
-            None => Opened { intake: Intake::without_front(), new_epoch: None },
+            None => OpenedStore { intake: Intake::without_front(), new_epoch: None },
         };
         // Where that cannot be written, they are ours all the same: their window is this one.
         let _ = database.run(|connection| intake.free_leases(connection));

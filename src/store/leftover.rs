@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::aside::{Why, free_name};
+use super::aside::{AsideReason, free_name};
 use super::failure::Failure;
-use super::front::{Front, Waiting};
+use super::front::{Front, WaitingFront};
 use super::intake::last_event;
 use super::row::at_most;
 use crate::app::ports::BatchRow;
 
 /// What becomes of a record that an earlier process left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum LeftoverVerdict {
     /// It is what comes next in its session.
     Follows,
     /// The database has it, or its session was deleted.
@@ -38,20 +38,20 @@ pub(super) fn sort(
     connection: &Connection,
     front: &mut Front,
     forgotten: &HashSet<String>,
-) -> Result<Vec<Waiting>, Failure> {
+) -> Result<Vec<WaitingFront>, Failure> {
     let verdicts = judge(connection, front.waiting(), forgotten)?;
     let strays = std::iter::zip(front.waiting(), &verdicts)
-        .filter(|(_, verdict)| **verdict == Verdict::Stray)
+        .filter(|(_, verdict)| **verdict == LeftoverVerdict::Stray)
         .map(|(one, _)| one.clone())
         .collect();
     let mut verdicts = verdicts.into_iter();
-    front.keep(|_| verdicts.next() == Some(Verdict::Follows));
+    front.keep(|_| verdicts.next() == Some(LeftoverVerdict::Follows));
     Ok(strays)
 }
 
 /// Writes strays into a file of their own, in the shape of the front, and gives the sentence that says so; as an error, the
 /// sentence that says why not.
-pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, String> {
+pub(super) fn keep_apart(file: &Path, strays: Vec<WaitingFront>) -> Result<String, String> {
     let left = format!(
         "Events of {} that an earlier window left in {} are not shown, because the journal went on without them",
         sessions_of(&strays),
@@ -68,9 +68,9 @@ pub(super) fn keep_apart(file: &Path, strays: Vec<Waiting>) -> Result<String, St
 /// What becomes of each record.
 fn judge(
     connection: &Connection,
-    waiting: &[Waiting],
+    waiting: &[WaitingFront],
     forgotten: &HashSet<String>,
-) -> Result<Vec<Verdict>, Failure> {
+) -> Result<Vec<LeftoverVerdict>, Failure> {
     /// What the next record of a session has to follow on; `None` after a stray one.
     type Heads<'a> = HashMap<&'a str, Option<u64>>;
     let mut heads = Heads::new();
@@ -78,7 +78,7 @@ fn judge(
     for one in waiting {
         let session_id = one.session_id.as_str();
         if forgotten.contains(session_id) {
-            verdicts.push(Verdict::Settled);
+            verdicts.push(LeftoverVerdict::Settled);
             continue;
         }
         let head = match heads.get(session_id) {
@@ -86,9 +86,11 @@ fn judge(
             None => Some(last_event(connection, session_id)?),
         };
         let (head, verdict) = match head {
-            Some(last) if one.batch.from_seq == last + 1 => (Some(one.batch.to_seq), Verdict::Follows),
-            Some(last) if is_stored(connection, one)? => (Some(last), Verdict::Settled),
-            _ => (None, Verdict::Stray),
+            Some(last) if one.batch.from_seq == last + 1 => {
+                (Some(one.batch.to_seq), LeftoverVerdict::Follows)
+            }
+            Some(last) if is_stored(connection, one)? => (Some(last), LeftoverVerdict::Settled),
+            _ => (None, LeftoverVerdict::Stray),
         };
         heads.insert(session_id, head);
         verdicts.push(verdict);
@@ -96,8 +98,8 @@ fn judge(
     Ok(verdicts)
 }
 
-fn write_apart(file: &Path, strays: Vec<Waiting>) -> io::Result<PathBuf> {
-    let apart = free_name(file, Why::Stray)?;
+fn write_apart(file: &Path, strays: Vec<WaitingFront>) -> io::Result<PathBuf> {
+    let apart = free_name(file, AsideReason::Stray)?;
     let written = Front::write_apart(&apart, strays);
     if written.is_err() {
         // All of it is still in the front. Half of it would only look like more.
@@ -106,7 +108,7 @@ fn write_apart(file: &Path, strays: Vec<Waiting>) -> io::Result<PathBuf> {
     written.map(|()| apart)
 }
 
-pub(super) fn sessions_of(strays: &[Waiting]) -> String {
+pub(super) fn sessions_of(strays: &[WaitingFront]) -> String {
     let sessions: HashSet<&str> = strays.iter().map(|one| one.session_id.as_str()).collect();
     match strays {
         [one, ..] if sessions.len() == 1 => format!("session {}", one.session_id),
@@ -115,7 +117,7 @@ pub(super) fn sessions_of(strays: &[Waiting]) -> String {
 }
 
 /// Whether the database has exactly this batch.
-fn is_stored(connection: &Connection, one: &Waiting) -> Result<bool, Failure> {
+fn is_stored(connection: &Connection, one: &WaitingFront) -> Result<bool, Failure> {
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM batch WHERE session_id = ?1 AND from_seq = ?2 AND to_seq = ?3 AND events = ?4",
     )?;

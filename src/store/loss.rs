@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::failure::Failure;
-use super::front::{Found, Front, FrontFiles, Waiting};
-use super::front_scan::{Head, Owner};
+use super::front::{FoundFront, Front, FrontFiles, WaitingFront};
+use super::front_scan::{FrontOwner, Head};
 use super::intake::last_event;
 use super::leases::{self, Leases};
 use super::leftover::sessions_of;
@@ -73,20 +73,20 @@ pub(super) enum Damage {
 }
 
 /// What is wrong with a front and its database.
-pub(super) fn judge(found: &Found, stand: &Stand) -> Vec<Damage> {
+pub(super) fn judge(found: &FoundFront, stand: &Stand) -> Vec<Damage> {
     let mut damage = Vec::new();
     if found.scan.spoiled {
         damage.push(Damage::FrontSpoiled);
     }
     match (&found.scan.owner, &stand.identity) {
-        (Owner::Nobody, None) | (Owner::Unknown, _) => {}
-        (Owner::Nobody, Some(_)) => damage.push(Damage::FrontGone),
+        (FrontOwner::Nobody, None) | (FrontOwner::Unknown, _) => {}
+        (FrontOwner::Nobody, Some(_)) => damage.push(Damage::FrontGone),
         // It was made, and the process killed before the database knew of it.
-        (Owner::Known(head), None) if head.commits == 0 && found.scan.records.is_empty() => {}
-        (Owner::Known(head), identity) if Some(&head.identity) != identity.as_ref() => {
+        (FrontOwner::Known(head), None) if head.commits == 0 && found.scan.records.is_empty() => {}
+        (FrontOwner::Known(head), identity) if Some(&head.identity) != identity.as_ref() => {
             damage.push(Damage::FrontForeign);
         }
-        (Owner::Known(head), _) => {
+        (FrontOwner::Known(head), _) => {
             if found.length < head.size {
                 damage.push(Damage::FrontCut);
             }
@@ -104,7 +104,7 @@ pub(super) struct Loss {
     /// What is wrong.
     pub(super) damage: Vec<Damage>,
     /// Told events that are in the front, but do not follow on what the database has.
-    pub(super) strays: Vec<Waiting>,
+    pub(super) strays: Vec<WaitingFront>,
     /// A sentence for the transcript of each session that is concerned.
     cards: BTreeMap<String, String>,
 }
@@ -115,7 +115,7 @@ impl Loss {
         connection: &Connection,
         window: u32,
         damage: Vec<Damage>,
-        strays: Vec<Waiting>,
+        strays: Vec<WaitingFront>,
         head: Option<&Head>,
         front: &Front,
     ) -> Result<Self, Failure> {
@@ -203,7 +203,7 @@ impl Loss {
 /// What waits in the front goes into the database with the new epoch and what the transcripts have to say, all in one.
 pub(super) fn settle(
     connection: &mut Connection,
-    waiting: &[Waiting],
+    waiting: &[WaitingFront],
     loss: &Loss,
     epoch: &str,
     window: u32,

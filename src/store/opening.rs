@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::aside::{Why, free_name};
+use super::aside::{AsideReason, free_name};
 use super::database::Database;
 use super::failure::Failure;
-use super::fold::Folder;
+use super::fold::FoldedFolder;
 use super::forgotten;
-use super::front::{self, Found, Front, FrontFiles, Waiting};
-use super::front_scan::{Head, Owner};
+use super::front::{self, FoundFront, Front, FrontFiles, WaitingFront};
+use super::front_scan::{FrontOwner, Head};
 use super::intake::Intake;
 use super::leases;
 use super::leftover;
@@ -25,13 +25,13 @@ use super::loss::{self, Damage, Loss, Stand};
 use crate::app::ports::JournalError;
 
 /// The intake of a database, and the epoch that holds from now on where numbers may be given anew.
-pub(super) struct Opened {
+pub(super) struct OpenedStore {
     pub(super) intake: Intake,
     pub(super) new_epoch: Option<String>,
 }
 
 /// What an earlier process left in the front.
-struct Left {
+struct LeftBehind {
     front: Front,
     /// The name that front and database share, or will share.
     identity: String,
@@ -40,17 +40,17 @@ struct Left {
     damage: Vec<Damage>,
 }
 
-impl Left {
-    fn judge(found: Found, stand: &Stand) -> Self {
+impl LeftBehind {
+    fn judge(found: FoundFront, stand: &Stand) -> Self {
         let damage = loss::judge(&found, stand);
-        let Found { file, mut scan, .. } = found;
+        let FoundFront { file, mut scan, .. } = found;
         if damage.contains(&Damage::FrontForeign) {
             // It may hold events whose numbers happen to fit.
             scan.records.clear();
         }
         let known = match &scan.owner {
-            Owner::Known(head) if !damage.contains(&Damage::FrontForeign) => Some(head.clone()),
-            Owner::Known(_) | Owner::Nobody | Owner::Unknown => None,
+            FrontOwner::Known(head) if !damage.contains(&Damage::FrontForeign) => Some(head.clone()),
+            FrontOwner::Known(_) | FrontOwner::Nobody | FrontOwner::Unknown => None,
         };
         let head = known.clone().unwrap_or_else(|| Head {
             identity: stand.identity.clone().unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
@@ -70,10 +70,17 @@ struct Renewed {
 
 impl Intake {
     /// Opens the front of a window and takes in what an earlier process left. What the user has to know of it is said.
-    pub(super) fn open(place: FrontFiles<'_>, database: &mut Database, warnings: &mut Vec<String>) -> Opened {
+    pub(super) fn open(
+        place: FrontFiles<'_>,
+        database: &mut Database,
+        warnings: &mut Vec<String>,
+    ) -> OpenedStore {
         let window = place.window;
-        let mut intake =
-            Self { folder: Some(Folder::new(place.database)), passed_over: true, ..Self::without_front() };
+        let mut intake = Self {
+            folder: Some(FoldedFolder::new(place.database)),
+            passed_over: true,
+            ..Self::without_front()
+        };
         intake.leases.window = Some(window);
         let (stand, found) = match intake.look(database, place) {
             Ok(looked) => looked,
@@ -85,7 +92,7 @@ impl Intake {
                 return intake.opened_without_front(database);
             }
         };
-        let Left { mut front, identity, known, damage } = Left::judge(found, &stand);
+        let LeftBehind { mut front, identity, known, damage } = LeftBehind::judge(found, &stand);
         let begins_anew = known.is_none();
         let loss = database.run(|connection| {
             let sorted = leftover::sort(connection, &mut front, &intake.forgotten)?;
@@ -107,7 +114,7 @@ impl Intake {
             new_epoch = Some(written.epoch);
             match intake.keep_what_is_left(place, front, loss, written.outcome, warnings) {
                 Some(begun) => front = begun,
-                None => return Opened { intake, new_epoch },
+                None => return OpenedStore { intake, new_epoch },
             }
         }
         intake.front = Some(front);
@@ -126,11 +133,15 @@ impl Intake {
             intake.passed_over = true;
             new_epoch = Some(intake.renew(database, &[], &Loss::default()).epoch);
         }
-        Opened { intake, new_epoch }
+        OpenedStore { intake, new_epoch }
     }
 
     /// Where the database stands, and what lies in the file of the front; or why one of the two cannot be told.
-    fn look(&mut self, database: &mut Database, place: FrontFiles<'_>) -> Result<(Stand, Found), String> {
+    fn look(
+        &mut self,
+        database: &mut Database,
+        place: FrontFiles<'_>,
+    ) -> Result<(Stand, FoundFront), String> {
         let window = place.window;
         let looked = database
             .run(|connection| Ok((Stand::read(connection, window)?, forgotten::all(connection, window)?)));
@@ -141,9 +152,9 @@ impl Intake {
     }
 
     /// The journal works on without a front. What that holds is not known here, so numbers may be given anew.
-    fn opened_without_front(mut self, database: &mut Database) -> Opened {
+    fn opened_without_front(mut self, database: &mut Database) -> OpenedStore {
         let renewed = self.renew(database, &[], &Loss::default());
-        Opened { intake: self, new_epoch: Some(renewed.epoch) }
+        OpenedStore { intake: self, new_epoch: Some(renewed.epoch) }
     }
 
     /// What a window that is no more worked on is free, unless its events still wait for room in the database.
@@ -177,7 +188,7 @@ impl Intake {
 
     /// What follows on goes into the database, and with it a new epoch: numbers may be given anew. Where it cannot be
     /// written, the epoch holds for this process alone, and the next start finds the same damage.
-    fn renew(&mut self, database: &mut Database, waiting: &[Waiting], loss: &Loss) -> Renewed {
+    fn renew(&mut self, database: &mut Database, waiting: &[WaitingFront], loss: &Loss) -> Renewed {
         let epoch = uuid::Uuid::new_v4().simple().to_string();
         let window = self.leases.window.unwrap_or(0);
         let outcome = database.run(|connection| loss::settle(connection, waiting, loss, &epoch, window));
@@ -206,7 +217,7 @@ impl Intake {
         }
         let (mut handle, identity) = front.into_parts();
         if loss.spoils_the_file() || (!loss.damage.is_empty() && !loss.strays.is_empty()) {
-            let moved = free_name(place.front, Why::Stray).and_then(|apart| {
+            let moved = free_name(place.front, AsideReason::Stray).and_then(|apart| {
                 std::fs::rename(place.front, &apart)?;
                 Ok((apart, front::find(place.front)?.file))
             });

@@ -13,7 +13,7 @@ use super::intake::Intake;
 use super::journal::SqliteJournal;
 use super::leases;
 use super::loss::Stand;
-use super::opening::Opened;
+use super::opening::OpenedStore;
 use super::row::{at_most, collect, session_row};
 use super::window::{DATABASE, WindowState, front_of, standing};
 use crate::app::ports::{JournalError, Lease, News};
@@ -52,7 +52,8 @@ impl SqliteJournal {
         let WindowState::Left(_held) = standing(&state_dir, number) else { return false };
         let (front, database) = (front_of(&state_dir, number), state_dir.join(DATABASE));
         let place = FrontFiles { window: number, front: &front, database: &database };
-        let Opened { mut intake, new_epoch } = Intake::open(place, &mut self.database, &mut self.warnings);
+        let OpenedStore { mut intake, new_epoch } =
+            Intake::open(place, &mut self.database, &mut self.warnings);
         self.renewed(new_epoch);
         let freed = self.database.run(|connection| {
             intake.free_leases(connection)?;

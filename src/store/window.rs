@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_millis(2);
 
 /// A window of the state directory that this process is, for as long as this value lives.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct StoreWindow {
     /// The directory.
     pub state_dir: PathBuf,
     /// Its number, from 0.
@@ -39,7 +39,7 @@ pub(super) struct Window {
     shared: bool,
 }
 
-impl Window {
+impl StoreWindow {
     /// The database of all windows.
     pub(super) fn database(&self) -> PathBuf {
         self.state_dir.join(DATABASE)
@@ -71,7 +71,7 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for StoreWindow {
     fn drop(&mut self) {
         if !self.shared {
             // Closing is not enough: a child that is being started holds a copy of the handle until it runs its program.
@@ -94,7 +94,7 @@ pub(super) enum WindowError {
 ///
 /// # Errors
 /// There is none, or the directory cannot be used.
-pub(super) fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
+pub(super) fn open_window(state_dir: &Path) -> Result<StoreWindow, WindowError> {
     let warning = state_dir::prepare(state_dir).map_err(WindowError::Directory)?;
     for number in 0..WINDOWS {
         let path = lock_of(state_dir, number);
@@ -105,7 +105,13 @@ pub(super) fn open_window(state_dir: &Path) -> Result<Window, WindowError> {
         let lock = guarded::open_or_create(&path).map_err(named)?;
         match lock.try_lock() {
             Ok(()) => {
-                return Ok(Window { state_dir: state_dir.to_owned(), number, warning, lock, shared: false });
+                return Ok(StoreWindow {
+                    state_dir: state_dir.to_owned(),
+                    number,
+                    warning,
+                    lock,
+                    shared: false,
+                });
             }
             Err(TryLockError::WouldBlock) => {}
             // Without locks (some network file systems) two windows could meet in one segment.

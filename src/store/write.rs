@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::failure::{Failure, is_full};
 use super::forgotten::Left;
-use super::front::Waiting;
+use super::front::WaitingFront;
 use super::leases::{self, Leases};
 use super::row::{number, status_word, stored};
 use crate::app::ports::{BatchRow, BlockRow, Commit, EngineCursor, LedgerRow, SessionRow, TabRow};
@@ -30,7 +30,7 @@ pub(super) fn count(transaction: &Connection) -> Result<u64, Failure> {
 pub(super) fn write(
     connection: &mut Connection,
     leases: &Leases,
-    waiting: &[Waiting],
+    waiting: &[WaitingFront],
     commit: &Commit,
 ) -> Result<u64, Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

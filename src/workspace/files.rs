@@ -40,7 +40,7 @@ const WORKING: usize = 4;
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
 
-type Done = dyn Fn(FileJobDone) + Send + Sync;
+type FilesDone = dyn Fn(FileJobDone) + Send + Sync;
 
 /// The workspace edge: files, attachments and commands.
 pub struct WorkspaceFiles {
@@ -50,12 +50,12 @@ pub struct WorkspaceFiles {
     working: Arc<Semaphore>,
     running: Arc<Semaphore>,
     writing: Arc<Mutex<()>>,
-    places: Mutex<Places>,
-    done: Arc<Done>,
+    places: Mutex<FilePlaces>,
+    done: Arc<FilesDone>,
 }
 
 #[derive(Default)]
-struct Places {
+struct FilePlaces {
     roots: Arc<Roots>,
     state_dir: Option<PathBuf>,
 }
@@ -71,12 +71,12 @@ impl WorkspaceFiles {
             working: Arc::new(Semaphore::new(WORKING)),
             running: Arc::new(Semaphore::new(RUNNING)),
             writing: Arc::new(Mutex::new(())),
-            places: Mutex::new(Places::default()),
+            places: Mutex::new(FilePlaces::default()),
             done: Arc::new(done),
         }
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, FilePlaces> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -239,7 +239,7 @@ fn spec_files(roots: &Roots, state_dir: Option<&Path>, job: SpecJob) -> SpecFile
     }
 }
 
-fn refuse(job: FileJob, done: &Done) {
+fn refuse(job: FileJob, done: &FilesDone) {
     let refused = WireError::new(
         ErrorCode::Overloaded,
         "Too many file requests are waiting, so this one was not taken; try again in a moment.",

@@ -141,7 +141,7 @@ impl Repository {
         Ok(if mode == "120000" { Entry::Link(blob) } else { Entry::File(blob) })
     }
 
-    fn without_commit(&self, revision: &str, found: &Found) -> WireError {
+    fn without_commit(&self, revision: &str, found: &FoundBlob) -> WireError {
         let refuse = |message: String| WireError::new(ErrorCode::NotFound, message);
         if found.complaint.contains("dubious ownership") {
             return refuse(
@@ -167,7 +167,7 @@ impl Repository {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<Found, WireError> {
+    ) -> Result<FoundBlob, WireError> {
         let (mut process, stdout, stderr) = self.start(words, top, environment).await.map_err(|why| {
             let cause = match &why {
                 NotStarted::Failed(error) => cause(error),
@@ -204,7 +204,7 @@ impl Repository {
         };
         // It and whatever it started are killed where the process is dropped, however this function ends.
         stdout.truncate(most);
-        Ok(Found { code, stdout, cut, complaint: String::from_utf8_lossy(&complaint).into_owned() })
+        Ok(FoundBlob { code, stdout, cut, complaint: String::from_utf8_lossy(&complaint).into_owned() })
     }
 
     /// Starts git under guardians, with its output and its complaints to be read.
@@ -240,7 +240,7 @@ impl Repository {
     }
 }
 
-struct Found {
+struct FoundBlob {
     code: Option<i32>,
     stdout: Vec<u8>,
     cut: bool,

@@ -18,7 +18,7 @@ pub(super) const MAX_ENTRIES: usize = 10_000;
 
 /// One entry on its way into the answer; ordered as in the answer: directories first, then the bytes of the name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
+struct FoundEntry {
     after_directories: bool,
     name: Vec<u8>,
     kind: FileKind,
@@ -75,7 +75,7 @@ pub(super) fn list(
     Ok(ListFilesResult { path: path.as_str().to_owned(), entries, truncated })
 }
 
-fn look(entry: &DirEntry) -> std::io::Result<Found> {
+fn look(entry: &DirEntry) -> std::io::Result<FoundEntry> {
     let file_type = entry.file_type()?;
     let kind = if file_type.is_symlink() {
         FileKind::Symlink
@@ -87,7 +87,7 @@ fn look(entry: &DirEntry) -> std::io::Result<Found> {
     };
     let size = if file_type.is_file() { Some(entry.metadata()?.len()) } else { None };
     let name = entry.file_name();
-    Ok(Found {
+    Ok(FoundEntry {
         after_directories: kind != FileKind::Directory,
         name: name.as_encoded_bytes().to_vec(),
         kind,
@@ -96,7 +96,7 @@ fn look(entry: &DirEntry) -> std::io::Result<Found> {
     })
 }
 
-fn entry(directory: &WorkspacePath, found: Found) -> FileEntry {
+fn entry(directory: &WorkspacePath, found: FoundEntry) -> FileEntry {
     let path = if directory.is_root() { found.shown.clone() } else { format!("{directory}/{}", found.shown) };
     FileEntry { path, name: show(&found.shown, Kind::Code).into_owned(), kind: found.kind, size: found.size }
 }

@@ -27,12 +27,12 @@ pub(super) struct Root {
     name: String,
     uri: String,
     path: Option<PathBuf>,
-    handle: Mutex<Option<Opened>>,
+    handle: Mutex<Option<OpenedEntry>>,
 }
 
 /// The directory of a root.
 #[derive(Debug)]
-struct Opened {
+struct OpenedEntry {
     dir: Arc<Dir>,
     /// Where its path led when it was opened, without links.
     real: Option<PathBuf>,
@@ -145,7 +145,7 @@ impl Root {
                 ),
             )
         })?;
-        Ok(Arc::clone(&handle.insert(Opened { dir: Arc::new(dir), real }).dir))
+        Ok(Arc::clone(&handle.insert(OpenedEntry { dir: Arc::new(dir), real }).dir))
     }
 
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.

@@ -68,13 +68,13 @@ pub(super) async fn run(
     let started = Instant::now();
     let spawned = Contained::spawn(&job, streams).await;
     let mut process = spawned.map_err(|why| refused(command, &why))?;
-    let (stdout, stderr) = (Stream::read(outputs.0), Stream::read(outputs.1));
+    let (stdout, stderr) = (OutputStream::read(outputs.0), OutputStream::read(outputs.1));
     let outcome = wait(&mut process, limits.time, &is_abandoned).await;
     let (ending, timed_out) = match outcome {
-        Outcome::Ended(ending) => (ending, false),
-        Outcome::TimeOver | Outcome::Abandoned => {
+        CommandOutcome::Ended(ending) => (ending, false),
+        CommandOutcome::TimeOver | CommandOutcome::Abandoned => {
             process.end().await;
-            (process.exited().await, matches!(outcome, Outcome::TimeOver))
+            (process.exited().await, matches!(outcome, CommandOutcome::TimeOver))
         }
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -85,21 +85,21 @@ pub(super) async fn run(
     Ok(CommandRan { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
 }
 
-enum Outcome {
+enum CommandOutcome {
     Ended(Ending),
     TimeOver,
     Abandoned,
 }
 
-async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() -> bool) -> Outcome {
+async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() -> bool) -> CommandOutcome {
     let over = tokio::time::sleep(time);
     tokio::pin!(over);
     let mut watch = tokio::time::interval(WATCH);
     loop {
         tokio::select! {
-            ending = process.exited() => return Outcome::Ended(ending),
-            () = &mut over => return Outcome::TimeOver,
-            _ = watch.tick() => if is_abandoned() { return Outcome::Abandoned },
+            ending = process.exited() => return CommandOutcome::Ended(ending),
+            () = &mut over => return CommandOutcome::TimeOver,
+            _ = watch.tick() => if is_abandoned() { return CommandOutcome::Abandoned },
         }
     }
 }
@@ -137,12 +137,12 @@ fn exit_code(ending: Ending) -> i32 {
 }
 
 /// One stream, read as it comes, so that a command never waits for us.
-struct Stream {
+struct OutputStream {
     captured: Arc<Mutex<Capture>>,
     reader: JoinHandle<()>,
 }
 
-impl Stream {
+impl OutputStream {
     fn read(mut pipe: impl AsyncRead + Unpin + Send + 'static) -> Self {
         let captured = Arc::new(Mutex::new(Capture::default()));
         let into = Arc::clone(&captured);

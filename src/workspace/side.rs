@@ -163,7 +163,7 @@ impl<'a> DiffFile<'a> {
 
     fn in_checkpoint(&self, id: &str, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
         #[derive(Deserialize)]
-        struct Checkpoint {
+        struct SideCheckpoint {
             checkpoint_id: String,
             git_commit: String,
         }
@@ -179,7 +179,7 @@ impl<'a> DiffFile<'a> {
         let entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).map_err(|_| unknown())?;
         let commit = entries
             .into_iter()
-            .filter_map(|entry| serde_json::from_value::<Checkpoint>(entry).ok())
+            .filter_map(|entry| serde_json::from_value::<SideCheckpoint>(entry).ok())
             .find(|checkpoint| checkpoint.checkpoint_id == id)
             .map(|checkpoint| checkpoint.git_commit)
             // The list lies in the workspace, where anybody may have written it.

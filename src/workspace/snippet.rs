@@ -118,7 +118,7 @@ fn same_file_name(one: &Path, other: &Path) -> bool {
     folded(one) == folded(other)
 }
 
-struct Part {
+struct SnippetPart {
     selection: Selection,
     total: u64,
     format: TextFormat,
@@ -136,7 +136,7 @@ impl From<io::Error> for Unreadable {
 }
 
 /// Reads what is wanted of a file that says to have `size` bytes.
-fn read(source: &mut (impl Read + Seek), size: u64, wanted: Wanted) -> Result<Part, Unreadable> {
+fn read(source: &mut (impl Read + Seek), size: u64, wanted: Wanted) -> Result<SnippetPart, Unreadable> {
     // Twice the bound gives more than the bound of UTF-8 in every encoding; two windows make the whole of a small file.
     // An even length keeps UTF-16 aligned.
     let window = 2 * wanted.max_bytes as u64 + 64;
@@ -149,7 +149,7 @@ fn read(source: &mut (impl Read + Seek), size: u64, wanted: Wanted) -> Result<Pa
             let decoded = text::decode(&bytes, |bytes| guess([bytes]))
                 .map_err(|text::NotText| Unreadable::NotText { size: total })?;
             let selection = select(Seen::Whole(&decoded.text), wanted);
-            return Ok(Part { selection, total, format: decoded.format });
+            return Ok(SnippetPart { selection, total, format: decoded.format });
         }
         source.seek(SeekFrom::Start(0))?;
     }
@@ -172,7 +172,7 @@ fn read(source: &mut (impl Read + Seek), size: u64, wanted: Wanted) -> Result<Pa
     let front = text::decode_as(&front[skip..], format).text;
     let back = text::decode_as(whole_characters(&back, format.encoding), format).text;
     let selection = select(Seen::Ends { front: &front, back: &back, lines }, wanted);
-    Ok(Part { selection, total: size, format })
+    Ok(SnippetPart { selection, total: size, format })
 }
 
 fn up_to(source: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {

@@ -30,8 +30,8 @@ impl App {
         };
         let (session_id, request_id) = (chosen.session_id, chosen.request_id);
         let (option, rule, content) = match chosen.answer {
-            Answer::New(option, rule, content) => (option, rule, content),
-            Answer::Given(result) => return reply.answer(result),
+            ApprovalAnswer::New(option, rule, content) => (option, rule, content),
+            ApprovalAnswer::Given(result) => return reply.answer(result),
         };
         if self.traits_of(&session_id).settlement == Settlement::Event {
             let rule = rule.map(|rooted| rooted.rule);
@@ -65,17 +65,17 @@ impl App {
         let Some(ask) = self.live_mut(&session_id).and_then(|live| live.asks.get(&request_id).cloned())
         else {
             let given = self.settled_before(&session_id, &request_id)?;
-            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
+            return Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::Given(given) });
         };
         let option = self.option_of(&session_id, &ask, &params)?;
         self.may_choose(client, &session_id, &ask, &option, params.digest.as_deref())?;
         if ask.answered.is_some() && ask.sent {
             let given = on_its_way(&request_id, &ask);
-            return Ok(Chosen { session_id, request_id, answer: Answer::Given(given) });
+            return Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::Given(given) });
         }
         let rule = rule_with(&ask, &option, params.rule_update)?;
         let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
-        Ok(Chosen { session_id, request_id, answer: Answer::New(option, rule, content) })
+        Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::New(option, rule, content) })
     }
 
     /// The option that an answer names, or that its decision comes to.
@@ -249,10 +249,10 @@ impl App {
 struct Chosen {
     session_id: String,
     request_id: String,
-    answer: Answer,
+    answer: ApprovalAnswer,
 }
 
-enum Answer {
+enum ApprovalAnswer {
     /// This option, and the rule to save with it.
     New(PermissionOption, Option<RootedRule>, Option<Value>),
     /// It was answered before.

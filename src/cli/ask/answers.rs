@@ -8,16 +8,16 @@ use super::super::client::Incoming;
 use super::super::client::Refusal;
 use super::super::render::{Choice, choices};
 use super::super::terminal::{Tone, marked, visible_code, visible_line};
-use super::turn::{Ended, Open, Turn};
+use super::turn::{AskEnded, AskTurn, Open};
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
 
-impl Turn {
+impl AskTurn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
-    pub(super) fn asked(&mut self, pending: Permission) -> Result<(), Ended> {
+    pub(super) fn asked(&mut self, pending: Permission) -> Result<(), AskEnded> {
         if !self.interactive {
             self.show_ask(&pending)?;
             self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
@@ -43,7 +43,7 @@ impl Turn {
         &mut self,
         cut: Permission,
         outcome: Result<Value, Refusal>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), AskEnded> {
         let whole = outcome.map_err(|refusal| refusal.message).and_then(|result| {
             serde_json::from_value::<PermissionGetResult>(result).map_err(|error| error.to_string())
         });
@@ -62,7 +62,7 @@ impl Turn {
         }
     }
 
-    fn ask_next(&mut self) -> Result<(), Ended> {
+    fn ask_next(&mut self) -> Result<(), AskEnded> {
         if self.open.is_some() || self.stop.is_some() {
             return Ok(());
         }
@@ -73,13 +73,13 @@ impl Turn {
         Ok(())
     }
 
-    fn show_ask(&mut self, pending: &Permission) -> Result<(), Ended> {
+    fn show_ask(&mut self, pending: &Permission) -> Result<(), AskEnded> {
         let pieces = self.renderer.permission(pending);
         self.show(&pieces)
     }
 
     /// An ask was settled, perhaps by somebody else: nobody needs to be asked about it any more.
-    pub(super) fn settled(&mut self, id: &str) -> Result<(), Ended> {
+    pub(super) fn settled(&mut self, id: &str) -> Result<(), AskEnded> {
         self.waiting.retain(|pending| pending.request_id != id);
         self.coming.retain(|_, pending| pending.request_id != id);
         let open_id = match &self.open {
@@ -124,7 +124,7 @@ impl Turn {
     }
 
     /// `true`: the prompt is to be sent again.
-    pub(super) fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, Ended> {
+    pub(super) fn typed(&mut self, number: u64, text: Option<String>) -> Result<bool, AskEnded> {
         self.reading = false;
         self.console.answered();
         if text.is_none() {
@@ -143,7 +143,7 @@ impl Turn {
                 self.trust()?;
                 return Ok(true);
             }
-            Open::TrustForPrompt => return Err(Ended::NobodyTrusts),
+            Open::TrustForPrompt => return Err(AskEnded::NobodyTrusts),
             Open::Trust(pending, choice) if says_yes => {
                 self.trust()?;
                 self.decide(pending, Some(choice))?;
@@ -170,7 +170,7 @@ impl Turn {
 
     /// What was typed to a permission. The same question stays open after a word that is no answer, another one where the
     /// folder is not trusted yet.
-    fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), Ended> {
+    fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), AskEnded> {
         let choices = choices(&pending);
         let chosen = match word {
             Some(word) => match chosen(&choices, word) {
@@ -200,19 +200,19 @@ impl Turn {
         }
     }
 
-    fn deny_without_trust(&mut self, pending: Permission) -> Result<(), Ended> {
+    fn deny_without_trust(&mut self, pending: Permission) -> Result<(), AskEnded> {
         self.say(Tone::Warn, "denied: the folder is not trusted.");
         self.decide(pending, None)
     }
 
-    fn trust(&mut self) -> Result<(), Ended> {
+    fn trust(&mut self) -> Result<(), AskEnded> {
         self.client.notify("bb/workspaceTrust", json!({ "trusted": true }))?;
         self.trusted = true;
         Ok(())
     }
 
     /// Answers a request; `None` denies it.
-    pub(super) fn decide(&mut self, pending: Permission, choice: Option<Choice>) -> Result<(), Ended> {
+    pub(super) fn decide(&mut self, pending: Permission, choice: Option<Choice>) -> Result<(), AskEnded> {
         let decision = choice.as_ref().map_or(Decision::Deny, |choice| choice.decision);
         let mut params = json!({
             "sessionId": self.session_id,

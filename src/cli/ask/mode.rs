@@ -11,7 +11,7 @@ use crate::protocol::agent::{AgentStatus, SessionInfoResult};
 
 /// The modes of a session, and the command that sets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Modes {
+struct OfferedModes {
     ids: Vec<String>,
     /// The option that stands for them, where the agent has no modes of their own.
     option: Option<String>,
@@ -68,19 +68,19 @@ fn info(
     })
 }
 
-fn modes_of(info: &SessionInfoResult) -> Option<Modes> {
+fn modes_of(info: &SessionInfoResult) -> Option<OfferedModes> {
     let own = info.modes.as_ref().filter(|modes| !modes.available_modes.is_empty());
     if let Some(modes) = own {
         let ids = modes.available_modes.iter().map(|mode| mode.id.clone()).collect();
-        return Some(Modes { ids, option: None });
+        return Some(OfferedModes { ids, option: None });
     }
     let options = info.config_options.as_ref()?;
     let option = options.iter().find(|option| option.category.as_deref() == Some("mode"))?;
     let ids = option.options.iter().map(|choice| choice.value.clone()).collect();
-    Some(Modes { ids, option: Some(option.id.clone()) })
+    Some(OfferedModes { ids, option: Some(option.id.clone()) })
 }
 
-fn known(modes: &Modes, mode: &str) -> Result<(), ClientError> {
+fn known(modes: &OfferedModes, mode: &str) -> Result<(), ClientError> {
     if modes.ids.iter().any(|id| id == mode) {
         return Ok(());
     }
@@ -109,11 +109,11 @@ mod tests {
         let own =
             json!({ "modes": { "currentModeId": "a", "availableModes": [{ "id": "a" }, { "id": "b" }] } });
         let ids = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(modes_of(&info(own)), Some(Modes { ids: ids.clone(), option: None }));
+        assert_eq!(modes_of(&info(own)), Some(OfferedModes { ids: ids.clone(), option: None }));
         let option = json!({ "configOptions": [
             { "id": "m", "category": "model", "type": "select", "options": [] },
             { "id": "x", "category": "mode", "type": "select", "options": [{ "value": "a" }, { "value": "b" }] } ] });
-        assert_eq!(modes_of(&info(option)), Some(Modes { ids, option: Some("x".to_owned()) }));
+        assert_eq!(modes_of(&info(option)), Some(OfferedModes { ids, option: Some("x".to_owned()) }));
         assert_eq!(modes_of(&info(json!({}))), None);
     }
 }

@@ -18,7 +18,7 @@ const SETTLED: Duration = Duration::from_secs(10);
 
 /// What a turn waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Wait {
+enum PatienceWait {
     /// For nothing that has a limit.
     Nothing,
     /// For the first word after the prompt.
@@ -88,19 +88,19 @@ impl Patience {
         *known = why.or(known.take());
     }
 
-    fn wait(&self) -> (Wait, Instant) {
+    fn wait(&self) -> (PatienceWait, Instant) {
         match (self.broken.is_empty(), self.heard) {
-            (false, _) => (Wait::Connection, self.broken_since),
-            (true, false) => (Wait::FirstWord, self.prompted),
-            (true, true) => (Wait::Nothing, self.prompted),
+            (false, _) => (PatienceWait::Connection, self.broken_since),
+            (true, false) => (PatienceWait::FirstWord, self.prompted),
+            (true, true) => (PatienceWait::Nothing, self.prompted),
         }
     }
 
     fn most(&self) -> Option<Duration> {
         match self.wait().0 {
-            Wait::Nothing => None,
-            Wait::FirstWord => Some(self.limit.unwrap_or(FIRST_WORD)),
-            Wait::Connection => Some(self.limit.unwrap_or(CONNECTION)),
+            PatienceWait::Nothing => None,
+            PatienceWait::FirstWord => Some(self.limit.unwrap_or(FIRST_WORD)),
+            PatienceWait::Connection => Some(self.limit.unwrap_or(CONNECTION)),
         }
     }
 
@@ -120,10 +120,10 @@ impl Patience {
         let seconds = most.as_secs();
         if waited >= most {
             return Some(Due::GiveUp(match wait {
-                Wait::Connection => {
+                PatienceWait::Connection => {
                     format!("No events of the engine came for {seconds} s{why}; run `breadboard-ls doctor`.")
                 }
-                Wait::FirstWord | Wait::Nothing => format!(
+                PatienceWait::FirstWord | PatienceWait::Nothing => format!(
                     "The engine said nothing for {seconds} s; look into its log, or wait longer with --timeout."
                 ),
             }));
@@ -133,8 +133,8 @@ impl Patience {
         }
         self.said = true;
         Some(Due::Say(match wait {
-            Wait::Connection => format!("Waiting up to {seconds} s for the engine's events{why}"),
-            Wait::FirstWord | Wait::Nothing => {
+            PatienceWait::Connection => format!("Waiting up to {seconds} s for the engine's events{why}"),
+            PatienceWait::FirstWord | PatienceWait::Nothing => {
                 format!("Waiting up to {seconds} s for the engine's first word")
             }
         }))

@@ -12,7 +12,7 @@ const STDIN: usize = 512 << 10;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct AskQuestion {
     pub(super) prompt: String,
     /// Some of it came from stdin, which can answer nothing any more.
     pub(super) from_stdin: bool,
@@ -22,7 +22,7 @@ pub(super) struct Question {
 ///
 /// # Errors
 /// One sentence when there is no question, or stdin is too long or no text.
-pub(super) fn prompt(asked: &str, is_piped: bool, waits: impl FnOnce()) -> Result<Question, String> {
+pub(super) fn prompt(asked: &str, is_piped: bool, waits: impl FnOnce()) -> Result<AskQuestion, String> {
     let from_stdin = asked == "-";
     let piped = if is_piped || from_stdin { text(read(waits)?)? } else { String::new() };
     let some_from_stdin = !piped.trim().is_empty();
@@ -31,7 +31,7 @@ pub(super) fn prompt(asked: &str, is_piped: bool, waits: impl FnOnce()) -> Resul
         let place = if from_stdin { "pipe it into `ask -`" } else { "put it in quotes behind `ask`" };
         return Err(format!("The question is empty; {place}."));
     }
-    Ok(Question { prompt, from_stdin: some_from_stdin })
+    Ok(AskQuestion { prompt, from_stdin: some_from_stdin })
 }
 
 fn read(waits: impl FnOnce()) -> Result<Vec<u8>, String> {

@@ -15,7 +15,7 @@ use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::TurnOutcome;
-use super::super::render::{Choice, Piece, Renderer, Seen};
+use super::super::render::{Choice, RenderPiece, Renderer, SeenSoFar};
 use super::super::terminal::{Terminal, Tone, marked};
 use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
@@ -28,7 +28,7 @@ use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
 
 /// A session in which to ask.
-pub(super) struct Opened {
+pub(super) struct OpenedSession {
     pub(super) session_id: String,
     /// The last event that it had; what was before is not shown again.
     pub(super) seq: u64,
@@ -54,7 +54,7 @@ pub(super) enum Open {
 }
 
 /// Why a turn ended before its end.
-pub(super) enum Ended {
+pub(super) enum AskEnded {
     Client(ClientError),
     Refused(Refusal),
     NobodyTrusts,
@@ -63,7 +63,7 @@ pub(super) enum Ended {
     Unread,
 }
 
-impl From<ClientError> for Ended {
+impl From<ClientError> for AskEnded {
     fn from(error: ClientError) -> Self {
         Self::Client(error)
     }
@@ -77,7 +77,7 @@ enum Next {
 }
 
 /// One turn, from the prompt to its end.
-pub(super) struct Turn {
+pub(super) struct AskTurn {
     pub(super) client: Client,
     pub(super) console: Console<Stdout, Stderr>,
     pub(super) renderer: Renderer,
@@ -114,19 +114,22 @@ pub(super) struct Turn {
     pub(super) outcome: TurnOutcome,
 }
 
-impl Turn {
+impl AskTurn {
     pub(super) fn new(
         client: Client,
         console: Console<Stdout, Stderr>,
         person: Person<'_>,
         args: &AskArgs,
         workspace: PathBuf,
-        opened: Opened,
+        opened: OpenedSession,
         interrupted: Arc<AtomicBool>,
     ) -> Self {
         let terminal = person.terminal;
-        let seen =
-            Seen { out: terminal.out(), err: terminal.err(), one_screen: terminal.stdout && terminal.stderr };
+        let seen = SeenSoFar {
+            out: terminal.out(),
+            err: terminal.err(),
+            one_screen: terminal.stdout && terminal.stderr,
+        };
         Self {
             client,
             console,
@@ -155,7 +158,7 @@ impl Turn {
         }
     }
 
-    pub(super) fn run(&mut self, question: &str) -> Result<(), Ended> {
+    pub(super) fn run(&mut self, question: &str) -> Result<(), AskEnded> {
         let mut prompt = Some(self.prompt(question)?);
         loop {
             // A person takes the time that it takes.
@@ -199,9 +202,11 @@ impl Turn {
         self.show(&last)
     }
 
-    fn overdue(&mut self, due: Due) -> Result<(), Ended> {
+    fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
         match due {
-            Due::Say(sentence) if self.console.has_progress() => self.show(&[Piece::Progress(sentence)]),
+            Due::Say(sentence) if self.console.has_progress() => {
+                self.show(&[RenderPiece::Progress(sentence)])
+            }
             Due::Say(sentence) => {
                 if !std::mem::replace(&mut self.wait_told, true) {
                     self.say(Tone::Dim, &format!("{}.", marked(&sentence)));
@@ -213,17 +218,17 @@ impl Turn {
                 self.show(&pieces)?;
                 // What it may still do is not waited for.
                 let _ = self.client.send_request("bb/stop", json!({ "sessionId": self.session_id }));
-                Err(Ended::GaveUp)
+                Err(AskEnded::GaveUp)
             }
         }
     }
 
-    fn prompt(&mut self, question: &str) -> Result<u64, Ended> {
+    fn prompt(&mut self, question: &str) -> Result<u64, AskEnded> {
         let params = json!({ "sessionId": self.session_id, "text": question });
         Ok(self.client.send_request("bb/sendMessage", params)?)
     }
 
-    fn prompt_answered(&mut self, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+    fn prompt_answered(&mut self, outcome: Result<Value, Refusal>) -> Result<Next, AskEnded> {
         match outcome {
             Ok(_) => Ok(Next::Listen),
             Err(refusal) if refusal.code == "untrusted_workspace" => {
@@ -232,21 +237,21 @@ impl Turn {
                         Tone::Bad,
                         &format!("{} Nobody can be asked here: pass --trust.", marked(&refusal.message)),
                     );
-                    return Err(Ended::NobodyTrusts);
+                    return Err(AskEnded::NobodyTrusts);
                 }
                 self.say(Tone::Warn, &marked(&refusal.message));
                 self.open = Some(Open::TrustForPrompt);
                 self.put_question();
                 Ok(Next::Listen)
             }
-            Err(refusal) => Err(Ended::Refused(refusal)),
+            Err(refusal) => Err(AskEnded::Refused(refusal)),
         }
     }
 
-    fn notification(&mut self, method: &str, raw: &str) -> Result<Next, Ended> {
+    fn notification(&mut self, method: &str, raw: &str) -> Result<Next, AskEnded> {
         if self.json {
             let line = one_line(raw);
-            self.console.raw(&line).map_err(|_| Ended::Unread)?;
+            self.console.raw(&line).map_err(|_| AskEnded::Unread)?;
         }
         match method {
             "bb/events" => {
@@ -293,7 +298,7 @@ impl Turn {
         self.seq = seq;
     }
 
-    fn event(&mut self, event: SessionEvent) -> Result<Next, Ended> {
+    fn event(&mut self, event: SessionEvent) -> Result<Next, AskEnded> {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
         if event.origin == Origin::Engine {
@@ -312,7 +317,7 @@ impl Turn {
     }
 
     /// What an event says of the end of the turn, and of an ask that is settled.
-    fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, Ended> {
+    fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, AskEnded> {
         match fact {
             Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { expected: false, .. } => {
                 self.outcome.errors = true;
@@ -369,7 +374,7 @@ impl Turn {
         Next::Finished
     }
 
-    fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, Ended> {
+    fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, AskEnded> {
         if self.stop == Some(id) {
             let stopping =
                 outcome.as_ref().is_ok_and(|said| said.get("stopping") == Some(&Value::Bool(true)));
@@ -393,7 +398,7 @@ impl Turn {
     }
 
     /// The first Ctrl-C. Before the prompt was taken there is no turn to stop, so `stop` stays empty.
-    fn stop(&mut self, prompt_held_back: bool) -> Result<(), Ended> {
+    fn stop(&mut self, prompt_held_back: bool) -> Result<(), AskEnded> {
         self.outcome.interrupted = true;
         if prompt_held_back {
             return Ok(());
@@ -410,8 +415,8 @@ impl Turn {
         let _ = self.show(&pieces);
     }
 
-    pub(super) fn show(&mut self, pieces: &[Piece]) -> Result<(), Ended> {
-        self.console.show(pieces).map_err(|_| Ended::Unread)
+    pub(super) fn show(&mut self, pieces: &[RenderPiece]) -> Result<(), AskEnded> {
+        self.console.show(pieces).map_err(|_| AskEnded::Unread)
     }
 }
 
@@ -441,12 +446,12 @@ fn is_word(fact: &Fact<'_>) -> bool {
 }
 
 #[derive(serde::Deserialize)]
-struct Message<P> {
+struct HeardMessage<P> {
     params: P,
 }
 
 fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
-    serde_json::from_str::<Message<P>>(raw).map(|message| message.params).map_err(|error| {
+    serde_json::from_str::<HeardMessage<P>>(raw).map(|message| message.params).map_err(|error| {
         ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
     })
 }

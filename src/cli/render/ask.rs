@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::super::terminal::{Tone, marked, marked_diff};
-use super::{Piece, Renderer};
+use super::{RenderPiece, Renderer};
 use crate::domain::approval::{
     Action, ChangeKind, Decision, FileChange, OfferedRule, Permission, PermissionOption,
     PermissionOptionKind, RuleHolder, RuleScope,
@@ -94,7 +94,7 @@ fn saves(rule: &OfferedRule, label: &str) -> String {
 
 impl Renderer {
     /// What is asked: the title, then the change, the command, the arguments or the question, then what can be answered.
-    pub(in crate::cli) fn permission(&mut self, permission: &Permission) -> Vec<Piece> {
+    pub(in crate::cli) fn permission(&mut self, permission: &Permission) -> Vec<RenderPiece> {
         let (err, subject) = (self.seen.err, &permission.subject);
         let mut lines = err.paint(Tone::Warn, &format!("Permission needed: {}", marked(&permission.title)));
         if let Some(reason) = &subject.reason {

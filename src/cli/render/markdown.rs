@@ -133,7 +133,7 @@ fn block(source: &str) -> String {
     if as_it_is {
         return source.to_owned();
     }
-    let mut draft = Draft::default();
+    let mut draft = BlockDraft::default();
     for event in Parser::new_ext(text, Options::empty()) {
         draft.event(event);
     }
@@ -143,7 +143,7 @@ fn block(source: &str) -> String {
 
 /// A block as it is drawn.
 #[derive(Default)]
-struct Draft {
+struct BlockDraft {
     text: String,
     /// The styles that hold, outermost first.
     styles: Vec<&'static str>,
@@ -154,7 +154,7 @@ struct Draft {
     links: Vec<(String, usize)>,
 }
 
-impl Draft {
+impl BlockDraft {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

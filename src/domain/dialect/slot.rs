@@ -47,7 +47,10 @@ impl Slot {
 
 fn read(event: &EngineEvent, path: &[&str]) -> Option<String> {
     if let Some(raw) = event.payload.raw() {
-        return At(path).deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(Cow::into_owned);
+        return SlotPlace(path)
+            .deserialize(&mut serde_json::Deserializer::from_str(raw))
+            .ok()
+            .map(Cow::into_owned);
     }
     let (first, rest) = path.split_first()?;
     let found = rest.iter().try_fold(event.payload.get(*first)?, |value, name| value.get(*name))?;
@@ -55,9 +58,9 @@ fn read(event: &EngineEvent, path: &[&str]) -> Option<String> {
 }
 
 /// The text at the end of a path of names; an error where there is none.
-struct At<'p>(&'p [&'p str]);
+struct SlotPlace<'p>(&'p [&'p str]);
 
-impl<'de> DeserializeSeed<'de> for At<'_> {
+impl<'de> DeserializeSeed<'de> for SlotPlace<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -69,7 +72,7 @@ impl<'de> DeserializeSeed<'de> for At<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for At<'_> {
+impl<'de> Visitor<'de> for SlotPlace<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +93,7 @@ impl<'de> Visitor<'de> for At<'_> {
         while let Some(name) = map.next_key::<Cow<'_, str>>()? {
             if name == *first {
                 // Of two fields with one name the last one counts, as in the map.
-                found = Some(map.next_value_seed(At(rest))?);
+                found = Some(map.next_value_seed(SlotPlace(rest))?);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }

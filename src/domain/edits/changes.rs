@@ -42,7 +42,7 @@ pub(crate) fn changes(input: &InternedInput<&str>) -> Changes {
             pairs: whole,
         };
     }
-    let mut found = Found { changes: Vec::new(), pairs: 0 };
+    let mut found = FoundLines { changes: Vec::new(), pairs: 0 };
     let (mut from_before, mut from_after) = (0, 0);
     for (at_before, at_after) in anchors(before, after, input.interner.num_tokens() as usize) {
         found.stretch(
@@ -57,12 +57,12 @@ pub(crate) fn changes(input: &InternedInput<&str>) -> Changes {
     Changes { changes: found.changes, pairs: found.pairs }
 }
 
-struct Found {
+struct FoundLines {
     changes: Vec<Change>,
     pairs: u64,
 }
 
-impl Found {
+impl FoundLines {
     /// Compares the lines between two anchors, which begin at these lines of the texts.
     fn stretch(&mut self, before: &[Token], after: &[Token], at_before: usize, at_after: usize) {
         let (lead, trail) = ends(before, after);
@@ -251,7 +251,7 @@ mod tests {
                 prop_assert_eq!(before[*at_before], after[*at_after]);
             }
             prop_assert!(run.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1));
-            let mut found = Found { changes: Vec::new(), pairs: 0 };
+            let mut found = FoundLines { changes: Vec::new(), pairs: 0 };
             let (mut from_before, mut from_after) = (0, 0);
             for (at_before, at_after) in run {
                 found.stretch(&before[from_before..at_before], &after[from_after..at_after], from_before, from_after);

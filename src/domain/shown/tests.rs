@@ -99,7 +99,7 @@ proptest! {
     fn a_plain_start_is_shown_as_it_is_read_one_by_one(start in "[a-z .,:{\"\n\t-]{0,60}", odd in texts(), again in "[a-z .,\n]{0,30}") {
         let text = format!("{start}{odd}{again}");
         for kind in [Kind::Code, Kind::Sentence, Kind::Lines] {
-            let one_by_one = each_character(&text, kind, Marks::WrittenOut, Written::default());
+            let one_by_one = each_character(&text, kind, Marks::WrittenOut, WrittenText::default());
             prop_assert_eq!(written(&text, kind, Marks::WrittenOut), one_by_one);
         }
     }

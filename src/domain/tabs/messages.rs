@@ -63,21 +63,21 @@ pub(crate) struct SentBlocks {
     prompts: BTreeMap<u64, String>,
     /// The prompt that was begun last.
     last: Option<String>,
-    blocks: VecDeque<Known>,
+    blocks: VecDeque<KnownBlock>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Known {
+struct KnownBlock {
     id: String,
     message_id: Option<String>,
     turn: Option<u64>,
     seq: u64,
-    text: Text,
+    text: OpenTextMessage,
 }
 
 /// What of a block's text was told.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Text {
+enum OpenTextMessage {
     Answer(Fingerprint),
     Reasoning(Fingerprint),
     /// It has none that grows.
@@ -133,8 +133,8 @@ impl SentBlocks {
             None => self.prompt_of(block),
         };
         let told = match known.and_then(|at| self.blocks.get(at)).map(|known| known.text) {
-            Some(Text::Answer(print) | Text::Reasoning(print)) => Some(print),
-            Some(Text::None) => None,
+            Some(OpenTextMessage::Answer(print) | OpenTextMessage::Reasoning(print)) => Some(print),
+            Some(OpenTextMessage::None) => None,
             // Nothing of a new one was told, and who knows what of an old one.
             None => (block.seq >= first_seq).then(Fingerprint::default),
         };
@@ -179,17 +179,17 @@ impl SentBlocks {
         let known = self.blocks.iter_mut().rfind(|known| known.id == id)?;
         let message_id = known.message_id.clone();
         match &mut known.text {
-            Text::Answer(print) => {
+            OpenTextMessage::Answer(print) => {
                 print.feed(more);
                 Some(News::Text { message_id, block_id: id.to_owned(), text: more.to_owned() })
             }
-            Text::Reasoning(print) => {
+            OpenTextMessage::Reasoning(print) => {
                 print.feed(more);
                 let body = BlockBody::Reasoning { text: more.to_owned(), streaming: true };
                 let block = Block { id: id.to_owned(), turn: known.turn, seq: known.seq, body };
                 Some(News::Block { message_id, block: Box::new(block), append: true })
             }
-            Text::None => None,
+            OpenTextMessage::None => None,
         }
     }
 
@@ -207,8 +207,8 @@ impl SentBlocks {
 
     fn know(&mut self, block: &Block, message_id: Option<String>) {
         let text = match &block.body {
-            BlockBody::Assistant { text, .. } => Text::Answer(Fingerprint::of(text)),
-            BlockBody::Reasoning { text, .. } => Text::Reasoning(Fingerprint::of(text)),
+            BlockBody::Assistant { text, .. } => OpenTextMessage::Answer(Fingerprint::of(text)),
+            BlockBody::Reasoning { text, .. } => OpenTextMessage::Reasoning(Fingerprint::of(text)),
             BlockBody::User { .. }
             | BlockBody::Tool { .. }
             | BlockBody::Permission { .. }
@@ -220,13 +220,13 @@ impl SentBlocks {
             | BlockBody::Link { .. }
             | BlockBody::Summary { .. }
             | BlockBody::Notice { .. }
-            | BlockBody::Unknown { .. } => Text::None,
+            | BlockBody::Unknown { .. } => OpenTextMessage::None,
         };
         if self.blocks.len() >= BLOCKS {
             self.blocks.pop_front();
         }
         let (id, turn, seq) = (block.id.clone(), block.turn, block.seq);
-        self.blocks.push_back(Known { id, message_id, turn, seq, text });
+        self.blocks.push_back(KnownBlock { id, message_id, turn, seq, text });
     }
 }
 

@@ -19,11 +19,11 @@ const TITLE: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Checkpoints {
-    known: Vec<Checkpoint>,
+    known: Vec<ListedCheckpoint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Checkpoint {
+struct ListedCheckpoint {
     id: String,
     seq: u64,
     turn: Option<u64>,
@@ -49,7 +49,7 @@ impl Checkpoints {
         listed: Vec<fact::Checkpoint>,
         changes: &mut Vec<Change>,
     ) {
-        let mut now: Vec<Checkpoint> = Vec::new();
+        let mut now: Vec<ListedCheckpoint> = Vec::new();
         let older = listed.len().saturating_sub(CHECKPOINTS);
         for fact::Checkpoint { id, title } in listed.into_iter().skip(older) {
             let before = self.known.iter().find(|known| known.id == id);
@@ -60,7 +60,7 @@ impl Checkpoints {
                 }
             };
             let (seq, turn) = before.map_or((event.seq, event.turn), |known| (known.seq, known.turn));
-            let checkpoint = Checkpoint { title, id, seq, turn, status };
+            let checkpoint = ListedCheckpoint { title, id, seq, turn, status };
             if now.iter().all(|other| other.id != checkpoint.id) {
                 now.push(checkpoint);
             }
@@ -86,7 +86,7 @@ impl Checkpoints {
                 if self.known.len() >= CHECKPOINTS {
                     self.known.remove(0);
                 }
-                self.known.push(Checkpoint {
+                self.known.push(ListedCheckpoint {
                     id: id.clone(),
                     seq: event.seq,
                     turn: event.turn,
@@ -117,7 +117,7 @@ impl Checkpoints {
     }
 }
 
-impl Checkpoint {
+impl ListedCheckpoint {
     fn turn_to(&mut self, status: CheckpointStatus, changes: &mut Vec<Change>) {
         if self.status != status {
             self.status = status;

@@ -11,11 +11,11 @@ use crate::domain::event::SessionEvent;
 /// The tree of the run that goes on, or of the last one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ConversationTree {
-    group: Option<Group>,
+    group: Option<NodeGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Group {
+struct NodeGroup {
     run: u64,
     seq: u64,
     turn: Option<u64>,
@@ -53,14 +53,14 @@ impl ConversationTree {
         }
     }
 
-    fn of(&mut self, event: &SessionEvent, run: u64) -> &mut Group {
+    fn of(&mut self, event: &SessionEvent, run: u64) -> &mut NodeGroup {
         let known = self.group.take().filter(|group| group.run == run);
-        let fresh = || Group { run, seq: event.seq, turn: event.turn, nodes: 0, grows: false };
+        let fresh = || NodeGroup { run, seq: event.seq, turn: event.turn, nodes: 0, grows: false };
         self.group.insert(known.unwrap_or_else(fresh))
     }
 }
 
-impl Group {
+impl NodeGroup {
     fn put(&self, changes: &mut Vec<Change>) {
         let nodes = if self.nodes == 1 { "node" } else { "nodes" };
         let id = format!("tree-{}", self.run);

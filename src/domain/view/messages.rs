@@ -28,14 +28,14 @@ const TEXT: u64 = 512 * 1024;
 pub(super) struct Messages {
     /// Blocks so far in the whole session, because engines restart their numbers and ids.
     made: u64,
-    kept: Vec<Message>,
+    kept: Vec<OpenMessage>,
     /// Contiguous runs so far, and whose the last one is.
     runs: u64,
     last: Option<Voice>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Message {
+struct OpenMessage {
     voice: Voice,
     /// The engine's id.
     key: Option<String>,
@@ -53,7 +53,7 @@ struct Message {
     print: Fingerprint,
 }
 
-impl Message {
+impl OpenMessage {
     /// Shows that it does not stream now. A piece that still comes with its id goes on in the same block.
     fn pause(&mut self, changes: &mut Vec<Change>) {
         if self.streaming {
@@ -114,8 +114,9 @@ impl Messages {
             self.pause(Voice::Reasoning, changes);
         }
         // A text without an id ends with the block it stands in.
-        let mine =
-            |message: &&mut Message| message.key.as_deref() == key && (key.is_some() || message.streaming);
+        let mine = |message: &&mut OpenMessage| {
+            message.key.as_deref() == key && (key.is_some() || message.streaming)
+        };
         let Some(message) = self.live(voice).rev().find(mine) else {
             self.open((voice, key, None), text, (event, turn), changes);
             return;
@@ -146,7 +147,7 @@ impl Messages {
             self.last = Some(voice);
         }
         let run = Some(if key.is_some() { 0 } else { self.runs });
-        let mine = |message: &&mut Message| {
+        let mine = |message: &&mut OpenMessage| {
             message.voice == voice && message.run == run && message.key.as_deref() == key
         };
         if let Some(message) = self.kept.iter_mut().rev().find(mine) {
@@ -201,14 +202,14 @@ impl Messages {
         }
         self.pause(Voice::Reasoning, changes);
         let print = Fingerprint::of(text);
-        let named = |message: &Message| key.is_some() && message.key.as_deref() == key;
+        let named = |message: &OpenMessage| key.is_some() && message.key.as_deref() == key;
         let answers = || self.kept.iter().enumerate().filter(|(_, message)| message.voice == Voice::Answer);
         let said = answers()
             .any(|(_, message)| message.whole && message.print == print && (again || named(message)));
         if said {
             return;
         }
-        let waits = |message: &Message| {
+        let waits = |message: &OpenMessage| {
             !message.whole && (message.step == event.turn || message.step.is_none() || event.turn.is_none())
         };
         let waiting = answers().filter(|(_, message)| waits(message));
@@ -302,7 +303,7 @@ impl Messages {
         }
     }
 
-    fn live(&mut self, voice: Voice) -> impl DoubleEndedIterator<Item = &mut Message> {
+    fn live(&mut self, voice: Voice) -> impl DoubleEndedIterator<Item = &mut OpenMessage> {
         self.kept.iter_mut().filter(move |message| message.live && message.voice == voice)
     }
 
@@ -336,7 +337,7 @@ impl Messages {
             Voice::Reasoning => open.set_reasoning(text),
         }
         changes.push(Change::put(Lane::Chat, open.block(voice, Streaming::More)));
-        self.kept.push(Message {
+        self.kept.push(OpenMessage {
             voice,
             key: key.map(str::to_owned),
             step: event.turn,

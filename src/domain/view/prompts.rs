@@ -26,11 +26,11 @@ const END: usize = 4 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Prompts {
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingPrompt>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Waiting {
+struct WaitingPrompt {
     /// Of its words without the space around them.
     words: Fingerprint,
     /// Their end.
@@ -69,14 +69,14 @@ impl Prompts {
         }
         let words = words.trim();
         let end = cut::end_of(words, END).to_owned();
-        self.waiting.push(Waiting { words: Fingerprint::of(words), end, ends: 0 });
+        self.waiting.push(WaitingPrompt { words: Fingerprint::of(words), end, ends: 0 });
     }
 
     /// Whose prompt these words of the engine are. Each prompt has one echo.
     pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
         let same = said.and_then(|said| self.position(said));
         // No words, or what can be made of ours: the oldest, unless its run is over, since then it is rather another client's.
-        let made_of = |prompt: &Waiting| said.is_none_or(|said| is_made_of(said, &prompt.end));
+        let made_of = |prompt: &WaitingPrompt| said.is_none_or(|said| is_made_of(said, &prompt.end));
         let at = same.or_else(|| self.waiting.iter().position(|prompt| prompt.ends == 0 && made_of(prompt)));
         let Some(at) = at else { return Echo::Other };
         // An engine takes inputs in order: the echo of an earlier one does not come any more.

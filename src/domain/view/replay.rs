@@ -17,7 +17,7 @@ const PROMPT: usize = 512 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Replay {
-    phase: Phase,
+    phase: ReplayPhase,
     /// The prompt that still grows.
     prompt: Option<HistoryPrompt>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Replay {
 /// Whether what comes is history that an engine tells again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Phase {
+enum ReplayPhase {
     /// No.
     #[default]
     Live,
@@ -48,11 +48,11 @@ impl Replay {
     pub(super) fn hides(&mut self, turn: Option<u64>, fact: &Fact<'_>, known: bool) -> bool {
         let prompt = matches!(fact, Fact::Prompt(Prompt::History { .. }));
         if turn.is_some() && !prompt {
-            self.phase = Phase::Live;
+            self.phase = ReplayPhase::Live;
             return false;
         }
-        if prompt && self.phase == Phase::Live {
-            self.phase = if known { Phase::Hidden } else { Phase::Shown };
+        if prompt && self.phase == ReplayPhase::Live {
+            self.phase = if known { ReplayPhase::Hidden } else { ReplayPhase::Shown };
         }
         let told = matches!(
             fact,
@@ -64,24 +64,24 @@ impl Replay {
                 | Fact::Plan(_)
                 | Fact::Nothing
         );
-        told && self.phase == Phase::Hidden
+        told && self.phase == ReplayPhase::Hidden
     }
 
     /// A new process tells of the session from the beginning.
     pub(super) fn restart(&mut self) {
-        self.phase = Phase::Hidden;
+        self.phase = ReplayPhase::Hidden;
     }
 
     /// Whether a history is shown, whose turns have no end of their own.
     pub(super) fn is_shown(&self) -> bool {
-        self.phase == Phase::Shown
+        self.phase == ReplayPhase::Shown
     }
 
     /// A prompt of ours comes behind it. `true`: its last turn is to be ended.
     pub(super) fn end(&mut self) -> bool {
         let shown = self.is_shown();
         if shown {
-            self.phase = Phase::Live;
+            self.phase = ReplayPhase::Live;
         }
         shown
     }

@@ -17,11 +17,11 @@ pub(super) struct RunSummary {
     /// Runs so far, for the ids of blocks that are replaced within a run.
     runs: u64,
     /// What was said of its end.
-    end: Option<End>,
+    end: Option<SummaryEnd>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct End {
+struct SummaryEnd {
     id: String,
     seq: u64,
     turn: Option<u64>,
@@ -74,7 +74,7 @@ impl RunSummary {
             self.runs += 1;
             self.end = None;
         }
-        let end = self.end.get_or_insert_with(|| End {
+        let end = self.end.get_or_insert_with(|| SummaryEnd {
             id: format!("s-{}-{}", turn.label, turn.index),
             seq: event.seq,
             turn: event.turn,
@@ -99,7 +99,7 @@ impl RunSummary {
     }
 }
 
-impl End {
+impl SummaryEnd {
     fn hear(&mut self, report: RunReport) {
         self.finished |= report.last;
         if let Some(completed) = report.completed {

@@ -26,7 +26,7 @@ const ORPHANS_BLOCK: &str = "tasks-orphans";
 /// The tasks that can still change, by id.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TasksLane {
-    tasks: BTreeMap<String, Task>,
+    tasks: BTreeMap<String, TaskEntry>,
     /// Ids by the parent that they name, known or not.
     children: BTreeMap<String, Vec<String>>,
     /// `seq` and shown status of the group of orphans, while it is there.
@@ -38,7 +38,7 @@ pub(super) struct TasksLane {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Task {
+struct TaskEntry {
     seq: u64,
     turn: Option<u64>,
     title: String,
@@ -69,7 +69,7 @@ impl TasksLane {
         let is_new = !self.tasks.contains_key(&id);
         if is_new {
             self.make_room();
-            let task = Task {
+            let task = TaskEntry {
                 seq: event.seq,
                 turn: event.turn,
                 title: cut::line(&id, TITLE),
@@ -196,7 +196,7 @@ impl TasksLane {
         children.chain(task.forgotten).fold(task.status, TaskStatus::max)
     }
 
-    fn children_in_tree(&self, id: &str) -> impl Iterator<Item = &Task> {
+    fn children_in_tree(&self, id: &str) -> impl Iterator<Item = &TaskEntry> {
         let named = self.children.get(id).into_iter().flatten();
         named.filter_map(|child| self.tasks.get(child)).filter(|child| child.under == Under::Parent)
     }
@@ -281,7 +281,7 @@ impl TasksLane {
     }
 }
 
-impl Task {
+impl TaskEntry {
     /// The status that an event says. Two in one event have no order, nor has a snapshot; else the later event decides,
     /// but that a task leaves `failed` by a new attempt only.
     fn hear(&mut self, news: &TaskNews) {

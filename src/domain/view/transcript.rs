@@ -48,11 +48,11 @@ pub(super) struct Transcript {
     messages: Messages,
     prompts: Prompts,
     plans: Plans,
-    pending: Vec<Pending>,
+    pending: Vec<PendingText>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Pending {
+struct PendingText {
     turn: Option<u64>,
     seq: u64,
     permission: Box<Permission>,
@@ -206,13 +206,14 @@ impl Transcript {
     pub(super) fn ask(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
         let Some(permission) = &event.permission else { return };
         let nested = event.class == EventClass::TaskEvent;
-        let pending = Pending { turn: event.turn, seq: event.seq, permission: permission.clone(), nested };
+        let pending =
+            PendingText { turn: event.turn, seq: event.seq, permission: permission.clone(), nested };
         changes.push(Change::put(Lane::Chat, pending.card(PermissionStatus::Pending)));
         self.pending.retain(|other| other.permission.request_id != permission.request_id);
         if self.pending.len() >= PENDING {
             self.pending.remove(0);
         }
-        self.pending.push(Pending { permission: bounded(pending.permission), ..pending });
+        self.pending.push(PendingText { permission: bounded(pending.permission), ..pending });
     }
 
     /// The loop settled an ask. `true`: the run may not do what it asked for.
@@ -272,7 +273,7 @@ impl Transcript {
     }
 }
 
-impl Pending {
+impl PendingText {
     fn card(&self, status: PermissionStatus) -> Block {
         Block {
             id: self.permission.request_id.clone(),

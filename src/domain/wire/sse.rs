@@ -66,7 +66,7 @@ pub struct SseDecoder {
     bom: Option<usize>,
     /// The last line ended with CR at the end of a chunk: an LF now belongs to it.
     after_cr: bool,
-    line: Line,
+    line: SseLine,
     /// Value of the `id` or `event` line in progress.
     field: Vec<u8>,
     /// Data of the event in progress, where it could not be borrowed.
@@ -86,23 +86,23 @@ pub struct SseDecoder {
 
 /// How far the line in progress is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum SseLine {
     /// Its field is not known yet: the bytes so far.
     Name { bytes: [u8; LONGEST_NAME + 1], len: usize },
     /// In the value. `fresh`: no byte of it came yet, so that a space would be the separator.
-    Value { field: Field, fresh: bool },
+    Value { field: SseField, fresh: bool },
     /// A comment, or a field without a meaning.
     Ignored,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum SseField {
     Data,
     Id,
     Event,
 }
 
-const NEW_LINE: Line = Line::Name { bytes: [0; LONGEST_NAME + 1], len: 0 };
+const NEW_LINE: SseLine = SseLine::Name { bytes: [0; LONGEST_NAME + 1], len: 0 };
 
 impl SseDecoder {
     /// A decoder at the start of a stream. `max_event_bytes` bounds the data of one event, and so the memory.
@@ -193,7 +193,7 @@ impl SseDecoder {
             } else {
                 // Part of a mark is the beginning of a line, and no field begins so.
                 if seen > 0 {
-                    self.line = Line::Ignored;
+                    self.line = SseLine::Ignored;
                 }
                 self.bom = None;
             }
@@ -204,9 +204,9 @@ impl SseDecoder {
     /// A piece of the line in progress, line end excluded.
     fn take<'b>(&mut self, piece: &'b [u8], borrowed: &mut Option<&'b [u8]>) {
         match self.line {
-            Line::Ignored => {}
-            Line::Value { field, fresh } => self.take_value(field, fresh, piece, borrowed),
-            Line::Name { mut bytes, len } => {
+            SseLine::Ignored => {}
+            SseLine::Value { field, fresh } => self.take_value(field, fresh, piece, borrowed),
+            SseLine::Name { mut bytes, len } => {
                 let mut filled = len;
                 for (slot, byte) in bytes.iter_mut().skip(len).zip(piece) {
                     *slot = *byte;
@@ -221,21 +221,21 @@ impl SseDecoder {
                                 self.begin_value(field, borrowed);
                                 self.take_value(field, true, value, borrowed);
                             }
-                            None => self.line = Line::Ignored,
+                            None => self.line = SseLine::Ignored,
                         }
                     }
                     // Once full, it stays as it is: the name of no field that we know.
-                    None => self.line = Line::Name { bytes, len: filled },
+                    None => self.line = SseLine::Name { bytes, len: filled },
                 }
             }
         }
     }
 
-    fn begin_value(&mut self, field: Field, borrowed: &mut Option<&[u8]>) {
-        self.line = Line::Value { field, fresh: true };
+    fn begin_value(&mut self, field: SseField, borrowed: &mut Option<&[u8]>) {
+        self.line = SseLine::Value { field, fresh: true };
         match field {
-            Field::Id | Field::Event => self.field.clear(),
-            Field::Data => {
+            SseField::Id | SseField::Event => self.field.clear(),
+            SseField::Data => {
                 self.data_lines += 1;
                 if self.data_lines > 1 {
                     if let Some(first) = borrowed.take() {
@@ -251,7 +251,7 @@ impl SseDecoder {
 
     fn take_value<'b>(
         &mut self,
-        field: Field,
+        field: SseField,
         fresh: bool,
         piece: &'b [u8],
         borrowed: &mut Option<&'b [u8]>,
@@ -259,10 +259,10 @@ impl SseDecoder {
         if piece.is_empty() {
             return;
         }
-        self.line = Line::Value { field, fresh: false };
+        self.line = SseLine::Value { field, fresh: false };
         let piece = if fresh { piece.strip_prefix(b" ").unwrap_or(piece) } else { piece };
         match field {
-            Field::Id | Field::Event => {
+            SseField::Id | SseField::Event => {
                 if self.field.len() + piece.len() > MAX_FIELD_BYTES {
                     self.leave_field(field);
                 } else {
@@ -270,7 +270,7 @@ impl SseDecoder {
                     self.field.extend_from_slice(piece);
                 }
             }
-            Field::Data => {
+            SseField::Data => {
                 if self.fits(piece.len()) {
                     if self.data_lines == 1 && self.data.is_empty() {
                         *borrowed = Some(piece);
@@ -285,10 +285,10 @@ impl SseDecoder {
     fn end_line(&mut self, borrowed: &mut Option<&[u8]>) {
         let line = mem::replace(&mut self.line, NEW_LINE);
         let field = match line {
-            Line::Ignored => return,
-            Line::Value { field, .. } => field,
+            SseLine::Ignored => return,
+            SseLine::Value { field, .. } => field,
             // A line without a colon is a field with an empty value.
-            Line::Name { bytes, len } => {
+            SseLine::Name { bytes, len } => {
                 let Some(field) = bytes.get(..len).and_then(field_named) else { return };
                 self.begin_value(field, borrowed);
                 self.line = NEW_LINE;
@@ -296,14 +296,14 @@ impl SseDecoder {
             }
         };
         match field {
-            Field::Data => {}
-            Field::Id if self.field.contains(&0) => {}
-            Field::Id => {
+            SseField::Data => {}
+            SseField::Id if self.field.contains(&0) => {}
+            SseField::Id => {
                 self.id.clear();
                 self.id.push_str(&String::from_utf8_lossy(&self.field));
                 self.has_own_id = true;
             }
-            Field::Event => {
+            SseField::Event => {
                 self.event.clear();
                 self.event.push_str(&String::from_utf8_lossy(&self.field));
             }
@@ -363,11 +363,11 @@ impl SseDecoder {
     }
 
     /// The value in progress passed its bound.
-    fn leave_field(&mut self, field: Field) {
-        self.line = Line::Ignored;
+    fn leave_field(&mut self, field: SseField) {
+        self.line = SseLine::Ignored;
         match field {
-            Field::Data | Field::Event => self.grow_too_large(),
-            Field::Id => {
+            SseField::Data | SseField::Event => self.grow_too_large(),
+            SseField::Id => {
                 self.has_own_id = false;
                 self.grow_too_large();
             }
@@ -383,11 +383,11 @@ impl SseDecoder {
     fn count(&mut self, _bytes: usize) {}
 }
 
-fn field_named(name: &[u8]) -> Option<Field> {
+fn field_named(name: &[u8]) -> Option<SseField> {
     match name {
-        b"data" => Some(Field::Data),
-        b"id" => Some(Field::Id),
-        b"event" => Some(Field::Event),
+        b"data" => Some(SseField::Data),
+        b"id" => Some(SseField::Id),
+        b"event" => Some(SseField::Event),
         _ => None,
     }
 }

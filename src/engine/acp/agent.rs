@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::agents::AgentLine;
 use super::outgoing::{Effect, Outgoing};
 use super::process::Cwd;
-use super::process_state::{ProcessState, Why};
+use super::process_state::{EndReason, ProcessState};
 use super::routes::Routes;
 use super::rpc::Rpc;
 use super::session_table::Sessions;
@@ -96,7 +96,7 @@ impl Agent {
                 "The agent `{}` was ended, because this workspace is not trusted any more; trust it and send the prompt again.",
                 self.name()
             );
-            self.end_process(Why::Refused(WireError::new(ErrorCode::UntrustedWorkspace, why)));
+            self.end_process(EndReason::Refused(WireError::new(ErrorCode::UntrustedWorkspace, why)));
         }
     }
 

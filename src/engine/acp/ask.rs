@@ -13,14 +13,14 @@ pub(super) const ELICITATION: &str = "elicitation/create";
 
 /// What kind of answer is waited for.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum AskKind {
     Permission,
     Elicitation,
     /// This is done once it is allowed.
     Work(Box<Job>),
 }
 
-impl Kind {
+impl AskKind {
     /// Of a method that asks by itself.
     pub(super) fn of(method: &str) -> Self {
         if method == PERMISSION { Self::Permission } else { Self::Elicitation }
@@ -31,7 +31,7 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) session_id: String,
-    pub(super) kind: Kind,
+    pub(super) kind: AskKind,
 }
 
 /// Asks of one agent that can wait for the user; agents ask step by step. One more is answered as cancelled at once.

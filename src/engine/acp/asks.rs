@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::ask::{Ask, Kind};
+use super::ask::{Ask, AskKind};
 use crate::app::ports::{AgentReport, EngineDecision, EngineReport};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, ask_event, ask_id, asked_by, method_event};
 use crate::domain::dialect::acp::encode::{self, ElicitationAnswer, PermissionOutcome};
@@ -21,7 +21,7 @@ impl Agent {
         method: &str,
         params: Payload,
         repaired: bool,
-        kind: Kind,
+        kind: AskKind,
     ) {
         let twice = self.rpc.asks.waits(&id);
         if twice || self.rpc.asks.is_full() {
@@ -51,14 +51,16 @@ impl Agent {
         let allowed = decision.allows();
         let Some(option_id) = decision.option_id else { return self.write(cancelled(&id, &ask.kind)) };
         let result = match ask.kind {
-            Kind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
-            Kind::Work(_) => {
+            AskKind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
+            AskKind::Work(_) => {
                 let text = "The user did not allow this, so it was not done.";
                 return self.write(encode::error_answer(&id, AcpError::REFUSED, text));
             }
-            Kind::Permission => encode::permission(PermissionOutcome::Selected(&option_id)),
-            Kind::Elicitation if allowed => encode::elicitation(ElicitationAnswer::Accept(decision.content)),
-            Kind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
+            AskKind::Permission => encode::permission(PermissionOutcome::Selected(&option_id)),
+            AskKind::Elicitation if allowed => {
+                encode::elicitation(ElicitationAnswer::Accept(decision.content))
+            }
+            AskKind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
         };
         self.write(encode::answer(&id, &result));
     }
@@ -92,16 +94,16 @@ impl Agent {
 
     /// Nobody can be asked: there is no session to ask in.
     pub(super) fn nobody_to_ask(&mut self, id: &RpcId, method: &str) {
-        self.write(cancelled(id, &Kind::of(method)));
+        self.write(cancelled(id, &AskKind::of(method)));
     }
 }
 
 /// The answer where nobody decided.
-fn cancelled(id: &RpcId, kind: &Kind) -> String {
+fn cancelled(id: &RpcId, kind: &AskKind) -> String {
     let result = match kind {
-        Kind::Permission => encode::permission(PermissionOutcome::Cancelled),
-        Kind::Elicitation => encode::elicitation(ElicitationAnswer::Cancel),
-        Kind::Work(_) => {
+        AskKind::Permission => encode::permission(PermissionOutcome::Cancelled),
+        AskKind::Elicitation => encode::elicitation(ElicitationAnswer::Cancel),
+        AskKind::Work(_) => {
             let text = "Nobody allowed this before the turn ended, was stopped or the time for it was over, so it was not done.";
             return encode::error_answer(id, AcpError::REQUEST_CANCELLED, text);
         }

@@ -10,7 +10,7 @@ use crate::domain::payload::Payload;
 
 /// A method that a client may serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum ClientMethod {
     Read,
     Write,
     Create,
@@ -20,7 +20,7 @@ pub(super) enum Method {
     Release,
 }
 
-impl Method {
+impl ClientMethod {
     pub(super) fn named(method: &str) -> Option<Self> {
         match method {
             "fs/read_text_file" => Some(Self::Read),

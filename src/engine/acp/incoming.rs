@@ -6,14 +6,14 @@
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::ask::{ELICITATION, Kind, PERMISSION};
-use super::client_request::Method;
+use super::ask::{AskKind, ELICITATION, PERMISSION};
+use super::client_request::ClientMethod;
 use super::framing::Line;
 use super::own_request::OwnRequest;
-use super::session::{Replay, Session, State};
-use super::session_table::Owner;
+use super::session::{Session, SessionReplay, State};
+use super::session_table::SessionOwner;
 use super::turn::Turn;
-use super::unplaced::Piece;
+use super::unplaced::UnplacedPiece;
 use crate::app::ports::EngineReport;
 use crate::domain::dialect::acp::decode::{
     AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event,
@@ -78,7 +78,7 @@ impl Agent {
             && let Some((at_agent, mut event)) = update_event(&params)
         {
             event.repaired = repaired;
-            return self.place(Some(at_agent), Piece::Event(event));
+            return self.place(Some(at_agent), UnplacedPiece::Event(event));
         }
         let withdrawn = (method == CANCEL).then(|| self.withdrawn(&params)).flatten();
         let mut event = method_event(method, params.clone());
@@ -87,7 +87,7 @@ impl Agent {
             self.said(&session_id, event);
             return self.tell_withdrawn(&session_id, &params);
         }
-        self.place(session_of(&params), Piece::Event(event));
+        self.place(session_of(&params), UnplacedPiece::Event(event));
     }
 
     fn requested(&mut self, id: RpcId, method: &str, params: Payload, repaired: bool) {
@@ -97,16 +97,17 @@ impl Agent {
                 self.nobody_to_ask(&id, method);
                 return self.tell_all(method_event(method, params));
             }
-            return self.place(at_agent, Piece::Ask { id, method: method.to_owned(), params, repaired });
+            return self
+                .place(at_agent, UnplacedPiece::Ask { id, method: method.to_owned(), params, repaired });
         }
-        if let Some(wanted) = Method::named(method).filter(|wanted| self.serves(*wanted)) {
+        if let Some(wanted) = ClientMethod::named(method).filter(|wanted| self.serves(*wanted)) {
             return self.wants(at_agent.as_deref(), id, (method, wanted), params, repaired);
         }
         let text = format!("breadboard-ls does not serve `{}` here.", super::sentence::one_line(method));
         self.write(encode::error_answer(&id, AcpError::METHOD_NOT_FOUND, &text));
         let mut event = method_event(method, params);
         event.repaired = repaired;
-        self.place(at_agent, Piece::Event(event));
+        self.place(at_agent, UnplacedPiece::Event(event));
     }
 
     /// The agent's id of the session in which a request of ours is under way that this one is about.
@@ -117,28 +118,30 @@ impl Agent {
     }
 
     /// To the session with this id of the agent's, or to wait for it.
-    fn place(&mut self, at_agent: Option<String>, piece: Piece) {
+    fn place(&mut self, at_agent: Option<String>, piece: UnplacedPiece) {
         let owner = at_agent.as_ref().and_then(|id| self.sessions.owner(id)).cloned();
         match (owner, piece) {
-            (Some(Owner::Session(session_id)), piece) => self.deliver(&session_id, piece),
-            (Some(Owner::Nobody), Piece::Event(_)) => {}
-            (Some(Owner::Nobody), Piece::Ask { id, method, .. }) => self.nobody_to_ask(&id, &method),
+            (Some(SessionOwner::Session(session_id)), piece) => self.deliver(&session_id, piece),
+            (Some(SessionOwner::Nobody), UnplacedPiece::Event(_)) => {}
+            (Some(SessionOwner::Nobody), UnplacedPiece::Ask { id, method, .. }) => {
+                self.nobody_to_ask(&id, &method)
+            }
             // It is about no session: whoever works hears of it.
-            (None, Piece::Event(event)) if at_agent.is_none() => self.tell_all(event),
+            (None, UnplacedPiece::Event(event)) if at_agent.is_none() => self.tell_all(event),
             (None, piece) => self.hold(at_agent, piece),
         }
     }
 
     /// An event to the session with this id of the agent's.
     pub(super) fn place_event(&mut self, at_agent: Option<&str>, event: EngineEvent) {
-        self.place(at_agent.map(str::to_owned), Piece::Event(event));
+        self.place(at_agent.map(str::to_owned), UnplacedPiece::Event(event));
     }
 
-    fn hold(&mut self, at_agent: Option<String>, piece: Piece) {
+    fn hold(&mut self, at_agent: Option<String>, piece: UnplacedPiece) {
         let named_soon = self.sessions.values().any(|session| matches!(session.state, State::Opening(_)));
         match piece {
             // No session comes that it could be about, and the agent would wait for ever.
-            Piece::Ask { id, method, params, repaired } if !named_soon => {
+            UnplacedPiece::Ask { id, method, params, repaired } if !named_soon => {
                 self.nobody_to_ask(&id, &method);
                 let mut event = method_event(&method, params);
                 event.repaired = repaired;
@@ -146,23 +149,23 @@ impl Agent {
             }
             piece => {
                 let refused = self.sessions.keep_unplaced(at_agent, piece);
-                if let Err(Piece::Ask { id, method, .. }) = refused {
+                if let Err(UnplacedPiece::Ask { id, method, .. }) = refused {
                     self.nobody_to_ask(&id, &method);
                 }
             }
         }
     }
 
-    fn deliver(&mut self, session_id: &str, piece: Piece) {
+    fn deliver(&mut self, session_id: &str, piece: UnplacedPiece) {
         self.heard_of(session_id);
         match piece {
-            Piece::Event(event) => {
+            UnplacedPiece::Event(event) => {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
                 let mode = if tells_mode(&event.kind) { session.mode() } else { None };
                 session.facts.hear(&event.kind, &event.payload);
                 let changed =
                     mode.filter(|before| session.mode().is_some_and(|now| now.current != before.current));
-                if let State::Opening(Replay::Of(replayed)) = &mut session.state
+                if let State::Opening(SessionReplay::Of(replayed)) = &mut session.state
                     && is_history(&event.kind)
                 {
                     *replayed += 1;
@@ -173,11 +176,11 @@ impl Agent {
                     self.mode_changed(session_id);
                 }
             }
-            Piece::Ask { id, method, params, repaired } if self.sessions.contains(session_id) => {
-                self.asks_user(session_id, id, &method, params, repaired, Kind::of(&method));
+            UnplacedPiece::Ask { id, method, params, repaired } if self.sessions.contains(session_id) => {
+                self.asks_user(session_id, id, &method, params, repaired, AskKind::of(&method));
             }
             // The session was deleted here.
-            Piece::Ask { id, method, .. } => self.nobody_to_ask(&id, &method),
+            UnplacedPiece::Ask { id, method, .. } => self.nobody_to_ask(&id, &method),
         }
     }
 
@@ -210,7 +213,7 @@ impl Agent {
             to = some(false);
         }
         if to.is_empty() {
-            return self.hold(None, Piece::Event(event));
+            return self.hold(None, UnplacedPiece::Event(event));
         }
         for session_id in to {
             self.heard_of(&session_id);

@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::agent::Agent;
-use super::client_request::Method;
+use super::client_request::ClientMethod;
 use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::process::ExitNote;
-use super::process_state::{LastEnd, Phase, Why};
+use super::process_state::{EndReason, LastEnd, ProcessPhase};
 use super::sentence::{last_words, one_line};
 use super::session::{Claim, Session};
 use crate::app::inbox::Reply;
@@ -29,11 +29,11 @@ impl Agent {
     /// Sees to it that there is a process, or will be one.
     pub(super) fn ensure_process(&mut self) -> Result<(), WireError> {
         match self.process.phase() {
-            Phase::Starting | Phase::Ready => Ok(()),
+            ProcessPhase::Starting | ProcessPhase::Ready => Ok(()),
             // A new one follows the old one for whoever waits then.
-            Phase::Ending(_) | Phase::Down(_) if !self.is_trusted() => Err(self.not_trusted()),
-            Phase::Ending(_) => Ok(()),
-            Phase::Down(_) => {
+            ProcessPhase::Ending(_) | ProcessPhase::Down(_) if !self.is_trusted() => Err(self.not_trusted()),
+            ProcessPhase::Ending(_) => Ok(()),
+            ProcessPhase::Down(_) => {
                 self.start();
                 Ok(())
             }
@@ -71,9 +71,9 @@ impl Agent {
     /// What this agent may ask of us.
     fn offered(&self) -> ClientCapabilities {
         ClientCapabilities {
-            read_text_file: self.serves(Method::Read),
-            write_text_file: self.serves(Method::Write),
-            terminal: self.serves(Method::Create),
+            read_text_file: self.serves(ClientMethod::Read),
+            write_text_file: self.serves(ClientMethod::Write),
+            terminal: self.serves(ClientMethod::Create),
             elicitation_form: true,
             elicitation_url: true,
             notices: true,
@@ -134,11 +134,11 @@ impl Agent {
 
     fn refuse_process(&mut self, why: String) {
         let error = WireError::new(ErrorCode::EngineRejected, why);
-        self.end_process(Why::Refused(error));
+        self.end_process(EndReason::Refused(error));
     }
 
     /// Ends the process; `exited` follows.
-    pub(super) fn end_process(&mut self, why: Why) {
+    pub(super) fn end_process(&mut self, why: EndReason) {
         if self.process.ends(why) {
             self.tell_process();
             self.lay_down(Effect::End);
@@ -150,7 +150,7 @@ impl Agent {
         let works = |id: &str| self.sessions.get(id).is_some_and(|session| session.turn.is_some());
         let used = self.sessions.values().any(Session::uses_the_process) || self.rpc.own.any_wanted(works);
         if self.process.is_ready() && !used && !self.process.is_awaited() {
-            self.end_process(Why::Idle);
+            self.end_process(EndReason::Idle);
         }
     }
 
@@ -161,37 +161,39 @@ impl Agent {
         }
         self.process.await_new(reply);
         match self.process.phase() {
-            Phase::Down(_) => {
+            ProcessPhase::Down(_) => {
                 for (_, session) in self.sessions.iter_mut() {
                     session.state.comes_back();
                 }
                 self.start();
             }
-            Phase::Starting | Phase::Ready => self.end_process(Why::Restart),
-            Phase::Ending(_) => {}
+            ProcessPhase::Starting | ProcessPhase::Ready => self.end_process(EndReason::Restart),
+            ProcessPhase::Ending(_) => {}
         }
     }
 
     /// The process does not read what we write, or closed its output: it is of no more use.
     pub(super) fn broke(&mut self, what: &str) {
         let why = format!("The agent `{}` {what}; send the prompt again to start it anew.", self.name());
-        self.end_process(Why::Refused(WireError::new(ErrorCode::AgentExited, why)));
+        self.end_process(EndReason::Refused(WireError::new(ErrorCode::AgentExited, why)));
     }
 
     /// The process ended, and everything that it said was heard.
     pub(super) fn exited(&mut self, note: &ExitNote) {
         let on_purpose = match self.process.phase() {
-            Phase::Ending(why) => Some(why.clone()),
-            Phase::Down(_) | Phase::Starting | Phase::Ready => None,
+            ProcessPhase::Ending(why) => Some(why.clone()),
+            ProcessPhase::Down(_) | ProcessPhase::Starting | ProcessPhase::Ready => None,
         };
         let error = |text: String| WireError::new(ErrorCode::AgentExited, text);
         let name = self.name();
         let (error, expected) = match on_purpose {
-            Some(Why::Refused(error)) => (error, false),
-            Some(Why::Idle) => {
+            Some(EndReason::Refused(error)) => (error, false),
+            Some(EndReason::Idle) => {
                 (error(format!("The agent `{name}` was ended, since no session uses it.")), true)
             }
-            Some(Why::Restart) => (error(format!("The agent `{name}` was ended to be started anew.")), true),
+            Some(EndReason::Restart) => {
+                (error(format!("The agent `{name}` was ended to be started anew.")), true)
+            }
             None => {
                 let how = match (note.code, note.signal) {
                     (_, Some(signal)) => format!("was ended by signal {signal}"),
@@ -210,8 +212,8 @@ impl Agent {
     fn gone(&mut self, code: Option<i32>, error: WireError, expected: bool) {
         let end = if expected { LastEnd::ClientRequests } else { LastEnd::Unexpected };
         let ending = self.process.ended(end);
-        let restarting =
-            matches!(ending, Phase::Ending(Why::Restart)) || (expected && self.process.is_awaited());
+        let restarting = matches!(ending, ProcessPhase::Ending(EndReason::Restart))
+            || (expected && self.process.is_awaited());
         self.tell_process();
         self.lose_work();
         self.sessions.process_ended();

@@ -112,11 +112,11 @@ pub struct AcpEngine {
     agents: Agents,
     setup: Setup,
     routes: Routes,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<AgentTasks>>,
 }
 
 #[derive(Default)]
-struct State {
+struct AgentTasks {
     trusted: bool,
     folder: Option<Cwd>,
     tasks: BTreeMap<String, mpsc::Sender<Message>>,
@@ -148,7 +148,7 @@ impl AcpEngine {
         Self { reports, runtime, agents, setup, routes: Routes::default(), state: Arc::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AgentTasks> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

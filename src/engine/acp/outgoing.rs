@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::client_side::Order;
+use super::client_side::WorkOrder;
 use crate::app::ports::{Attachment, EngineReport};
 use crate::domain::dialect::acp::results::PromptCapabilities;
 
@@ -21,7 +21,7 @@ pub(super) enum Effect {
     /// Read attachments, as far as the agent can take their content.
     Read { session_id: String, turn: u64, attachments: Vec<Attachment>, takes: PromptCapabilities },
     /// Do what it wants of its client.
-    Work(Order),
+    Work(WorkOrder),
     /// Nobody waits for the work with this number any more.
     GiveUp(u64),
     /// Kill what runs in the terminals of a session.

@@ -58,7 +58,7 @@ impl OwnRequest {
     }
 }
 
-struct Waiting {
+struct UnansweredRequest {
     asked: OwnRequest,
     until: Option<Instant>,
 }
@@ -66,7 +66,7 @@ struct Waiting {
 /// What waits for an answer, by our id. Bounded by what the loop asks: a turn and an opening a session, and commands.
 #[derive(Default)]
 pub(super) struct OwnRequests {
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, UnansweredRequest>,
     last: u64,
 }
 
@@ -74,7 +74,7 @@ impl OwnRequests {
     /// Its id. Ids go on over processes, so that no answer fits a request of another.
     pub(super) fn add(&mut self, asked: OwnRequest, until: Option<Instant>) -> u64 {
         self.last += 1;
-        self.waiting.insert(self.last, Waiting { asked, until });
+        self.waiting.insert(self.last, UnansweredRequest { asked, until });
         self.last
     }
 

@@ -18,7 +18,7 @@ use crate::protocol::tab::AgentRestartResult;
 
 /// The phases of a process.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Phase {
+pub(super) enum ProcessPhase {
     /// There is none.
     Down(LastEnd),
     /// It was started, and has not said hello.
@@ -26,7 +26,7 @@ pub(super) enum Phase {
     /// It said hello.
     Ready,
     /// It is being ended.
-    Ending(Why),
+    Ending(EndReason),
 }
 
 /// How the process before ended.
@@ -40,7 +40,7 @@ pub(super) enum LastEnd {
 
 /// Why we end a process.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Why {
+pub(super) enum EndReason {
     /// Nobody uses it.
     Idle,
     /// The user wants a new one.
@@ -52,7 +52,7 @@ pub(super) enum Why {
 /// The process of one agent.
 #[derive(Debug)]
 pub(super) struct ProcessState {
-    phase: Phase,
+    phase: ProcessPhase,
     /// Number of the process, from 1; 0 before the first.
     generation: u64,
     /// What it said of itself; nothing before that.
@@ -64,7 +64,7 @@ pub(super) struct ProcessState {
 impl Default for ProcessState {
     fn default() -> Self {
         Self {
-            phase: Phase::Down(LastEnd::ClientRequests),
+            phase: ProcessPhase::Down(LastEnd::ClientRequests),
             generation: 0,
             hello: InitializeResult::default(),
             restarts: Vec::new(),
@@ -73,7 +73,7 @@ impl Default for ProcessState {
 }
 
 impl ProcessState {
-    pub(super) fn phase(&self) -> &Phase {
+    pub(super) fn phase(&self) -> &ProcessPhase {
         &self.phase
     }
 
@@ -91,15 +91,15 @@ impl ProcessState {
     }
 
     pub(super) fn is_starting(&self) -> bool {
-        self.phase == Phase::Starting
+        self.phase == ProcessPhase::Starting
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        self.phase == Phase::Ready
+        self.phase == ProcessPhase::Ready
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        matches!(self.phase, Phase::Ending(_))
+        matches!(self.phase, ProcessPhase::Ending(_))
     }
 
     /// Somebody waits for a new one.
@@ -119,37 +119,37 @@ impl ProcessState {
     /// A new one is started.
     pub(super) fn starts(&mut self) {
         self.generation += 1;
-        self.phase = Phase::Starting;
+        self.phase = ProcessPhase::Starting;
     }
 
     /// It said hello.
     pub(super) fn greeted(&mut self, hello: InitializeResult) {
         self.hello = hello;
-        self.phase = Phase::Ready;
+        self.phase = ProcessPhase::Ready;
     }
 
     /// It is to be ended. Whether there is anything to end.
-    pub(super) fn ends(&mut self, why: Why) -> bool {
-        let runs = matches!(self.phase, Phase::Starting | Phase::Ready);
+    pub(super) fn ends(&mut self, why: EndReason) -> bool {
+        let runs = matches!(self.phase, ProcessPhase::Starting | ProcessPhase::Ready);
         if runs {
-            self.phase = Phase::Ending(why);
+            self.phase = ProcessPhase::Ending(why);
         }
         runs
     }
 
     /// It is gone. Gives how it stood.
-    pub(super) fn ended(&mut self, end: LastEnd) -> Phase {
+    pub(super) fn ended(&mut self, end: LastEnd) -> ProcessPhase {
         self.hello = InitializeResult::default();
-        std::mem::replace(&mut self.phase, Phase::Down(end))
+        std::mem::replace(&mut self.phase, ProcessPhase::Down(end))
     }
 
     /// How it stands, as the loop is told.
     pub(super) fn told(&self) -> AgentProcess {
         let status = match self.phase {
-            Phase::Starting => AgentStatus::Starting,
-            Phase::Ready => AgentStatus::Running,
-            Phase::Down(LastEnd::Unexpected) => AgentStatus::Exited,
-            Phase::Down(LastEnd::ClientRequests) | Phase::Ending(_) => AgentStatus::Stopped,
+            ProcessPhase::Starting => AgentStatus::Starting,
+            ProcessPhase::Ready => AgentStatus::Running,
+            ProcessPhase::Down(LastEnd::Unexpected) => AgentStatus::Exited,
+            ProcessPhase::Down(LastEnd::ClientRequests) | ProcessPhase::Ending(_) => AgentStatus::Stopped,
         };
         let hello = self.is_ready().then(|| {
             let who = self.hello.agent_info.clone();
@@ -175,18 +175,18 @@ mod tests {
             let AgentProcess { generation, status, hello } = process.told();
             (generation, status, hello.is_some())
         };
-        assert!(!process.ends(Why::Idle), "there is none");
+        assert!(!process.ends(EndReason::Idle), "there is none");
         assert_eq!(told(&process), (0, AgentStatus::Stopped, false));
         process.starts();
         assert_eq!(told(&process), (1, AgentStatus::Starting, false));
         process.greeted(InitializeResult::default());
         assert_eq!(told(&process), (1, AgentStatus::Running, true));
-        assert!(process.ends(Why::Restart));
-        assert!(!process.ends(Why::Idle), "it ends already");
+        assert!(process.ends(EndReason::Restart));
+        assert!(!process.ends(EndReason::Idle), "it ends already");
         assert_eq!(told(&process), (1, AgentStatus::Stopped, false));
-        assert_eq!(process.ended(LastEnd::ClientRequests), Phase::Ending(Why::Restart));
+        assert_eq!(process.ended(LastEnd::ClientRequests), ProcessPhase::Ending(EndReason::Restart));
         process.starts();
-        assert_eq!(process.ended(LastEnd::Unexpected), Phase::Starting);
+        assert_eq!(process.ended(LastEnd::Unexpected), ProcessPhase::Starting);
         assert_eq!(told(&process), (2, AgentStatus::Exited, false));
     }
 }

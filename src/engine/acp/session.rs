@@ -40,7 +40,7 @@ pub(super) enum State {
     /// To be opened once a process is ready.
     Waiting(Which),
     /// It was asked for.
-    Opening(Replay),
+    Opening(SessionReplay),
     /// The process has it, and was asked to put it into the mode that it begins in. Nothing is sent to it before.
     Preparing,
     /// The process has it.
@@ -60,7 +60,7 @@ pub(super) enum Which {
 
 /// What the updates are that come while a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replay {
+pub(super) enum SessionReplay {
     /// News.
     None,
     /// What the journal has: so many so far.
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(used(closed, false), (this, true), "{closed:?}");
             assert_eq!(used(closed, true), (next, true), "{closed:?}");
         }
-        let opening = State::Opening(Replay::Of(3));
+        let opening = State::Opening(SessionReplay::Of(3));
         assert_eq!(used(opening, false), (opening, false));
         assert_eq!(used(State::Open, false), (State::Open, false));
         assert_eq!(used(opening, true), (next, true));
@@ -263,7 +263,7 @@ mod tests {
             state.opened();
             state
         };
-        assert_eq!(opened(State::Opening(Replay::None)), State::Open);
+        assert_eq!(opened(State::Opening(SessionReplay::None)), State::Open);
         assert_eq!(opened(State::Waiting(Which::Next)), State::Reopening);
         assert_eq!(ended(State::Reopening, Claim::Used, false), State::Waiting(Which::This));
         assert_eq!(ended(State::Waiting(Which::Next), Claim::Used, false), State::Waiting(Which::This));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(ended(State::Preparing, Claim::Used, true), State::Waiting(Which::This));
         assert_eq!(ended(State::Open, Claim::Used, true), State::Waiting(Which::This));
         assert_eq!(ended(State::Open, Claim::Released, true), State::Closed);
-        for state in [State::Waiting(Which::This), State::Opening(Replay::None), State::LoginWanted] {
+        for state in [State::Waiting(Which::This), State::Opening(SessionReplay::None), State::LoginWanted] {
             assert_eq!(ended(state, Claim::Used, true), State::Closed, "{state:?}");
         }
         let mut state = State::Fallen;

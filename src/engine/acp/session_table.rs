@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::session::Session;
-use super::unplaced::{Piece, Unplaced, Waiting};
+use super::unplaced::{Unplaced, UnplacedPiece, WaitingPieces};
 
 /// Whose an id of the agent's is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum SessionOwner {
     /// This session's.
     Session(String),
     /// A session had it that was forgotten while it was made.
@@ -22,7 +22,7 @@ pub(super) enum Owner {
 pub(super) struct Sessions {
     by_id: BTreeMap<String, Session>,
     /// By the agent's ids, for as long as its process lives.
-    by_agent: HashMap<String, Owner>,
+    by_agent: HashMap<String, SessionOwner>,
     unplaced: Unplaced,
     /// The one that was used last.
     latest: Option<String>,
@@ -86,32 +86,36 @@ impl Sessions {
 
     /// From here on an id of the agent's is this session's.
     pub(super) fn name(&mut self, at_agent: String, id: &str) {
-        self.by_agent.insert(at_agent, Owner::Session(id.to_owned()));
+        self.by_agent.insert(at_agent, SessionOwner::Session(id.to_owned()));
     }
 
     /// What the agent says under this id goes nowhere.
     pub(super) fn disown(&mut self, at_agent: &str) {
-        self.by_agent.insert(at_agent.to_owned(), Owner::Nobody);
+        self.by_agent.insert(at_agent.to_owned(), SessionOwner::Nobody);
     }
 
-    pub(super) fn owner(&self, at_agent: &str) -> Option<&Owner> {
+    pub(super) fn owner(&self, at_agent: &str) -> Option<&SessionOwner> {
         self.by_agent.get(at_agent)
     }
 
     /// Our id of a session, by the agent's.
     pub(super) fn ours(&self, at_agent: &str) -> Option<&str> {
         match self.owner(at_agent)? {
-            Owner::Session(id) => Some(id),
-            Owner::Nobody => None,
+            SessionOwner::Session(id) => Some(id),
+            SessionOwner::Nobody => None,
         }
     }
 
     /// Keeps what is about a session that nobody has named yet; gives it back when there is no room.
-    pub(super) fn keep_unplaced(&mut self, at_agent: Option<String>, piece: Piece) -> Result<(), Piece> {
+    pub(super) fn keep_unplaced(
+        &mut self,
+        at_agent: Option<String>,
+        piece: UnplacedPiece,
+    ) -> Result<(), UnplacedPiece> {
         self.unplaced.hold(at_agent, piece)
     }
 
-    pub(super) fn take_unplaced(&mut self, at_agent: Option<&str>) -> Waiting {
+    pub(super) fn take_unplaced(&mut self, at_agent: Option<&str>) -> WaitingPieces {
         self.unplaced.take(at_agent)
     }
 
@@ -134,7 +138,7 @@ mod tests {
         sessions.name("2".to_owned(), "gone");
         sessions.disown("2");
         assert_eq!((sessions.ours("1"), sessions.ours("2"), sessions.ours("3")), (Some("a"), None, None));
-        assert_eq!((sessions.owner("2"), sessions.owner("3")), (Some(&Owner::Nobody), None));
+        assert_eq!((sessions.owner("2"), sessions.owner("3")), (Some(&SessionOwner::Nobody), None));
         sessions.process_ended();
         assert_eq!((sessions.owner("1"), sessions.owner("2")), (None, None));
         assert!(sessions.contains("a"), "the session itself stays");

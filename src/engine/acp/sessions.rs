@@ -6,7 +6,7 @@
 use super::agent::Agent;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
-use super::session::{Claim, How, Memory, Replay, Session, State};
+use super::session::{Claim, How, Memory, Session, SessionReplay, State};
 use crate::app::ports::{
     AgentReport, AgentSession, CommandDone, EngineReport, EngineSession, NewSession, SessionReply,
 };
@@ -95,8 +95,8 @@ impl Agent {
         };
         let known = session.at_agent.clone().filter(|_| !matches!(how, How::Make { .. }));
         session.state = State::Opening(match (&how, &known) {
-            (How::Load { tell: false }, Some(_)) => Replay::Of(0),
-            (How::Load { .. } | How::Resume | How::Make { .. }, _) => Replay::None,
+            (How::Load { tell: false }, Some(_)) => SessionReplay::Of(0),
+            (How::Load { .. } | How::Resume | How::Make { .. }, _) => SessionReplay::None,
         });
         if let Some(id) = known {
             self.sessions.name(id, session_id);
@@ -139,7 +139,7 @@ impl Agent {
         session.facts.apply(change.clone());
         let making = session.making.take();
         self.sessions.name(at_agent.clone(), session_id);
-        if let State::Opening(Replay::Of(replayed)) = was {
+        if let State::Opening(SessionReplay::Of(replayed)) = was {
             tracing::info!(session_id, replayed, "an agent told again what the journal has");
         }
         match making {

@@ -53,27 +53,27 @@ pub(super) struct Surroundings {
 }
 
 /// What other tasks finished for this one.
-enum Done {
+enum TaskDone {
     Spawned(u64, Result<Box<(AgentProcess, AgentStdin, AgentStdout)>, WireError>),
     Exited(u64, ExitNote),
     Read { session_id: String, turn: u64, attachments: Vec<PromptAttachment> },
 }
 
 /// What a task waits for, beside its process and its workers.
-struct Incoming {
+struct TaskInput {
     calls: mpsc::Receiver<Message>,
-    jobs: mpsc::Receiver<Done>,
+    jobs: mpsc::Receiver<TaskDone>,
     /// Room for one more report.
     room: mpsc::Sender<EngineReport>,
 }
 
 /// One agent, its process, and those who work for it.
-struct Task {
+struct AgentTask {
     agent: Agent,
     reports: mpsc::Sender<EngineReport>,
     place: Surroundings,
     /// For those who finish something for this one.
-    done: mpsc::Sender<Done>,
+    done: mpsc::Sender<TaskDone>,
     running: Option<Running>,
     /// What the process wants done ends with it.
     workers: Option<Workers>,
@@ -87,8 +87,8 @@ pub(super) async fn run(
     place: Surroundings,
 ) {
     let (done, jobs) = mpsc::channel(FINISHED);
-    let mut incoming = Incoming { calls, jobs, room: reports.clone() };
-    let mut task = Task { agent, reports, place, done, running: None, workers: None };
+    let mut incoming = TaskInput { calls, jobs, room: reports.clone() };
+    let mut task = AgentTask { agent, reports, place, done, running: None, workers: None };
     loop {
         task.agent.now = Instant::now();
         task.carry_out();
@@ -104,9 +104,9 @@ pub(super) async fn run(
     task.end_process();
 }
 
-impl Task {
+impl AgentTask {
     /// Takes in what comes next. Breaks when nobody calls any more, or the loop is gone.
-    async fn wait(&mut self, incoming: &mut Incoming) -> ControlFlow<()> {
+    async fn wait(&mut self, incoming: &mut TaskInput) -> ControlFlow<()> {
         let held_back = self.agent.has_reports();
         let drained = self.running.as_ref().and_then(Running::counts_as_whole_at).filter(|_| !held_back);
         let next = [self.agent.deadline(), drained].into_iter().flatten().min();
@@ -213,7 +213,7 @@ impl Task {
         tokio::spawn(async move {
             let outcome = AgentProcess::spawn(&command).await.map(Box::new);
             // A task that is gone wants no process; it is ended by being dropped.
-            let _ = done.send(Done::Spawned(generation, outcome)).await;
+            let _ = done.send(TaskDone::Spawned(generation, outcome)).await;
         });
     }
 
@@ -247,15 +247,15 @@ impl Task {
         tokio::task::spawn_blocking(move || {
             let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
             // The agent may be gone by now.
-            let _ = done.blocking_send(Done::Read { session_id, turn, attachments });
+            let _ = done.blocking_send(TaskDone::Read { session_id, turn, attachments });
         });
     }
 
-    fn take(&mut self, finished: Done) {
+    fn take(&mut self, finished: TaskDone) {
         match finished {
-            Done::Spawned(generation, _) if generation != self.agent.process.generation() => {}
-            Done::Spawned(_, Err(error)) => self.agent.started(Err(error)),
-            Done::Spawned(generation, Ok(spawned)) => {
+            TaskDone::Spawned(generation, _) if generation != self.agent.process.generation() => {}
+            TaskDone::Spawned(_, Err(error)) => self.agent.started(Err(error)),
+            TaskDone::Spawned(generation, Ok(spawned)) => {
                 let (process, stdin, stdout) = *spawned;
                 let (running, end) = Running::begin(stdin, stdout);
                 tokio::spawn(watch(process, end, self.done.clone(), generation));
@@ -267,14 +267,14 @@ impl Task {
                 self.workers = Some(Workers::new(self.reports.clone(), self.place.guard.clone()));
                 self.agent.started(Ok(()));
             }
-            Done::Exited(generation, _) if generation != self.agent.process.generation() => {}
-            Done::Exited(_, note) => {
+            TaskDone::Exited(generation, _) if generation != self.agent.process.generation() => {}
+            TaskDone::Exited(_, note) => {
                 self.workers = None;
                 if let Some(running) = &mut self.running {
                     running.exited(note, self.agent.now);
                 }
             }
-            Done::Read { session_id, turn, attachments } => {
+            TaskDone::Read { session_id, turn, attachments } => {
                 self.agent.attachments_read(&session_id, turn, &attachments);
             }
         }
@@ -306,7 +306,7 @@ async fn next_line(running: &mut Option<Running>) -> std::io::Result<Option<Line
 async fn watch(
     mut process: AgentProcess,
     end: oneshot::Receiver<()>,
-    done: mpsc::Sender<Done>,
+    done: mpsc::Sender<TaskDone>,
     generation: u64,
 ) {
     tokio::select! {
@@ -315,7 +315,7 @@ async fn watch(
     }
     let note = process.exited().await;
     // A task that is gone needs no note.
-    let _ = done.send(Done::Exited(generation, note)).await;
+    let _ = done.send(TaskDone::Exited(generation, note)).await;
 }
 
 /// Reads an attachment, where the agent takes its content. Blocking.

@@ -14,12 +14,12 @@ use crate::app::ports::Prompt;
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) number: u64,
-    pub(super) stage: Stage,
+    pub(super) stage: TurnStage,
 }
 
 /// How far it is.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum TurnStage {
     /// The agent does not have it.
     Waiting {
         prompt: Box<Prompt>,
@@ -42,23 +42,23 @@ impl Turn {
     /// The model that the loop named for it, until it is sent.
     pub(super) fn model(&self) -> Option<&str> {
         match &self.stage {
-            Stage::Waiting { model, .. } => model.as_deref(),
-            Stage::Running { .. } | Stage::Stopping { .. } => None,
+            TurnStage::Waiting { model, .. } => model.as_deref(),
+            TurnStage::Running { .. } | TurnStage::Stopping { .. } => None,
         }
     }
 
     /// Whether the agent has it.
     pub(super) fn is_sent(&self) -> bool {
-        !matches!(self.stage, Stage::Waiting { .. })
+        !matches!(self.stage, TurnStage::Waiting { .. })
     }
 
     /// Whether the agent works on it and was not told to stop.
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running { .. })
+        matches!(self.stage, TurnStage::Running { .. })
     }
 
     /// Whether we stopped it.
     pub(super) fn is_stopping(&self) -> bool {
-        matches!(self.stage, Stage::Stopping { .. })
+        matches!(self.stage, TurnStage::Stopping { .. })
     }
 }

@@ -11,7 +11,7 @@ use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, Session, State};
-use super::turn::{Stage, Turn};
+use super::turn::{Turn, TurnStage};
 use crate::app::ports::{EngineReport, Prompt};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
 use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
@@ -43,7 +43,7 @@ impl Agent {
             return self.report(failed(why));
         }
         session.claim = Claim::Used;
-        session.turn = Some(Turn { number, stage: Stage::Waiting { prompt: Box::new(prompt), model } });
+        session.turn = Some(Turn { number, stage: TurnStage::Waiting { prompt: Box::new(prompt), model } });
         self.sessions.use_now(session_id);
         if self.is_open(session_id) {
             return self.begin_prompt(session_id);
@@ -63,7 +63,7 @@ impl Agent {
         let Some(turn) = self.sessions.get(session_id).and_then(|session| session.turn.as_ref()) else {
             return self.end_if_idle();
         };
-        let Stage::Waiting { prompt, .. } = &turn.stage else { return };
+        let TurnStage::Waiting { prompt, .. } = &turn.stage else { return };
         let (number, attachments) = (turn.number, prompt.attachments.clone());
         self.follow_model(session_id);
         if attachments.is_empty() {
@@ -85,8 +85,8 @@ impl Agent {
         if turn.number != number {
             return;
         }
-        let running = Stage::Running { silent_at: Some(silent_at) };
-        let Stage::Waiting { prompt, .. } = &turn.stage else { return };
+        let running = TurnStage::Running { silent_at: Some(silent_at) };
+        let TurnStage::Waiting { prompt, .. } = &turn.stage else { return };
         let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
         turn.stage = running;
         let asked = OwnRequest::Prompt { session_id: session_id.to_owned(), turn: number };
@@ -165,7 +165,7 @@ impl Agent {
         if turn.is_stopping() {
             return;
         }
-        turn.stage = Stage::Stopping { late_at: Some(now + timeouts) };
+        turn.stage = TurnStage::Stopping { late_at: Some(now + timeouts) };
         if let Some(at_agent) = session.at_agent.clone() {
             self.write(encode::notification("session/cancel", &encode::of_session(&at_agent)));
         }
@@ -175,7 +175,7 @@ impl Agent {
     pub(super) fn heard_of(&mut self, session_id: &str) {
         let next = self.now + self.line.quiet;
         let turn = self.sessions.get_mut(session_id).and_then(|session| session.turn.as_mut());
-        if let Some(Turn { stage: Stage::Running { silent_at }, .. }) = turn {
+        if let Some(Turn { stage: TurnStage::Running { silent_at }, .. }) = turn {
             *silent_at = Some(next);
         }
     }
@@ -183,10 +183,10 @@ impl Agent {
     /// When this turn has to be looked at.
     pub(super) fn turn_deadline(&self, session_id: &str, session: &Session) -> Option<Instant> {
         match session.turn.as_ref()?.stage {
-            Stage::Waiting { .. } => None,
+            TurnStage::Waiting { .. } => None,
             // Whoever waits for the user or for us is not silent.
-            Stage::Running { silent_at } => silent_at.filter(|_| !self.rpc.holds_up(session_id)),
-            Stage::Stopping { late_at } => late_at,
+            TurnStage::Running { silent_at } => silent_at.filter(|_| !self.rpc.holds_up(session_id)),
+            TurnStage::Stopping { late_at } => late_at,
         }
     }
 
@@ -204,7 +204,7 @@ impl Agent {
             let Some(session) = self.sessions.get_mut(&session_id) else { continue };
             let Some(turn) = session.turn.as_mut() else { continue };
             let number = turn.number;
-            if let Stage::Running { silent_at } = &mut turn.stage {
+            if let TurnStage::Running { silent_at } = &mut turn.stage {
                 *silent_at = None;
                 let text = format!(
                     "The agent `{name}` has said nothing for {quiet} seconds; wait on, or stop the turn."
@@ -212,7 +212,7 @@ impl Agent {
                 self.notice(&session_id, "warning", text);
                 continue;
             }
-            turn.stage = Stage::Stopping { late_at: None };
+            turn.stage = TurnStage::Stopping { late_at: None };
             if session.claim == Claim::Released {
                 // Nobody waits for it, and the process shall not wait for it either.
                 session.turn = None;

@@ -20,14 +20,14 @@ const IDS: usize = 64;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum UnplacedPiece {
     /// It told something.
     Event(EngineEvent),
     /// It asked something.
     Ask { id: RpcId, method: String, params: Payload, repaired: bool },
 }
 
-impl Piece {
+impl UnplacedPiece {
     fn bytes(&self) -> usize {
         match self {
             Self::Event(event) => event.payload.bytes(),
@@ -38,8 +38,8 @@ impl Piece {
 
 /// What one session waits for.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct WaitingPieces {
+    pub(super) pieces: Vec<UnplacedPiece>,
     /// How many did not fit.
     pub(super) lost: u64,
 }
@@ -47,14 +47,18 @@ pub(super) struct Waiting {
 /// Messages by the agent's id of their session; `None` for those of no session.
 #[derive(Debug, Default)]
 pub(super) struct Unplaced {
-    waiting: HashMap<Option<String>, Waiting>,
+    waiting: HashMap<Option<String>, WaitingPieces>,
     messages: usize,
     bytes: usize,
 }
 
 impl Unplaced {
     /// Keeps a message; gives it back when there is no room.
-    pub(super) fn hold(&mut self, at_agent: Option<String>, piece: Piece) -> Result<(), Piece> {
+    pub(super) fn hold(
+        &mut self,
+        at_agent: Option<String>,
+        piece: UnplacedPiece,
+    ) -> Result<(), UnplacedPiece> {
         if !self.waiting.contains_key(&at_agent) && self.waiting.len() >= IDS {
             return Err(piece);
         }
@@ -71,10 +75,10 @@ impl Unplaced {
     }
 
     /// What waits for this session.
-    pub(super) fn take(&mut self, at_agent: Option<&str>) -> Waiting {
+    pub(super) fn take(&mut self, at_agent: Option<&str>) -> WaitingPieces {
         let waiting = self.waiting.remove(&at_agent.map(str::to_owned)).unwrap_or_default();
         self.messages -= waiting.pieces.len();
-        self.bytes -= waiting.pieces.iter().map(Piece::bytes).sum::<usize>();
+        self.bytes -= waiting.pieces.iter().map(UnplacedPiece::bytes).sum::<usize>();
         waiting
     }
 
@@ -94,8 +98,8 @@ mod tests {
     use super::*;
     use crate::domain::dialect::acp::decode::unreadable_event;
 
-    fn piece(text: &str) -> Piece {
-        Piece::Event(unreadable_event(text))
+    fn piece(text: &str) -> UnplacedPiece {
+        UnplacedPiece::Event(unreadable_event(text))
     }
 
     #[test]

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::ask::Kind;
-use super::client_request::{Method, Then, ToAsk, UnderWay};
-use super::client_side::{CreateTerminal, Job, Order, WorkResult};
+use super::ask::AskKind;
+use super::client_request::{ClientMethod, Then, ToAsk, UnderWay};
+use super::client_side::{CreateTerminal, Job, WorkOrder, WorkResult};
 use super::outgoing::Effect;
 use super::sentence::one_line;
 use super::turn::Turn;
@@ -23,7 +23,7 @@ use crate::protocol::{ErrorCode, WireError};
 
 impl Agent {
     /// Whether this agent was given that.
-    pub(super) fn serves(&self, method: Method) -> bool {
+    pub(super) fn serves(&self, method: ClientMethod) -> bool {
         if method.is_of_files() { self.line.file_system } else { self.line.has_terminals() }
     }
 
@@ -32,7 +32,7 @@ impl Agent {
         &mut self,
         at_agent: Option<&str>,
         id: RpcId,
-        (name, method): (&str, Method),
+        (name, method): (&str, ClientMethod),
         params: Payload,
         repaired: bool,
     ) {
@@ -73,7 +73,7 @@ impl Agent {
         let session_id = session_id.to_owned();
         let one = UnderWay { id, session_id: session_id.clone(), to_ask, ends_with_a_stop };
         let number = self.rpc.wanted.add(one);
-        self.lay_down(Effect::Work(Order { number, session_id, folders, job }));
+        self.lay_down(Effect::Work(WorkOrder { number, session_id, folders, job }));
     }
 
     /// The event of a request that the user is not asked about.
@@ -83,7 +83,7 @@ impl Agent {
         self.place_event(at_agent, event);
     }
 
-    fn may_begin(&self, session_id: Option<&str>, method: Method) -> Result<(), WireError> {
+    fn may_begin(&self, session_id: Option<&str>, method: ClientMethod) -> Result<(), WireError> {
         let session = session_id.and_then(|session_id| self.sessions.get(session_id));
         let Some(session) = session else {
             return Err(WireError::new(
@@ -116,7 +116,7 @@ impl Agent {
         let Some(one) = self.rpc.wanted.take(number) else { return };
         self.heard_of(&one.session_id);
         let UnderWay { id, session_id, to_ask, .. } = one;
-        let method = to_ask.as_ref().and_then(|to_ask| Method::named(&to_ask.method));
+        let method = to_ask.as_ref().and_then(|to_ask| ClientMethod::named(&to_ask.method));
         let outcome = outcome.and_then(|came| match method {
             // Its turn may be over by now.
             Some(method) => self.may_begin(Some(&session_id), method).map(|()| came),
@@ -149,12 +149,12 @@ impl Agent {
             // No job answers otherwise.
             (Then::Write(_) | Then::Run(_), _) => return self.refuse_work(&id, &WireError::internal()),
         };
-        self.asks_user(session_id, id, &method, params, repaired, Kind::Work(Box::new(job)));
+        self.asks_user(session_id, id, &method, params, repaired, AskKind::Work(Box::new(job)));
     }
 
     /// The user allowed it.
     pub(super) fn allowed_work(&mut self, session_id: &str, id: RpcId, job: Job) {
-        let method = if matches!(job, Job::Create(..)) { Method::Create } else { Method::Write };
+        let method = if matches!(job, Job::Create(..)) { ClientMethod::Create } else { ClientMethod::Write };
         match self.may_begin(Some(session_id), method) {
             Ok(()) => self.order(session_id, id, job, None),
             Err(error) => self.refuse_work(&id, &error),
@@ -209,7 +209,7 @@ impl Agent {
 }
 
 /// What is done first for a request, and what after the user allowed it.
-fn begin(method: Method, params: &Payload) -> Result<(Job, Option<Then>), WireError> {
+fn begin(method: ClientMethod, params: &Payload) -> Result<(Job, Option<Then>), WireError> {
     #[derive(Deserialize)]
     struct Read {
         path: PathBuf,
@@ -217,31 +217,31 @@ fn begin(method: Method, params: &Payload) -> Result<(Job, Option<Then>), WireEr
         limit: Option<u64>,
     }
     #[derive(Deserialize)]
-    struct Write {
+    struct WriteParams {
         path: PathBuf,
         content: String,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Terminal {
+    struct TerminalParams {
         terminal_id: String,
     }
     let of_terminal =
-        |job: fn(String) -> Job| params.read().map(|Terminal { terminal_id }| (job(terminal_id), None));
+        |job: fn(String) -> Job| params.read().map(|TerminalParams { terminal_id }| (job(terminal_id), None));
     let begins = match method {
-        Method::Read => {
+        ClientMethod::Read => {
             params.read().map(|Read { path, line, limit }| (Job::Read { path, line, limit }, None))
         }
-        Method::Write => {
-            params.read().map(|Write { path, content }| (Job::Base { path }, Some(Then::Write(content))))
-        }
-        Method::Create => params.read().map(|command: CreateTerminal| {
+        ClientMethod::Write => params
+            .read()
+            .map(|WriteParams { path, content }| (Job::Base { path }, Some(Then::Write(content)))),
+        ClientMethod::Create => params.read().map(|command: CreateTerminal| {
             (Job::Place { wanted: command.cwd.clone() }, Some(Then::Run(command)))
         }),
-        Method::Output => of_terminal(Job::Output),
-        Method::Wait => of_terminal(Job::Wait),
-        Method::Kill => of_terminal(Job::Kill),
-        Method::Release => of_terminal(Job::Release),
+        ClientMethod::Output => of_terminal(Job::Output),
+        ClientMethod::Wait => of_terminal(Job::Wait),
+        ClientMethod::Kill => of_terminal(Job::Kill),
+        ClientMethod::Release => of_terminal(Job::Release),
     };
     begins.ok_or_else(|| {
         WireError::new(

@@ -71,10 +71,10 @@ pub enum From {
 /// The way to one engine. Cheap to clone; nothing is built or opened before the first request.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    inner: Arc<ClientParts>,
 }
 
-struct Inner {
+struct ClientParts {
     base_url: BaseUrl,
     timeouts: EngineTimeouts,
     /// Certificates of authorities beside the system's, in PEM.
@@ -97,7 +97,7 @@ impl Client {
     ) -> Self {
         let token = RwLock::new(token);
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(ClientParts {
                 base_url,
                 timeouts,
                 ca_file,
@@ -308,7 +308,7 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientParts {
     fn build(&self) -> Result<reqwest::Client, String> {
         let mut builder = http::builder(self.base_url.route())
             .tcp_nodelay(true)

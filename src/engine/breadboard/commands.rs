@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::Shared;
+use super::EngineParts;
 use super::engine_error::EngineError;
 use crate::app::ports::Ruling;
 use crate::domain::dialect::breadboard::http::{Command, CommandReply};
@@ -17,7 +17,7 @@ use crate::protocol::{ErrorCode, WireError};
 
 /// Answers `bb/command`.
 pub(super) async fn run(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineParts>,
     session_id: &str,
     command: &str,
     args: Map<String, Value>,
@@ -45,7 +45,7 @@ pub(super) async fn run(
 
 /// Decides on an ask. `Ok` means that the engine took it.
 pub(super) async fn decide(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineParts>,
     session_id: &str,
     engine_request_id: &str,
     ruling: &Ruling,
@@ -86,7 +86,7 @@ pub(super) async fn decide(
 
 /// Sends a command.
 pub(super) async fn send(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     command: &str,
     payload: Map<String, Value>,
@@ -96,7 +96,7 @@ pub(super) async fn send(
 }
 
 /// A refusal of this command. The engine says 400 to a command that it does not have and to one whose arguments do not fit.
-pub(super) fn refused(shared: &Shared, command: &str, trouble: &EngineError) -> WireError {
+pub(super) fn refused(shared: &EngineParts, command: &str, trouble: &EngineError) -> WireError {
     let command: String = command.chars().take(60).collect();
     match trouble {
         EngineError::Refused { status: 400, detail, .. } if detail.starts_with("Unsupported command") => {

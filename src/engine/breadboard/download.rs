@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::client::EventStream;
-use super::{Shared, files, is_wanted};
+use super::{EngineParts, files, is_wanted};
 use crate::app::ports::{Artifact, DownloadFor, EngineReport, StreamReport};
 use crate::protocol::{ErrorCode, WireError};
 
@@ -28,7 +28,7 @@ const PIECES: usize = 16;
 
 /// Downloads `artifact_path` to `to`.
 pub(super) async fn run(
-    shared: Arc<Shared>,
+    shared: Arc<EngineParts>,
     session_id: String,
     artifact_path: String,
     to: PathBuf,
@@ -59,7 +59,7 @@ pub(super) async fn run(
 }
 
 async fn fetched(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     artifact_path: &str,
     to: &Path,
@@ -86,18 +86,18 @@ async fn fetched(
 }
 
 /// What arrives at the writer.
-enum Piece {
+enum BodyPiece {
     Bytes(Bytes),
     /// That was all. Without it the file is not kept.
     End,
 }
 
 async fn forward(
-    shared: &Shared,
+    shared: &EngineParts,
     artifact_path: &str,
     purpose: &DownloadFor,
     stream: &mut EventStream,
-    pieces: mpsc::Sender<Piece>,
+    pieces: mpsc::Sender<BodyPiece>,
 ) -> Result<(), WireError> {
     let total = stream.length();
     let mut bytes = 0;
@@ -105,7 +105,7 @@ async fn forward(
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|trouble| files::refused(shared, artifact_path, &trouble))?;
         bytes += chunk.len() as u64;
-        if pieces.send(Piece::Bytes(chunk)).await.is_err() {
+        if pieces.send(BodyPiece::Bytes(chunk)).await.is_err() {
             // The writer says why it ended.
             return Ok(());
         }
@@ -123,12 +123,12 @@ async fn forward(
         }
     }
     // As above.
-    let _ = pieces.send(Piece::End).await;
+    let _ = pieces.send(BodyPiece::End).await;
     Ok(())
 }
 
 /// Writes what arrives. Runs where it may block.
-fn write(to: &Path, mut arriving: mpsc::Receiver<Piece>) -> Result<Artifact, WireError> {
+fn write(to: &Path, mut arriving: mpsc::Receiver<BodyPiece>) -> Result<Artifact, WireError> {
     let failed = |error: &std::io::Error| {
         WireError::new(
             ErrorCode::EngineRejected,
@@ -145,12 +145,12 @@ fn write(to: &Path, mut arriving: mpsc::Receiver<Piece>) -> Result<Artifact, Wir
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         loop {
             match arriving.blocking_recv() {
-                Some(Piece::Bytes(piece)) => {
+                Some(BodyPiece::Bytes(piece)) => {
                     hash.update(&piece);
                     bytes += piece.len() as u64;
                     file.write_all(&piece)?;
                 }
-                Some(Piece::End) => break,
+                Some(BodyPiece::End) => break,
                 None => return Ok(None),
             }
         }

@@ -40,7 +40,7 @@ pub enum EngineError {
     /// The engine does not have this path at all: an older or another one.
     NoRoute,
     /// 409: the engine's log does not hold the place that was asked for.
-    WindowExceeded(Window),
+    WindowExceeded(ErrorWindow),
     /// 429 or 503, of the engine or of what stands before it: not now.
     Busy {
         /// The engine's word, where it said one.
@@ -79,7 +79,7 @@ pub enum Denied {
 
 /// What the engine says of its log; all unknown where it says nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct ErrorWindow {
     /// Oldest number that it still has.
     pub first: Option<u64>,
     /// Newest number that it has.
@@ -87,7 +87,7 @@ pub struct Window {
 }
 
 #[derive(Deserialize)]
-struct Envelope {
+struct ErrorEnvelope {
     error: Option<String>,
     detail: Option<Value>,
 }
@@ -105,10 +105,11 @@ impl EngineError {
             return Self::Unauthorized(if with_token { Denied::Refused } else { Denied::Missing });
         }
         if matches!(number, 429 | 503) {
-            let said = serde_json::from_slice::<Envelope>(body).ok().and_then(|envelope| envelope.detail);
+            let said =
+                serde_json::from_slice::<ErrorEnvelope>(body).ok().and_then(|envelope| envelope.detail);
             return Self::Busy { detail: words(said.as_ref()), wait };
         }
-        let Ok(Envelope { error, detail }) = serde_json::from_slice::<Envelope>(body) else {
+        let Ok(ErrorEnvelope { error, detail }) = serde_json::from_slice::<ErrorEnvelope>(body) else {
             let why = format!("it answered {number} without saying why");
             return Self::Broken { status: number, why };
         };
@@ -119,7 +120,7 @@ impl EngineError {
             };
         };
         match (number, code.as_str()) {
-            (409, "resume_window_exceeded") => Self::WindowExceeded(Window::of(detail.as_ref())),
+            (409, "resume_window_exceeded") => Self::WindowExceeded(ErrorWindow::of(detail.as_ref())),
             (404, _) => Self::Gone { detail: words(detail.as_ref()) },
             (_, _) => Self::Refused { status: number, code, detail: words(detail.as_ref()) },
         }
@@ -321,7 +322,7 @@ fn first_error(error: &Value) -> String {
     }
 }
 
-impl Window {
+impl ErrorWindow {
     fn of(detail: Option<&Value>) -> Self {
         let number = |names: &[&str]| {
             let detail = detail?;
@@ -369,7 +370,7 @@ mod tests {
             (
                 409,
                 envelope("resume_window_exceeded", json!("…")),
-                EngineError::WindowExceeded(Window::default()),
+                EngineError::WindowExceeded(ErrorWindow::default()),
             ),
             (
                 409,
@@ -377,7 +378,7 @@ mod tests {
                     "resume_window_exceeded",
                     json!({ "first_retained_sequence": 3, "last_retained_sequence": 9 }),
                 ),
-                EngineError::WindowExceeded(Window { first: Some(3), last: Some(9) }),
+                EngineError::WindowExceeded(ErrorWindow { first: Some(3), last: Some(9) }),
             ),
             (
                 409,
@@ -443,7 +444,7 @@ mod tests {
             (EngineError::Unauthorized(Denied::Exposed), ErrorCode::EngineUnauthorized),
             (EngineError::Gone { detail: String::new() }, ErrorCode::NotFound),
             (EngineError::NoRoute, ErrorCode::Unsupported),
-            (EngineError::WindowExceeded(Window::default()), ErrorCode::Conflict),
+            (EngineError::WindowExceeded(ErrorWindow::default()), ErrorCode::Conflict),
             (refused(400), ErrorCode::EngineRejected),
             (refused(409), ErrorCode::Conflict),
             (refused(501), ErrorCode::Unsupported),

@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use super::Shared;
+use super::EngineParts;
 use super::engine_error::EngineError;
-use crate::domain::dialect::breadboard::http::{self, FileContent, FileEntry as EngineFile};
+use crate::domain::dialect::breadboard::http::{self, EngineFileEntry as EngineFile, FileContent};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
 use crate::domain::policy::path::WorkspacePath;
@@ -30,7 +30,10 @@ const MOST_BYTES: u64 = 1_024 * 1_024;
 const WHOLE_BYTES: u64 = 4 << 20;
 
 /// Lists a directory.
-pub(super) async fn list(shared: &Shared, params: &ListFilesParams) -> Result<ListFilesResult, WireError> {
+pub(super) async fn list(
+    shared: &EngineParts,
+    params: &ListFilesParams,
+) -> Result<ListFilesResult, WireError> {
     if params.gitignore == Some(true) {
         return Err(WireError::new(
             ErrorCode::Unsupported,
@@ -58,7 +61,7 @@ pub(super) async fn list(shared: &Shared, params: &ListFilesParams) -> Result<Li
 
 /// Reads some lines of a file.
 pub(super) async fn read(
-    shared: &Shared,
+    shared: &EngineParts,
     params: &ReadFileSnippetParams,
 ) -> Result<ReadFileSnippetResult, WireError> {
     let path = parse(&params.path)?;
@@ -103,7 +106,7 @@ pub(super) async fn read(
 
 /// The two ends of a large file. Lines are not counted, so a tail has no range.
 async fn ends(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     path: &WorkspacePath,
     size: u64,
@@ -140,7 +143,7 @@ async fn ends(
 
 /// Up to `most` bytes from the start of a file.
 async fn front(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     path: &WorkspacePath,
     most: u64,
@@ -159,7 +162,11 @@ async fn front(
     Ok(bytes)
 }
 
-async fn look(shared: &Shared, session_id: &str, path: &WorkspacePath) -> Result<Vec<EngineFile>, WireError> {
+async fn look(
+    shared: &EngineParts,
+    session_id: &str,
+    path: &WorkspacePath,
+) -> Result<Vec<EngineFile>, WireError> {
     let asked = path.for_handle();
     let entries: Vec<Value> = shared
         .client
@@ -186,7 +193,7 @@ fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 }
 
 /// A refusal of a path, a file's or an artifact's.
-pub(super) fn refused(shared: &Shared, path: &str, trouble: &EngineError) -> WireError {
+pub(super) fn refused(shared: &EngineParts, path: &str, trouble: &EngineError) -> WireError {
     let path = short(path);
     match trouble {
         // The only 400 of these routes but for a blank path, which is not sent.

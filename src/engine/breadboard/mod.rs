@@ -103,12 +103,12 @@ impl Setup {
 
 /// The engine behind HTTP.
 pub struct BreadboardEngine {
-    shared: Arc<Shared>,
+    shared: Arc<EngineParts>,
     /// Dropping it ends the task that looks whether the engine answers.
     _alive: watch::Sender<()>,
 }
 
-struct Shared {
+struct EngineParts {
     reports: mpsc::Sender<EngineReport>,
     runtime: Handle,
     client: Client,
@@ -118,11 +118,11 @@ struct Shared {
     has: watch::Sender<reach::Has>,
     calls: Arc<Semaphore>,
     long_calls: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<EngineTasks>,
 }
 
 #[derive(Default)]
-struct State {
+struct EngineTasks {
     folders: Vec<Folder>,
     sessions: HashMap<String, SessionTurns>,
 }
@@ -140,7 +140,7 @@ impl BreadboardEngine {
         let client = Client::new(base_url, token, ca_file, timeouts);
         let chance = uuid::Uuid::new_v4().as_u64_pair().0;
         let source = Arc::new(client.clone());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EngineParts {
             links: Links::new(source, reports.clone(), runtime.clone(), Arc::new(now_ms), pace, chance),
             reports,
             client,
@@ -293,9 +293,9 @@ impl BreadboardEngine {
     }
 }
 
-impl Shared {
+impl EngineParts {
     /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EngineTasks> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::Shared;
+use super::EngineParts;
 use super::engine_error::EngineError;
 use crate::app::ports::{Connectivity, EngineReport};
 
@@ -80,7 +80,7 @@ fn nameless(path: &str) -> String {
 }
 
 /// Looks until the engine is dropped.
-pub(super) async fn watch(shared: Arc<Shared>, mut dropped: watch::Receiver<()>) {
+pub(super) async fn watch(shared: Arc<EngineParts>, mut dropped: watch::Receiver<()>) {
     tokio::select! {
         // It is never sent to: an end means that the engine is gone.
         _ = dropped.changed() => {}
@@ -88,7 +88,7 @@ pub(super) async fn watch(shared: Arc<Shared>, mut dropped: watch::Receiver<()>)
     }
 }
 
-async fn look(shared: &Shared) {
+async fn look(shared: &EngineParts) {
     shared.report(EngineReport::Connectivity(Connectivity::Connecting { retry: 0 })).await;
     let mut retry = 0;
     let mut connected = false;
@@ -129,7 +129,7 @@ fn pause(retry: u32, chance: u128) -> Duration {
     whole - whole.saturating_mul(part) / 1_024
 }
 
-async fn probe(shared: &Shared) -> Result<Has, EngineError> {
+async fn probe(shared: &EngineParts) -> Result<Has, EngineError> {
     #[derive(Deserialize)]
     struct Paths {
         paths: std::collections::BTreeMap<String, IgnoredAny>,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Shared;
+use super::EngineParts;
 use super::client::From;
 use super::engine_error::EngineError;
 use super::link::LARGEST_EVENT;
@@ -28,7 +28,7 @@ const IN_ALL: Duration = Duration::from_secs(60);
 
 /// Reads again.
 pub(super) async fn run(
-    shared: Arc<Shared>,
+    shared: Arc<EngineParts>,
     session_id: String,
     missing: (u64, u64),
     reply: Reply<RebuildResult>,
@@ -41,7 +41,7 @@ pub(super) async fn run(
 }
 
 async fn read(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     (first, last): (u64, u64),
 ) -> Result<Vec<(EngineEvent, u64)>, EngineError> {

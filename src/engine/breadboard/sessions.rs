@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::engine_error::EngineError;
-use super::{Shared, busy, commands};
+use super::{EngineParts, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
-use crate::domain::dialect::breadboard::http::{self, CreateSession, SessionCreated, SessionSummary};
+use crate::domain::dialect::breadboard::http::{self, CreateSession, EngineSessionSummary, SessionCreated};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 use crate::protocol::{ErrorCode, WireError};
@@ -38,12 +38,12 @@ const LONGEST_TITLE: usize = 80;
 const ASKING: &str = "prompt";
 
 /// Makes a session.
-pub(super) async fn make(shared: Arc<Shared>, wish: NewSession, reply: SessionReply) {
+pub(super) async fn make(shared: Arc<EngineParts>, wish: NewSession, reply: SessionReply) {
     let outcome = made(&shared, &wish).await;
     shared.report(EngineReport::SessionMade { wish, outcome, reply }).await;
 }
 
-async fn made(shared: &Shared, wish: &NewSession) -> Result<EngineSession, WireError> {
+async fn made(shared: &EngineParts, wish: &NewSession) -> Result<EngineSession, WireError> {
     let config_path = wish.config_path.clone().unwrap_or_else(|| shared.config_path.clone());
     if config_path.trim().is_empty() {
         return Err(WireError::new(
@@ -102,7 +102,7 @@ async fn made(shared: &Shared, wish: &NewSession) -> Result<EngineSession, WireE
 }
 
 /// Lists the sessions.
-pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply<ListSessionsResult>>) {
+pub(super) fn list(shared: &Arc<EngineParts>, reply: Option<Reply<ListSessionsResult>>) {
     let place = Arc::clone(&shared.calls).try_acquire_owned();
     let own = Arc::clone(shared);
     shared.runtime.spawn(async move {
@@ -114,7 +114,7 @@ pub(super) fn list(shared: &Arc<Shared>, reply: Option<Reply<ListSessionsResult>
     });
 }
 
-async fn listed(shared: &Shared) -> Result<ListedSessions, WireError> {
+async fn listed(shared: &EngineParts) -> Result<ListedSessions, WireError> {
     let listed: Vec<Value> =
         shared.client.read(&["v1", "sessions"], &[]).await.map_err(|trouble| shared.told(&trouble))?;
     let all = listed.len();
@@ -125,7 +125,7 @@ async fn listed(shared: &Shared) -> Result<ListedSessions, WireError> {
     Ok(ListedSessions { sessions, whole })
 }
 
-fn session(summary: SessionSummary) -> EngineSession {
+fn session(summary: EngineSessionSummary) -> EngineSession {
     let read = |time: &Option<String>| time.as_deref().and_then(time::millis);
     let text = |name: &str| summary.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
     EngineSession {
@@ -142,7 +142,7 @@ fn session(summary: SessionSummary) -> EngineSession {
 
 /// Deletes a session.
 pub(super) async fn delete(
-    shared: Arc<Shared>,
+    shared: Arc<EngineParts>,
     session_id: String,
     asks: Vec<String>,
     reply: Reply<DeleteSessionResult>,
@@ -196,7 +196,7 @@ async fn tell_deletion(
 
 /// The engine deletes a session only once its turn has ended, and a turn that waits for an answer never ends: so every ask
 /// is answered first, and those that come meanwhile too.
-async fn deleted(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>) -> Result<(), WireError> {
+async fn deleted(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>) -> Result<(), WireError> {
     let mut denied: BTreeSet<String> = BTreeSet::new();
     deny(shared, session_id, asks, &mut denied).await;
     match waiting(shared, session_id).await {
@@ -226,7 +226,7 @@ async fn deleted(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>) -> R
     }
 }
 
-async fn deny(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>, denied: &mut BTreeSet<String>) {
+async fn deny(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>, denied: &mut BTreeSet<String>) {
     for ask in asks {
         if denied.insert(ask.clone()) {
             // Refused where it does not wait any more, and then it is in nobody's way.
@@ -236,8 +236,8 @@ async fn deny(shared: &Arc<Shared>, session_id: &str, asks: Vec<String>, denied:
 }
 
 /// The engine's ids of asks that wait there.
-async fn waiting(shared: &Shared, session_id: &str) -> Result<Vec<String>, EngineError> {
-    let summary: SessionSummary = shared.client.read(&["v1", "sessions", session_id], &[]).await?;
+async fn waiting(shared: &EngineParts, session_id: &str) -> Result<Vec<String>, EngineError> {
+    let summary: EngineSessionSummary = shared.client.read(&["v1", "sessions", session_id], &[]).await?;
     let pending = summary.metadata.get("pending_permissions").and_then(Value::as_array);
     let id = |ask: &Value| ask.get("request_id").and_then(Value::as_str).map(str::to_owned);
     Ok(pending.into_iter().flatten().filter_map(id).collect())

@@ -12,9 +12,9 @@ use serde_json::{Map, json};
 use tokio::sync::watch;
 
 use super::engine_error::EngineError;
-use super::{Shared, commands, upload};
+use super::{EngineParts, commands, upload};
 use crate::app::ports::{EngineReport, Prompt};
-use crate::domain::dialect::breadboard::http::{CancelTurn, Input, InputReply};
+use crate::domain::dialect::breadboard::http::{CancelTurn, EngineInput, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
 use crate::protocol::settings::ModelSetting;
 
@@ -41,13 +41,13 @@ pub(super) struct SessionTurns {
 
 #[derive(Clone)]
 struct Sending {
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<TurnPhase>,
     stop: watch::Sender<bool>,
 }
 
 /// How far a turn is on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Phase {
+enum TurnPhase {
     /// Nothing that begins it was sent.
     Preparing,
     /// It is being sent.
@@ -59,7 +59,7 @@ enum Phase {
 }
 
 /// What a turn sends.
-struct Sent {
+struct SentInput {
     turn: u64,
     prompt: Prompt,
     /// The engine's id of the model.
@@ -72,14 +72,14 @@ struct NotBegun(String);
 
 /// Begins a turn.
 pub(super) fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineParts>,
     session_id: String,
     turn: u64,
     prompt: Prompt,
     model: Option<ModelSetting>,
     history: Vec<(String, String)>,
 ) {
-    let (phase, seen) = watch::channel(Phase::Preparing);
+    let (phase, seen) = watch::channel(TurnPhase::Preparing);
     let (stop, stopped) = watch::channel(false);
     {
         let mut state = shared.state();
@@ -91,16 +91,16 @@ pub(super) fn start(
     let shared = Arc::clone(shared);
     let runtime = shared.runtime.clone();
     runtime.spawn(async move {
-        let sent = Sent { turn, prompt, model: model.map(|model| model.name), history };
+        let sent = SentInput { turn, prompt, model: model.map(|model| model.name), history };
         let begun = begin(&shared, &session_id, sent, &phase, stopped).await;
         let failure = match begun {
             Ok(turn_id) => {
-                phase.send_replace(Phase::Taken(turn_id));
+                phase.send_replace(TurnPhase::Taken(turn_id));
                 return;
             }
             Err(NotBegun(why)) => Some(why),
         };
-        phase.send_replace(Phase::Failed);
+        phase.send_replace(TurnPhase::Failed);
         shared.report(EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }).await;
     });
 }
@@ -117,19 +117,19 @@ fn make_room(sessions: &mut HashMap<String, SessionTurns>, most: usize) {
 impl SessionTurns {
     fn is_sending(&self) -> bool {
         let on_its_way =
-            |sending: &Sending| matches!(*sending.phase.borrow(), Phase::Preparing | Phase::Leaving);
+            |sending: &Sending| matches!(*sending.phase.borrow(), TurnPhase::Preparing | TurnPhase::Leaving);
         self.last.as_ref().is_some_and(on_its_way)
     }
 }
 
 async fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineParts>,
     session_id: &str,
-    sent: Sent,
-    phase: &watch::Sender<Phase>,
+    sent: SentInput,
+    phase: &watch::Sender<TurnPhase>,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<Option<String>, NotBegun> {
-    let Sent { turn, prompt, model, history } = sent;
+    let SentInput { turn, prompt, model, history } = sent;
     let content = {
         let state = shared.state();
         let known = state.sessions.get(session_id);
@@ -150,8 +150,9 @@ async fn begin(
         }
         prepared = preparation => prepared?,
     };
-    phase.send_replace(Phase::Leaving);
-    let input = Input { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
+    phase.send_replace(TurnPhase::Leaving);
+    let input =
+        EngineInput { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
     // Before it is known that it arrived: the engine may remember what it did not say that it took.
     {
         let mut state = shared.state();
@@ -165,7 +166,7 @@ async fn begin(
 }
 
 /// Posts the input. Once more only where nothing went out, or where the engine knows a message that it has already.
-async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputReply, NotBegun> {
+async fn post(shared: &EngineParts, session_id: &str, input: &EngineInput) -> Result<InputReply, NotBegun> {
     let path = ["v1", "sessions", session_id, "input"];
     let body = json!(input);
     let first = match shared.client.post::<InputReply>(&path, &body).await {
@@ -206,7 +207,7 @@ async fn post(shared: &Shared, session_id: &str, input: &Input) -> Result<InputR
 }
 
 /// Tells the session the model of its turn, when the loop named another one before.
-async fn follow_model(shared: &Shared, session_id: &str, model: Option<String>) -> Result<(), NotBegun> {
+async fn follow_model(shared: &EngineParts, session_id: &str, model: Option<String>) -> Result<(), NotBegun> {
     let Some(model) = model else { return Ok(()) };
     if shared.state().sessions.get(session_id).and_then(|session| session.model.as_ref()) == Some(&model) {
         return Ok(());
@@ -223,7 +224,7 @@ async fn follow_model(shared: &Shared, session_id: &str, model: Option<String>) 
 
 /// Stops the turn that runs or is on its way. What is on its way is waited for, since the engine forgets a stop that comes
 /// before its turn.
-pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
+pub(super) fn stop(shared: &Arc<EngineParts>, session_id: String) {
     let sending = shared.state().sessions.get(&session_id).and_then(|session| session.last.clone());
     if let Some(sending) = &sending {
         sending.stop.send_replace(true);
@@ -233,11 +234,11 @@ pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
     runtime.spawn(async move {
         let mut turn_id = None;
         if let Some(mut sending) = sending {
-            let over = |phase: &Phase| matches!(phase, Phase::Taken(_) | Phase::Failed);
+            let over = |phase: &TurnPhase| matches!(phase, TurnPhase::Taken(_) | TurnPhase::Failed);
             // Its task reports every end; without it there is nothing to stop.
             match sending.phase.wait_for(over).await.as_deref() {
-                Ok(Phase::Taken(id)) => turn_id = id.clone(),
-                Ok(Phase::Preparing | Phase::Leaving | Phase::Failed) | Err(_) => {}
+                Ok(TurnPhase::Taken(id)) => turn_id = id.clone(),
+                Ok(TurnPhase::Preparing | TurnPhase::Leaving | TurnPhase::Failed) | Err(_) => {}
             }
         }
         for attempt in 1..=STOP_TRIES {
@@ -255,7 +256,7 @@ pub(super) fn stop(shared: &Arc<Shared>, session_id: String) {
     });
 }
 
-async fn say_stop(shared: &Shared, session_id: &str, turn_id: Option<&str>) -> Result<(), EngineError> {
+async fn say_stop(shared: &EngineParts, session_id: &str, turn_id: Option<&str>) -> Result<(), EngineError> {
     if let Some(turn_id) = turn_id.filter(|_| shared.has.borrow().has("cancel")) {
         let body =
             CancelTurn { cancellation_request_key: format!("stop-{turn_id}"), reason: "user_requested" };
@@ -278,7 +279,7 @@ mod tests {
 
     use tokio::sync::watch;
 
-    use super::{Phase, Sending, SessionTurns, make_room};
+    use super::{Sending, SessionTurns, TurnPhase, make_room};
 
     #[test]
     fn the_number_of_known_sessions_is_bounded_and_none_that_sends_is_forgotten() {
@@ -287,10 +288,10 @@ mod tests {
             SessionTurns { last: Some(last), ..SessionTurns::default() }
         };
         let mut sessions: HashMap<String, SessionTurns> = [
-            ("preparing", turns(Phase::Preparing)),
-            ("leaving", turns(Phase::Leaving)),
-            ("taken", turns(Phase::Taken(None))),
-            ("failed", turns(Phase::Failed)),
+            ("preparing", turns(TurnPhase::Preparing)),
+            ("leaving", turns(TurnPhase::Leaving)),
+            ("taken", turns(TurnPhase::Taken(None))),
+            ("failed", turns(TurnPhase::Failed)),
             ("made", SessionTurns::default()),
         ]
         .map(|(id, session)| (id.to_owned(), session))

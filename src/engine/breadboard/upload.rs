@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Shared;
+use super::EngineParts;
 use super::engine_error::EngineError;
 use crate::app::ports::Attachment;
 use crate::domain::dialect::breadboard::http::Attachments;
@@ -25,7 +25,7 @@ const FIELD: &str = "files";
 
 /// Uploads all; the engine's ids, in order. The refusal is a sentence.
 pub(super) async fn all(
-    shared: &Shared,
+    shared: &EngineParts,
     session_id: &str,
     attachments: &[Attachment],
 ) -> Result<Vec<String>, String> {
@@ -36,7 +36,7 @@ pub(super) async fn all(
     Ok(ids)
 }
 
-async fn one(shared: &Shared, session_id: &str, attachment: &Attachment) -> Result<String, String> {
+async fn one(shared: &EngineParts, session_id: &str, attachment: &Attachment) -> Result<String, String> {
     let name = &attachment.name;
     let path = ["v1", "sessions", session_id, "attachments"];
     let mut tries = 0;
@@ -107,32 +107,37 @@ fn stream(
     size: u64,
     tail: String,
 ) -> impl futures::Stream<Item = std::io::Result<Vec<u8>>> + Send {
-    enum At {
+    enum UploadPlace {
         Head(String),
         File,
         End,
     }
-    futures::stream::try_unfold((At::Head(head), file, size, tail), |(at, mut file, rest, tail)| async move {
-        use tokio::io::AsyncReadExt;
-        let piece = match at {
-            At::End => return Ok(None),
-            At::Head(head) => return Ok(Some((head.into_bytes(), (At::File, file, rest, tail)))),
-            At::File if rest == 0 => {
-                return Ok(Some((tail.into_bytes(), (At::End, file, 0, String::new()))));
+    futures::stream::try_unfold(
+        (UploadPlace::Head(head), file, size, tail),
+        |(at, mut file, rest, tail)| async move {
+            use tokio::io::AsyncReadExt;
+            let piece = match at {
+                UploadPlace::End => return Ok(None),
+                UploadPlace::Head(head) => {
+                    return Ok(Some((head.into_bytes(), (UploadPlace::File, file, rest, tail))));
+                }
+                UploadPlace::File if rest == 0 => {
+                    return Ok(Some((tail.into_bytes(), (UploadPlace::End, file, 0, String::new()))));
+                }
+                UploadPlace::File => {
+                    let mut piece = vec![0; usize::try_from(rest.min(64 << 10)).unwrap_or(64 << 10)];
+                    let read = file.read(&mut piece).await?;
+                    piece.truncate(read);
+                    piece
+                }
+            };
+            if piece.is_empty() {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
             }
-            At::File => {
-                let mut piece = vec![0; usize::try_from(rest.min(64 << 10)).unwrap_or(64 << 10)];
-                let read = file.read(&mut piece).await?;
-                piece.truncate(read);
-                piece
-            }
-        };
-        if piece.is_empty() {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        let rest = rest - piece.len() as u64;
-        Ok(Some((piece, (At::File, file, rest, tail))))
-    })
+            let rest = rest - piece.len() as u64;
+            Ok(Some((piece, (UploadPlace::File, file, rest, tail))))
+        },
+    )
 }
 
 fn head(boundary: &str, name: &str, mime: &str) -> String {

@@ -11,22 +11,22 @@ use crate::host::ports::Answer;
 
 /// Asks by their id. A turn asks one thing at a time, so there is rarely more than one.
 #[derive(Default)]
-pub(super) struct Asks {
-    waiting: Mutex<HashMap<String, Ask>>,
+pub(super) struct EmbeddedAsks {
+    waiting: Mutex<HashMap<String, EmbeddedAsk>>,
 }
 
-struct Ask {
+struct EmbeddedAsk {
     /// Taken by the answer.
     answer: Option<oneshot::Sender<Answer>>,
     /// Taken by the one who waits.
     wait: Option<oneshot::Receiver<Answer>>,
 }
 
-impl Asks {
+impl EmbeddedAsks {
     /// An ask is about to be said; its answer may come at any time from now on.
     pub(super) fn register(&self, request_id: &str) {
         let (answer, wait) = oneshot::channel();
-        self.lock().insert(request_id.to_owned(), Ask { answer: Some(answer), wait: Some(wait) });
+        self.lock().insert(request_id.to_owned(), EmbeddedAsk { answer: Some(answer), wait: Some(wait) });
     }
 
     /// The answer came. A second one, and one for an ask that nobody made, changes nothing.
@@ -49,7 +49,7 @@ impl Asks {
         answer
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Ask>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, EmbeddedAsk>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

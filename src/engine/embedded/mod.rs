@@ -26,7 +26,7 @@ use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::{ErrorCode, WireError};
-use asks::Asks;
+use asks::EmbeddedAsks;
 use port::SessionPort;
 
 /// Turns at the same time. Each holds a socket and a conversation; a person drives a few. One more is refused in a
@@ -50,10 +50,10 @@ pub(crate) type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The engine in process.
 pub(crate) struct EmbeddedEngine {
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddedParts>,
 }
 
-struct Shared {
+struct EmbeddedParts {
     reports: mpsc::Sender<EngineReport>,
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
@@ -64,28 +64,28 @@ struct Shared {
     client: OnceLock<Result<ModelClient, ModelError>>,
     turns: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<EmbeddedState>,
 }
 
 #[derive(Default)]
-struct State {
+struct EmbeddedState {
     roots: Vec<Root>,
     model: Option<Result<Target, ModelError>>,
     tokens: TokenStore,
-    sessions: HashMap<String, Session>,
+    sessions: HashMap<String, EmbeddedSession>,
 }
 
 #[derive(Default)]
-struct Session {
+struct EmbeddedSession {
     greeted: bool,
-    running: Option<Running>,
+    running: Option<RunningTurn>,
 }
 
 /// A turn that runs. Dropping it stops the turn.
-struct Running {
+struct RunningTurn {
     turn: u64,
     stop: watch::Sender<bool>,
-    asks: Arc<Asks>,
+    asks: Arc<EmbeddedAsks>,
 }
 
 impl EmbeddedEngine {
@@ -111,9 +111,9 @@ impl EmbeddedEngine {
         fresh_id: impl Fn() -> String + Send + Sync + 'static,
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
-        let state = State { tokens: TokenStore::new(tokens), ..State::default() };
+        let state = EmbeddedState { tokens: TokenStore::new(tokens), ..EmbeddedState::default() };
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(EmbeddedParts {
                 reports,
                 scopes,
                 runtime,
@@ -198,15 +198,15 @@ impl Engine for EmbeddedEngine {
     }
 }
 
-impl State {
-    fn running(&mut self, session_id: &str) -> Option<&mut Running> {
+impl EmbeddedState {
+    fn running(&mut self, session_id: &str) -> Option<&mut RunningTurn> {
         self.sessions.get_mut(session_id)?.running.as_mut()
     }
 }
 
-impl Shared {
+impl EmbeddedParts {
     /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EmbeddedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -249,8 +249,8 @@ impl Shared {
                 (None, Err(_)) => Err("Too many turns run at once; wait for one to end and ask again."),
                 (None, Ok(place)) => {
                     let (stop, stopped) = watch::channel(false);
-                    let asks = Arc::new(Asks::default());
-                    session.running = Some(Running { turn, stop, asks: Arc::clone(&asks) });
+                    let asks = Arc::new(EmbeddedAsks::default());
+                    session.running = Some(RunningTurn { turn, stop, asks: Arc::clone(&asks) });
                     let greeting = !std::mem::replace(&mut session.greeted, true);
                     Ok((place, stopped, asks, greeting))
                 }

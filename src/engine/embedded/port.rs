@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Shared;
-use super::asks::Asks;
+use super::EmbeddedParts;
+use super::asks::EmbeddedAsks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
 use crate::domain::dialect::desktop::message::ServerMessage;
@@ -16,20 +16,20 @@ use crate::protocol::WireError;
 
 /// The port of one turn.
 pub(super) struct SessionPort {
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddedParts>,
     session_id: String,
     turn: u64,
     stopped: watch::Receiver<bool>,
-    asks: Arc<Asks>,
+    asks: Arc<EmbeddedAsks>,
 }
 
 impl SessionPort {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<EmbeddedParts>,
         session_id: String,
         turn: u64,
         stopped: watch::Receiver<bool>,
-        asks: Arc<Asks>,
+        asks: Arc<EmbeddedAsks>,
     ) -> Self {
         Self { shared, session_id, turn, stopped, asks }
     }

@@ -13,9 +13,9 @@ use url::Url;
 
 use super::bounds;
 use super::conversation::{Conversation, Delta, Finished};
-use super::dialects::{Credentials, Decoder, Dialect, Progress};
+use super::dialects::{Credentials, Decoder, ProviderDialect, ReplyProgress};
 use super::failure::ModelError;
-use super::fault::Fault;
+use super::fault::ModelFault;
 use super::target::Target;
 use super::tokens::Token;
 use crate::http::{self, Answer, BLOCKING_BYTES, Budget, EndpointTimeouts, Events, Framing, Route};
@@ -85,7 +85,7 @@ impl ModelClient {
                 bounds::CONVERSATION_BYTES >> 20
             )));
         }
-        let dialect = Dialect::of(target);
+        let dialect = ProviderDialect::of(target);
         let body = body(dialect, &target.name, conversation).await?;
         let accepted = match dialect.framing() {
             Framing::Sse => "text/event-stream",
@@ -99,7 +99,7 @@ impl ModelClient {
         let answer = answered(request, target, token).await?;
         Ok(ReplyStream {
             events: Events::new(answer, dialect.framing(), bounds::STREAM, self.budget.share()),
-            state: State::Reading(Decoder::new(dialect)),
+            state: KeptList::Reading(Decoder::new(dialect)),
             deltas: VecDeque::new(),
             received: Received::Nothing,
             target: target.clone(),
@@ -116,7 +116,7 @@ impl ModelClient {
         target: &Target,
         token: Option<&Token>,
     ) -> Result<Vec<String>, ModelError> {
-        let dialect = Dialect::of(target);
+        let dialect = ProviderDialect::of(target);
         let request = self
             .request(Method::GET, dialect, dialect.list_url(target), target, token)?
             .header(ACCEPT, "application/json");
@@ -132,7 +132,7 @@ impl ModelClient {
     fn request(
         &self,
         method: Method,
-        dialect: Dialect,
+        dialect: ProviderDialect,
         url: Url,
         target: &Target,
         token: Option<&Token>,
@@ -177,7 +177,11 @@ async fn answered(
 }
 
 /// The body of a request for a reply.
-async fn body(dialect: Dialect, model: &str, conversation: &Conversation) -> Result<Vec<u8>, ModelError> {
+async fn body(
+    dialect: ProviderDialect,
+    model: &str,
+    conversation: &Conversation,
+) -> Result<Vec<u8>, ModelError> {
     // A JSON value always serialises.
     let write = move |model: &str, conversation: &Conversation| {
         serde_json::to_vec(&dialect.body(model, conversation)).unwrap_or_default()
@@ -194,25 +198,25 @@ async fn body(dialect: Dialect, model: &str, conversation: &Conversation) -> Res
 /// Does work on `size` bytes, on a blocking thread when they are many.
 async fn unblocked<T: Send + 'static>(
     size: usize,
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    work: impl FnOnce() -> Result<T, ModelFault> + Send + 'static,
+) -> Result<T, ModelFault> {
     if size <= BLOCKING_BYTES {
         return work();
     }
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Fault::Unreadable))
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(ModelFault::Unreadable))
 }
 
 /// One reply on its way. Dropping it closes the connection.
 pub(crate) struct ReplyStream {
     events: Events,
-    state: State,
+    state: KeptList,
     deltas: VecDeque<Delta>,
     received: Received,
     target: Target,
     token: Option<Token>,
 }
 
-enum State {
+enum KeptList {
     Reading(Decoder),
     /// Behind the last piece or an error.
     Over,
@@ -233,7 +237,7 @@ impl ReplyStream {
             if let Some(delta) = self.deltas.pop_front() {
                 return Some(Ok(delta));
             }
-            let State::Reading(decoder) = std::mem::replace(&mut self.state, State::Over) else {
+            let KeptList::Reading(decoder) = std::mem::replace(&mut self.state, KeptList::Over) else {
                 return None;
             };
             let event = match self.events.next().await {
@@ -243,17 +247,17 @@ impl ReplyStream {
                     return Some(self.finish(decoder).await.map(Delta::Finished));
                 }
                 None if self.received == Received::Nothing => {
-                    return Some(Err(self.faulty(&Fault::Unreadable)));
+                    return Some(Err(self.faulty(&ModelFault::Unreadable)));
                 }
                 None => return Some(Err(ModelError::cut(&self.target))),
             };
             self.received = Received::Something;
             match decoded(decoder, event).await {
-                Ok((decoder, deltas, Progress::More)) => {
+                Ok((decoder, deltas, ReplyProgress::More)) => {
                     self.deltas = deltas;
-                    self.state = State::Reading(decoder);
+                    self.state = KeptList::Reading(decoder);
                 }
-                Ok((decoder, deltas, Progress::Complete)) => {
+                Ok((decoder, deltas, ReplyProgress::Complete)) => {
                     self.deltas = deltas;
                     match self.finish(decoder).await {
                         Ok(finished) => self.deltas.push_back(Delta::Finished(finished)),
@@ -269,7 +273,7 @@ impl ReplyStream {
         unblocked(decoder.held(), move || decoder.finish()).await.map_err(|fault| self.faulty(&fault))
     }
 
-    fn faulty(&self, fault: &Fault) -> ModelError {
+    fn faulty(&self, fault: &ModelFault) -> ModelError {
         ModelError::from_fault(fault, &self.target, self.token.as_ref())
     }
 }
@@ -277,7 +281,7 @@ impl ReplyStream {
 async fn decoded(
     mut decoder: Decoder,
     event: Vec<u8>,
-) -> Result<(Decoder, VecDeque<Delta>, Progress), Fault> {
+) -> Result<(Decoder, VecDeque<Delta>, ReplyProgress), ModelFault> {
     unblocked(event.len(), move || {
         let mut deltas = VecDeque::new();
         let progress = decoder.event(&event, &mut deltas)?;

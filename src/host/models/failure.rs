@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::bounds;
-use super::fault::Fault;
+use super::fault::ModelFault;
 use super::target::Target;
 use super::tokens::Token;
 use crate::http::{HttpError, in_words};
@@ -33,7 +33,7 @@ impl ModelError {
     }
 
     /// A reply that is not read on.
-    pub(crate) fn from_fault(fault: &Fault, target: &Target, token: Option<&Token>) -> Self {
+    pub(crate) fn from_fault(fault: &ModelFault, target: &Target, token: Option<&Token>) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
         let stopped = |what: String| {
@@ -41,36 +41,36 @@ impl ModelError {
         };
         let mib = |bytes: usize| bytes >> 20;
         match fault {
-            Fault::Unreadable => unreadable(origin),
-            Fault::Reported(text) => Self::passing(format!(
+            ModelFault::Unreadable => unreadable(origin),
+            ModelFault::Reported(text) => Self::passing(format!(
                 "The model at {origin} broke off{}; ask again.",
                 said(&serde_json::Value::String(text.clone()), token)
             )),
-            Fault::CallIndex => stopped(format!(
+            ModelFault::CallIndex => stopped(format!(
                 "it numbered a tool call beyond {}; ask again, or choose another model",
                 bounds::CALLS
             )),
-            Fault::Calls => stopped(format!(
+            ModelFault::Calls => stopped(format!(
                 "it called more than {} tools at once; ask for a smaller step",
                 bounds::CALLS
             )),
-            Fault::Parts => stopped(format!(
+            ModelFault::Parts => stopped(format!(
                 "it has more than {} parts; ask for a smaller step",
                 bounds::PARTS
             )),
-            Fault::ArgumentBytes => stopped(format!(
+            ModelFault::ArgumentBytes => stopped(format!(
                 "it gave a tool more than {} MiB of arguments; ask for smaller changes",
                 mib(bounds::ARGUMENT_BYTES)
             )),
-            Fault::ArgumentValues => stopped(format!(
+            ModelFault::ArgumentValues => stopped(format!(
                 "it gave a tool more than {} values; ask for smaller changes",
                 bounds::ARGUMENT_VALUES
             )),
-            Fault::Name => stopped(
+            ModelFault::Name => stopped(
                 "it named a tool call with a text that is too long to be a name; ask again, or choose another model"
                     .to_owned(),
             ),
-            Fault::Retained => stopped(format!(
+            ModelFault::Retained => stopped(format!(
                 "it grew past {} MiB; ask for less at a time",
                 mib(bounds::RETAINED_BYTES)
             )),

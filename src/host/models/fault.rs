@@ -4,7 +4,7 @@
 
 /// Why a reply is not read on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ModelFault {
     /// It is not the provider's protocol.
     Unreadable,
     /// The provider says that it failed; its own words, which may be none.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::bounds;
-use super::fault::Fault;
+use super::fault::ModelFault;
 use crate::domain::wire::lenient_json;
 
 /// Any JSON value, as its text.
@@ -24,7 +24,7 @@ pub(super) struct Json<'a>(&'a RawValue);
 ///
 /// # Errors
 /// When it is no JSON, or nested deeper than anything a provider sends.
-pub(super) fn strict(data: &[u8]) -> Result<Cow<'_, str>, Fault> {
+pub(super) fn strict(data: &[u8]) -> Result<Cow<'_, str>, ModelFault> {
     if let Ok(text) = std::str::from_utf8(data)
         && serde_json::from_str::<IgnoredAny>(text).is_ok()
         && lenient_json::is_strict(text)
@@ -32,15 +32,15 @@ pub(super) fn strict(data: &[u8]) -> Result<Cow<'_, str>, Fault> {
         return Ok(Cow::Borrowed(text));
     }
     if data.len() > bounds::REPAIRED_BYTES {
-        return Err(Fault::Unreadable);
+        return Err(ModelFault::Unreadable);
     }
-    lenient_json::repair(data).map(Cow::Owned).ok_or(Fault::Unreadable)
+    lenient_json::repair(data).map(Cow::Owned).ok_or(ModelFault::Unreadable)
 }
 
 impl<'a> Json<'a> {
     /// The value of a text.
-    pub(super) fn of(text: &'a str) -> Result<Self, Fault> {
-        serde_json::from_str(text).map(Self).map_err(|_| Fault::Unreadable)
+    pub(super) fn of(text: &'a str) -> Result<Self, ModelFault> {
+        serde_json::from_str(text).map(Self).map_err(|_| ModelFault::Unreadable)
     }
 
     /// Its text.
@@ -94,12 +94,12 @@ impl<'a> Json<'a> {
 ///
 /// # Errors
 /// When they hold more values than [`bounds::ARGUMENT_VALUES`].
-pub(super) fn arguments(text: &str) -> Result<Value, Fault> {
+pub(super) fn arguments(text: &str) -> Result<Value, ModelFault> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
     if values_in(text) > bounds::ARGUMENT_VALUES {
-        return Err(Fault::ArgumentValues);
+        return Err(ModelFault::ArgumentValues);
     }
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
 }
@@ -227,7 +227,7 @@ mod tests {
         let commas = format!(r#"{{"a":"{}\",,"}}"#, ",".repeat(200_000));
         assert!(arguments(&commas).is_ok());
         let many = format!("[{}0]", "0,".repeat(bounds::ARGUMENT_VALUES));
-        assert_eq!(arguments(&many), Err(Fault::ArgumentValues));
+        assert_eq!(arguments(&many), Err(ModelFault::ArgumentValues));
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
         assert_eq!(arguments(&deep), Ok(Value::String(deep.clone())));
     }
@@ -239,7 +239,7 @@ mod tests {
         assert!(matches!(strict(b"{\"a\":1}"), Ok(Cow::Borrowed(_))));
         let deep = "[".repeat(1 << 20);
         for broken in ["", "{", "data", deep.as_str()] {
-            assert_eq!(strict(broken.as_bytes()), Err(Fault::Unreadable));
+            assert_eq!(strict(broken.as_bytes()), Err(ModelFault::Unreadable));
         }
     }
 }

@@ -8,7 +8,9 @@ use super::intent::Replacement;
 use super::{counted, refused};
 use crate::domain::dialect::desktop::message::ThinkingPhase;
 use crate::host::ports::WorkspaceView;
-use crate::host::proposal::{Base, Change, Outcome, Proposal, Refusal, blocking, propose, read_base};
+use crate::host::proposal::{
+    Base, Outcome, Proposal, ProposalRefusal, ProposedChange, blocking, propose, read_base,
+};
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -49,7 +51,7 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
     propose_replacement(voice, wish, &base, &found).await
 }
 
-async fn base_of(view: WorkspaceView, wish: &Replacement) -> Result<Base, Refusal> {
+async fn base_of(view: WorkspaceView, wish: &Replacement) -> Result<Base, ProposalRefusal> {
     let path = wish.path.clone();
     blocking(move |cancel| {
         let base = read_base(&view, &path, cancel)?;
@@ -77,7 +79,7 @@ async fn propose_replacement(
             counted(found.len() as u64, "occurrence")
         ),
         acceptance_criteria: vec![format!("`{place}` has {to} wherever it had {from}.")],
-        change: Change::Rewritten {
+        change: ProposedChange::Rewritten {
             base_hash: base.hash.clone(),
             text: replaced(base.text.as_deref().unwrap_or_default(), found, wish.from.len(), &wish.to),
         },

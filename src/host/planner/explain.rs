@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{counted, list, places, refused};
 use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
@@ -163,7 +163,7 @@ impl Definition {
 }
 
 /// Definitions of exactly this name where there are any, else of names like it.
-async fn definitions(voice: &TurnOutput<'_>, what: &str, name: &str) -> Result<Definitions, Refusal> {
+async fn definitions(voice: &TurnOutput<'_>, what: &str, name: &str) -> Result<Definitions, ProposalRefusal> {
     let view = voice.port().workspace();
     let (whole, wanted) = (what.trim_end_matches("()").to_owned(), name.to_owned());
     search(move |cancel| {

@@ -9,7 +9,7 @@ mod intent;
 mod overview;
 mod places;
 
-use super::proposal::Refusal;
+use super::proposal::ProposalRefusal;
 use super::retrieval;
 use super::tools;
 use super::turn::args;
@@ -93,7 +93,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Ends a tool and the answer with a refusal.
-async fn refused(voice: &mut TurnOutput<'_>, call_id: &str, refusal: Refusal) -> bool {
+async fn refused(voice: &mut TurnOutput<'_>, call_id: &str, refusal: ProposalRefusal) -> bool {
     voice.tool_ended(call_id, Err(refusal.message.clone())).await;
     voice.lines(&format!("{}\n", refusal.message)).await;
     false

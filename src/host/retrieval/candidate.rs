@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::kinds::{kind_of_file, names_path, path_terms};
-use super::question::Question;
+use super::question::SearchQuestion;
 use super::scan::Scan;
 use super::symbols::symbols_of;
 use super::walk::SourceFile;
@@ -41,7 +41,7 @@ impl<'a> Candidate<'a> {
         at: usize,
         scan: &'a Scan,
         rel: &str,
-        question: &Question,
+        question: &SearchQuestion,
         scorer: &Scorer,
         mean: f64,
     ) -> Self {

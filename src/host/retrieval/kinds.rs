@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::question::Question;
+use super::question::SearchQuestion;
 use super::terms::{stem, words};
 
 /// Terms in a path: in the file's name they count more than in its directories.
-pub(super) fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64> {
+pub(super) fn path_terms(rel: &str, question: &SearchQuestion) -> BTreeMap<usize, f64> {
     let name_at = rel.rfind('/').map_or(0, |at| at + 1);
     let name_end = rel[name_at..].find('.').map_or(rel.len(), |dot| name_at + dot);
     let mut found: BTreeMap<usize, f64> = BTreeMap::new();
@@ -39,7 +39,7 @@ pub(super) fn path_terms(rel: &str, question: &Question) -> BTreeMap<usize, f64>
 }
 
 /// Whether the question names this path, whole or by its last components.
-pub(super) fn names_path(rel: &str, question: &Question) -> bool {
+pub(super) fn names_path(rel: &str, question: &SearchQuestion) -> bool {
     let rel = rel.to_ascii_lowercase();
     question
         .paths
@@ -65,7 +65,7 @@ pub(super) fn is_test_path(rel: &str) -> bool {
 }
 
 /// How much a file of this kind counts against code.
-pub(super) fn kind_of_file(rel: &str, question: &Question) -> f64 {
+pub(super) fn kind_of_file(rel: &str, question: &SearchQuestion) -> f64 {
     let lower = rel.to_ascii_lowercase();
     let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_file_name_that_the_question_covers_counts_most() {
-        let question = Question::read("where are redirects limited?");
+        let question = SearchQuestion::read("where are redirects limited?");
         let factor = |path: &str| path_terms(path, &question).values().copied().fold(0.0, f64::max);
         assert!(factor("src/redirect.rs") > factor("src/redirect_test_server.rs"));
         assert!(factor("src/redirect_test_server.rs") > factor("redirect/server.rs"));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn kinds_are_told_by_path() {
-        let plain = Question::read("frame guard");
+        let plain = SearchQuestion::read("frame guard");
         for path in [
             "tests/a.rs",
             "a/__tests__/b.ts",
@@ -133,12 +133,12 @@ mod tests {
         let order = ["src/a.rs", "docs/a.md", "tests/a.rs", "vendor/a.rs", "a.min.js", "Cargo.lock"];
         let factors: Vec<f64> = order.iter().map(|path| kind_of_file(path, &plain)).collect();
         assert!(factors.is_sorted_by(|a, b| a > b), "{factors:?}");
-        assert!(kind_of_file("README.md", &Question::read("what does the readme say?")) > 1.0);
+        assert!(kind_of_file("README.md", &SearchQuestion::read("what does the readme say?")) > 1.0);
     }
 
     #[test]
     fn a_named_path_is_known_by_whole_components() {
-        let question = Question::read("explain app/inbox.rs");
+        let question = SearchQuestion::read("explain app/inbox.rs");
         assert!(names_path("src/app/inbox.rs", &question) && names_path("app/inbox.rs", &question));
         assert!(!names_path("src/myapp/inbox.rs", &question));
     }

@@ -24,7 +24,7 @@ pub(super) struct Term {
 
 /// A question, ready to be compared with text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Question {
+pub(super) struct SearchQuestion {
     /// What is asked for, in order.
     pub terms: Vec<Term>,
     /// Terms by the stem of a word, with how much it counts there.
@@ -43,7 +43,7 @@ pub(super) struct Question {
     pub about_docs: bool,
 }
 
-impl Question {
+impl SearchQuestion {
     /// Reads a question.
     pub(super) fn read(text: &str) -> Self {
         let mut question = Self::default();
@@ -164,13 +164,13 @@ fn has_extension(run: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn texts(question: &Question) -> Vec<&str> {
+    fn texts(question: &SearchQuestion) -> Vec<&str> {
         question.terms.iter().map(|term| term.text.as_str()).collect()
     }
 
     #[test]
     fn a_question_keeps_what_is_asked_for() {
-        let question = Question::read("Where is the frame guard that refuses oversized frames?");
+        let question = SearchQuestion::read("Where is the frame guard that refuses oversized frames?");
         assert_eq!(texts(&question), ["frame", "guard", "refuses", "oversized"]);
         assert_eq!(question.pairs, [(0, 0), (1, 1), (2, 2)]);
         assert!(question.stems["reject"].contains(&(2, SYNONYM)));
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn identifiers_quoted_texts_and_paths_stay_whole() {
         let question =
-            Question::read("does `char_at` in src/overlay.rs say \"no such place\" for OpenDocument?");
+            SearchQuestion::read("does `char_at` in src/overlay.rs say \"no such place\" for OpenDocument?");
         assert_eq!(question.identifiers.keys().len(), 2);
         assert!(
             question.identifiers.contains_key("char_at") && question.identifiers.contains_key("opendocument")
@@ -193,10 +193,10 @@ mod tests {
 
     #[test]
     fn a_question_of_stop_words_alone_is_still_asked_and_a_long_one_is_bounded() {
-        assert_eq!(texts(&Question::read("what is this?")), ["what", "is", "this"]);
+        assert_eq!(texts(&SearchQuestion::read("what is this?")), ["what", "is", "this"]);
         let long: String =
             (0..500u32).map(|i| format!("w{} ", "abcdefghij".repeat(i as usize % 40 + 1))).collect();
-        assert!(Question::read(&long).terms.len() <= MOST_TERMS);
-        assert!(Question::read("").terms.is_empty());
+        assert!(SearchQuestion::read(&long).terms.len() <= MOST_TERMS);
+        assert!(SearchQuestion::read("").terms.is_empty());
     }
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use super::candidate::{Candidate, CloserLook};
 use super::kinds::{names_path, path_terms};
 use super::paths::label;
-use super::question::Question;
+use super::question::SearchQuestion;
 use super::scan::{Repeated, Scan, fade_repeated, most_hits, scan};
-use super::walk::Tree;
+use super::walk::WalkedTree;
 use super::windows::Scorer;
 use super::workers::spread;
 use super::{Found, Place, RetrievalError};
@@ -39,8 +39,8 @@ pub fn find_places(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(Stage, u64),
 ) -> Result<Found, RetrievalError> {
-    let question = Question::read(question);
-    let tree = Tree::walk(view, cancel)?;
+    let question = SearchQuestion::read(question);
+    let tree = WalkedTree::walk(view, cancel)?;
     let mut found =
         Found { files_searched: tree.files.len() as u64, truncated: tree.truncated, ..Found::default() };
     if question.terms.is_empty() {
@@ -70,8 +70,8 @@ pub fn find_places(
 
 /// Every file in which something of the question stands, or whose path says something of it.
 fn scans(
-    tree: &Tree,
-    question: &Question,
+    tree: &WalkedTree,
+    question: &SearchQuestion,
     cancel: &AtomicBool,
 ) -> Result<Vec<(usize, Scan)>, RetrievalError> {
     spread(tree.files.len(), cancel, |at| {
@@ -91,8 +91,8 @@ fn scans(
 /// The files that are worth a closer look, best first.
 fn best_files<'a>(
     scans: &'a [(usize, Scan)],
-    tree: &Tree,
-    question: &Question,
+    tree: &WalkedTree,
+    question: &SearchQuestion,
     scorer: &Scorer,
     most: usize,
 ) -> Vec<Candidate<'a>> {
@@ -132,7 +132,7 @@ fn lines_with(scan: &Scan, in_name: bool) -> u64 {
 }
 
 /// Rare terms count more; the rarity comes from the same pass.
-fn scorer(scans: &[(usize, Scan)], question: &Question, files: usize) -> Scorer {
+fn scorer(scans: &[(usize, Scan)], question: &SearchQuestion, files: usize) -> Scorer {
     let terms = question.terms.len();
     let rarity = |term: usize| {
         // A synonym alone counts as less than a file.

@@ -4,7 +4,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::question::Question;
+use super::question::SearchQuestion;
 use super::terms::{stem_into, words};
 
 /// Most hits kept of one file, and of all files together: far more than a ranking can tell apart. With its line a hit takes 20
@@ -50,7 +50,7 @@ pub(super) struct Scan {
 }
 
 /// Passes over a text; `None` when nothing of the question is in it.
-pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<Scan> {
+pub(super) fn scan(text: &str, question: &SearchQuestion, most_hits: usize) -> Option<Scan> {
     let mut pass = Pass::begin(text, question);
     for line in text.split_inclusive('\n') {
         let row = pass.next_row(line);
@@ -76,7 +76,7 @@ pub(super) fn scan(text: &str, question: &Question, most_hits: usize) -> Option<
 
 /// Where a pass stands.
 struct Pass<'a> {
-    question: &'a Question,
+    question: &'a SearchQuestion,
     first_bytes: [bool; 256],
     scan: Scan,
     /// The stem of the word that is looked at.
@@ -86,7 +86,7 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn begin(text: &str, question: &'a Question) -> Self {
+    fn begin(text: &str, question: &'a SearchQuestion) -> Self {
         let count = question.terms.len() + question.pairs.len();
         Self {
             question,
@@ -224,7 +224,7 @@ pub(super) fn fade_repeated(scan: &mut Scan, repeated: &Repeated) {
 }
 
 /// First bytes of the stems, to pass over most words without stemming them.
-fn first_bytes(question: &Question) -> [bool; 256] {
+fn first_bytes(question: &SearchQuestion) -> [bool; 256] {
     let mut first = [false; 256];
     for byte in question.stems.keys().filter_map(|stem| stem.bytes().next()) {
         first[byte as usize] = true;
@@ -232,7 +232,7 @@ fn first_bytes(question: &Question) -> [bool; 256] {
     first
 }
 
-fn identifiers(line: &str, question: &Question, mut take: impl FnMut(usize, usize)) {
+fn identifiers(line: &str, question: &SearchQuestion, mut take: impl FnMut(usize, usize)) {
     let mut at = 0;
     for run in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
         if run.len() > 2
@@ -245,7 +245,7 @@ fn identifiers(line: &str, question: &Question, mut take: impl FnMut(usize, usiz
     }
 }
 
-fn phrases(text: &str, question: &Question, most_hits: usize, scan: &mut Scan) {
+fn phrases(text: &str, question: &SearchQuestion, most_hits: usize, scan: &mut Scan) {
     for (row, line) in text.split('\n').enumerate() {
         let line = line.to_ascii_lowercase();
         for (phrase, term) in &question.phrases {
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn hits_know_their_line_and_their_weight() {
-        let question = Question::read("frame guard");
+        let question = SearchQuestion::read("frame guard");
         let text = "use a::frame;\nfn frame_guard() {}\n\n#[cfg(test)]\nmod t {\n    let guards = 1;\n";
         let found = scan(text, &question, 99).unwrap();
         let hit = |line, term, weight, in_name| Hit { line, term, weight, in_name };
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn an_import_for_tests_does_not_make_the_rest_tests() {
-        let question = Question::read("guard");
+        let question = SearchQuestion::read("guard");
         let found = scan("#[cfg(test)]\nuse a::b;\nfn guard() {}\n", &question, 99).unwrap();
         assert_eq!((found.tests_from, found.hits[0].weight), (None, 1.0));
         let bounded = scan(&"guard\n".repeat(50), &question, 10).unwrap();
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_sentence_that_many_files_repeat_fades() {
-        let question = Question::read("guard");
+        let question = SearchQuestion::read("guard");
         let text = "start();\n// This sentence is about every guard there is.\nfn guard() {}\n";
         let mut found = scan(text, &question, 99).unwrap();
         let row = found.texts[0].0;
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn quoted_texts_and_identifiers_are_found_whole() {
-        let question = Question::read("\"no such place\" OpenDocument");
+        let question = SearchQuestion::read("\"no such place\" OpenDocument");
         let found =
             scan("// There is No Such Place\nlet x: OpenDocument;\nOpen Document\n", &question, 99).unwrap();
         let phrase = question.phrases[0].1;

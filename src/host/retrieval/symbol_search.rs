@@ -8,7 +8,7 @@ use super::kinds::is_test_path;
 use super::paths::label;
 use super::symbols::symbols_of;
 use super::terms::words;
-use super::walk::Tree;
+use super::walk::WalkedTree;
 use super::workers::spread;
 use super::{RetrievalError, Symbol};
 use crate::host::ports::WorkspaceView;
@@ -33,11 +33,11 @@ pub(crate) fn search_symbols(
     limit: usize,
     cancel: &AtomicBool,
 ) -> Result<Vec<(Option<String>, String, Symbol)>, RetrievalError> {
-    let wanted = Wanted::read(name);
+    let wanted = WantedSymbol::read(name);
     if wanted.words.is_empty() {
         return Ok(Vec::new());
     }
-    let tree = Tree::walk(view, cancel)?;
+    let tree = WalkedTree::walk(view, cancel)?;
     let parsed = spread(tree.files.len(), cancel, |at| {
         let file = &tree.files[at];
         let text = tree.text(file, cancel)?;
@@ -67,14 +67,14 @@ pub(crate) fn search_symbols(
         .collect())
 }
 
-struct Wanted {
+struct WantedSymbol {
     name: String,
     container: Option<String>,
     /// In lower case.
     words: Vec<String>,
 }
 
-impl Wanted {
+impl WantedSymbol {
     fn read(name: &str) -> Self {
         let name = name.trim().trim_end_matches("()");
         let mut parts = name.rsplit("::").flat_map(|part| part.rsplit(['.', '#']));

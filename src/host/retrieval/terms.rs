@@ -9,21 +9,21 @@ pub(super) fn words(text: &str, mut take: impl FnMut(usize, &str)) {
     let mut start = 0;
     while start < bytes.len() {
         let kind = kind_of(bytes[start]);
-        if kind == Kind::Other {
+        if kind == TermKind::Other {
             start += 1;
             continue;
         }
         let mut end = start + 1;
-        if kind == Kind::Upper {
-            while end < bytes.len() && kind_of(bytes[end]) == Kind::Upper {
+        if kind == TermKind::Upper {
+            while end < bytes.len() && kind_of(bytes[end]) == TermKind::Upper {
                 end += 1;
             }
             // `HTTPServer`: the last upper-case letter begins the next word; a lone one goes on in lower case.
-            if end < bytes.len() && kind_of(bytes[end]) == Kind::Lower {
+            if end < bytes.len() && kind_of(bytes[end]) == TermKind::Lower {
                 if end - start > 1 {
                     end -= 1;
                 } else {
-                    end = run(bytes, end, Kind::Lower);
+                    end = run(bytes, end, TermKind::Lower);
                 }
             }
         } else {
@@ -37,24 +37,24 @@ pub(super) fn words(text: &str, mut take: impl FnMut(usize, &str)) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TermKind {
     Upper,
     Lower,
     Digit,
     Other,
 }
 
-fn kind_of(byte: u8) -> Kind {
+fn kind_of(byte: u8) -> TermKind {
     match byte {
-        b'A'..=b'Z' => Kind::Upper,
+        b'A'..=b'Z' => TermKind::Upper,
         // Bytes of other alphabets belong to their word.
-        b'a'..=b'z' | 128.. => Kind::Lower,
-        b'0'..=b'9' => Kind::Digit,
-        _ => Kind::Other,
+        b'a'..=b'z' | 128.. => TermKind::Lower,
+        b'0'..=b'9' => TermKind::Digit,
+        _ => TermKind::Other,
     }
 }
 
-fn run(bytes: &[u8], from: usize, kind: Kind) -> usize {
+fn run(bytes: &[u8], from: usize, kind: TermKind) -> usize {
     let more = bytes[from..].iter().take_while(|byte| kind_of(**byte) == kind).count();
     from + more
 }

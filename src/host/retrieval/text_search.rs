@@ -12,7 +12,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 
 use super::lines::{one_line, shown_around};
 use super::paths::label;
-use super::walk::Tree;
+use super::walk::WalkedTree;
 use super::{RetrievalError, TextHit};
 use crate::host::ports::WorkspaceView;
 
@@ -38,7 +38,7 @@ pub(crate) fn search_text(
 ) -> Result<Vec<TextHit>, RetrievalError> {
     let matcher = matcher(query)?;
     let globs = query.path_glob.as_deref().map(globs).transpose()?;
-    let tree = Tree::walk(view, cancel)?;
+    let tree = WalkedTree::walk(view, cancel)?;
     let mut searcher = SearcherBuilder::new().line_number(true).build();
     let mut hits = Vec::new();
     for file in &tree.files {

@@ -39,7 +39,7 @@ pub(super) struct SourceFile {
 }
 
 /// All files of a workspace, in order of root and path.
-pub(super) struct Tree {
+pub(super) struct WalkedTree {
     /// The files.
     pub files: Vec<SourceFile>,
     /// Whether there are more than a search looks at.
@@ -47,12 +47,12 @@ pub(super) struct Tree {
     dirs: Vec<Option<Dir>>,
 }
 
-impl Tree {
+impl WalkedTree {
     /// Walks all roots.
     pub(super) fn walk(view: &WorkspaceView, cancel: &AtomicBool) -> Result<Self, RetrievalError> {
         let buffers = OpenBuffers::of(view);
         let dirs: Vec<Option<Dir>> = view.roots.iter().map(open_root).collect();
-        let mut walk = Walk { found: BTreeMap::new(), path_bytes: 0, truncated: false, cancel };
+        let mut walk = DirectoryWalk { found: BTreeMap::new(), path_bytes: 0, truncated: false, cancel };
         for (at, root) in view.roots.iter().enumerate() {
             let Some(dir) = &dirs[at] else { continue };
             // A root inside this one lists its own files.
@@ -60,7 +60,7 @@ impl Tree {
                 view.roots.iter().filter_map(|other| other.path.strip_prefix(&root.path).ok()).collect();
             walk.root(at, dir, &root.path, &others, &buffers)?;
         }
-        let Walk { mut found, truncated, .. } = walk;
+        let DirectoryWalk { mut found, truncated, .. } = walk;
         // A buffer that is not on the disk yet is part of the workspace. One that is there but was not listed is
         // ignored, hidden or a link, and stays out.
         for (root, rel, document) in buffers.iter() {
@@ -85,7 +85,7 @@ impl Tree {
 }
 
 /// A walk over the roots, one after the other.
-struct Walk<'a> {
+struct DirectoryWalk<'a> {
     found: BTreeMap<(usize, String), Option<Arc<OpenDocument>>>,
     path_bytes: usize,
     truncated: bool,
@@ -94,13 +94,13 @@ struct Walk<'a> {
 
 /// What is taken of one directory, in order of name.
 #[derive(Default)]
-struct Names {
+struct IgnoredNames {
     files: BTreeSet<String>,
     directories: BTreeSet<String>,
     truncated: bool,
 }
 
-impl Walk<'_> {
+impl DirectoryWalk<'_> {
     /// Walks one root through its handle, so that no link and no renaming leads out of it. Every directory is read under the
     /// handle by its whole path: a tree that is deeper than a path can be long ends there.
     fn root(
@@ -124,7 +124,7 @@ impl Walk<'_> {
             let place = if directory.is_empty() { "." } else { directory.as_str() };
             // What cannot be listed is not searched; the rest is.
             let Ok(entries) = dir.read_dir(place) else { continue };
-            let mut names = Names::default();
+            let mut names = IgnoredNames::default();
             for entry in entries.flatten() {
                 if is_stopped() {
                     return Err(RetrievalError::Cancelled);
@@ -156,7 +156,7 @@ impl Walk<'_> {
     }
 }
 
-impl Names {
+impl IgnoredNames {
     fn take(
         &mut self,
         at: usize,
@@ -255,7 +255,7 @@ pub(in crate::host::retrieval) mod tests {
     pub(in crate::host::retrieval) static GO_ON: AtomicBool = AtomicBool::new(false);
 
     fn listed(view: &WorkspaceView) -> Vec<String> {
-        Tree::walk(view, &GO_ON).unwrap().files.into_iter().map(|file| file.rel).collect()
+        WalkedTree::walk(view, &GO_ON).unwrap().files.into_iter().map(|file| file.rel).collect()
     }
 
     #[test]
@@ -287,7 +287,7 @@ pub(in crate::host::retrieval) mod tests {
     fn a_file_that_becomes_a_link_after_the_walk_gives_no_text() {
         let outside = Fixture::new(&[("secret.rs", "fn secret() {}")]);
         let fixture = Fixture::new(&[("a.rs", "fn a() {}")]);
-        let tree = Tree::walk(&fixture.view(), &GO_ON).unwrap();
+        let tree = WalkedTree::walk(&fixture.view(), &GO_ON).unwrap();
         std::fs::remove_file(fixture.path("a.rs")).unwrap();
         std::os::unix::fs::symlink(outside.path("secret.rs"), fixture.path("a.rs")).unwrap();
         assert_eq!(tree.text(&tree.files[0], &GO_ON), None);
@@ -298,7 +298,7 @@ pub(in crate::host::retrieval) mod tests {
         let fixture = Fixture::new(&[(".gitignore", "*.log\n"), ("a.rs", "old"), ("b.log", "log")]);
         let view =
             fixture.view_with(&[("a.rs", "new"), ("n.rs", "fresh"), ("b.log", "open"), (".env", "S=1")]);
-        let tree = Tree::walk(&view, &GO_ON).unwrap();
+        let tree = WalkedTree::walk(&view, &GO_ON).unwrap();
         let texts: Vec<_> =
             tree.files.iter().map(|file| (file.rel.as_str(), tree.text(file, &GO_ON).unwrap())).collect();
         assert_eq!(texts, [("a.rs", "new".to_owned()), ("n.rs", "fresh".to_owned())]);
@@ -308,6 +308,6 @@ pub(in crate::host::retrieval) mod tests {
     fn a_cancelled_walk_ends() {
         let fixture = Fixture::new(&[("a.rs", "")]);
         let cancel = AtomicBool::new(true);
-        assert!(matches!(Tree::walk(&fixture.view(), &cancel), Err(RetrievalError::Cancelled)));
+        assert!(matches!(WalkedTree::walk(&fixture.view(), &cancel), Err(RetrievalError::Cancelled)));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "list_files";
 const LIMIT: usize = 500;
 
 #[derive(Deserialize)]
-struct Args {
+struct ListArgs {
     #[serde(default)]
     path: String,
 }
@@ -32,8 +32,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let ListArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let mut names = search(move |cancel| retrieval::list_dir(&view, &path, LIMIT + 1, cancel)).await?;
     let more = names.len() > LIMIT;

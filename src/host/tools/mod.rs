@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::models::{Call, ToolSpec};
-use super::proposal::{Refusal, blocking};
+use super::proposal::{ProposalRefusal, blocking};
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
 
@@ -71,7 +71,7 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         outline::NAME => outline::run(voice, args).await,
         propose_patch::NAME => propose_patch::run(voice, args).await,
         run_command::NAME => run_command::run(voice, args).await,
-        _ => Err(Refusal {
+        _ => Err(ProposalRefusal {
             code: "unknown_tool".to_owned(),
             message: "There is no tool of this name; use one of those that were offered.".to_owned(),
         }),
@@ -89,13 +89,13 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
     }
 }
 
-fn told_to_model(refusal: &Refusal) -> String {
+fn told_to_model(refusal: &ProposalRefusal) -> String {
     format!("Error ({}): {}", refusal.code, refusal.message)
 }
 
 /// Reads arguments; a refusal says what is wrong with them.
-fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, Refusal> {
-    serde_json::from_value(Value::Object(args)).map_err(|error| Refusal {
+fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, ProposalRefusal> {
+    serde_json::from_value(Value::Object(args)).map_err(|error| ProposalRefusal {
         code: "invalid_params".to_owned(),
         message: format!("The arguments do not fit the tool: {error}."),
     })
@@ -104,8 +104,8 @@ fn arguments<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, Refusal
 /// Runs blocking retrieval work that ends soon after this future is dropped.
 pub(crate) async fn search<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> Result<T, RetrievalError> + Send + 'static,
-) -> Result<T, Refusal> {
-    blocking(move |cancel| work(cancel).map_err(Refusal::from)).await
+) -> Result<T, ProposalRefusal> {
+    blocking(move |cancel| work(cancel).map_err(ProposalRefusal::from)).await
 }
 
 /// A path as it is shown, with the root's name where several roots are open.

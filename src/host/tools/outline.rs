@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, Symbol};
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "outline";
 
 #[derive(Deserialize)]
-struct Args {
+struct OutlineArgs {
     path: String,
 }
 
@@ -30,8 +30,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let OutlineArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
     Ok(ToolAnswer { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })

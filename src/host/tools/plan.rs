@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ToolAnswer, arguments};
 use crate::domain::dialect::desktop::message::{PlanStep, ServerMessage};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "plan";
@@ -17,14 +17,14 @@ pub(super) const NAME: &str = "plan";
 const STEPS: usize = 50;
 
 #[derive(Deserialize)]
-struct Args {
-    steps: Vec<Step>,
+struct PlanArgs {
+    steps: Vec<PlannedStep>,
     #[serde(default)]
     rationale: String,
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct PlannedStep {
     description: String,
     #[serde(default)]
     files: Vec<String>,
@@ -56,10 +56,13 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { steps, rationale } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let PlanArgs { steps, rationale } = arguments(args)?;
     if steps.is_empty() || steps.len() > STEPS {
-        return Err(Refusal {
+        return Err(ProposalRefusal {
             code: "invalid_params".to_owned(),
             message: format!("A plan has one step to {STEPS} steps; this one has {}.", steps.len()),
         });

@@ -6,26 +6,26 @@ use serde_json::{Map, Value, json};
 use super::{ToolAnswer, arguments};
 use crate::domain::edits::apply::TextEdit;
 use crate::host::models::ToolSpec;
-use crate::host::proposal::{Change, Outcome, Proposal, Refusal, propose};
+use crate::host::proposal::{Outcome, Proposal, ProposalRefusal, ProposedChange, propose};
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "propose_patch";
 
 #[derive(Deserialize)]
-struct Edit {
+struct ProposedEdit {
     old_text: String,
     new_text: String,
 }
 
 #[derive(Deserialize)]
-struct Args {
+struct PatchArgs {
     file_path: String,
     #[serde(default)]
     rationale: String,
     #[serde(default)]
     acceptance_criteria: Vec<String>,
     #[serde(default)]
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<ProposedEdit>>,
     #[serde(default)]
     diff: Option<String>,
     #[serde(default)]
@@ -64,19 +64,22 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let PatchArgs { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
     let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
-        (Some(edits), None, None) => Change::Edits(
+        (Some(edits), None, None) => ProposedChange::Edits(
             edits
                 .into_iter()
                 .map(|edit| TextEdit { old_text: edit.old_text, new_text: edit.new_text })
                 .collect(),
         ),
-        (None, Some(diff), None) => Change::Diff(diff),
-        (None, None, Some(text)) => Change::NewContent(text),
+        (None, Some(diff), None) => ProposedChange::Diff(diff),
+        (None, None, Some(text)) => ProposedChange::NewContent(text),
         _ => {
-            return Err(Refusal {
+            return Err(ProposalRefusal {
                 code: "invalid_params".to_owned(),
                 message: "Give exactly one of `edits`, `diff` and `new_content`.".to_owned(),
             });
@@ -90,7 +93,7 @@ pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) ->
             ),
             text: warnings.join("\n"),
         }),
-        Outcome::Denied => Err(Refusal {
+        Outcome::Denied => Err(ProposalRefusal {
             code: "denied".to_owned(),
             message: "The user denied this change; nothing was written. Do not propose it again unchanged."
                 .to_owned(),

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::{RESULT_LIMIT, ToolAnswer, arguments, search};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "read_file";
 
 #[derive(Deserialize)]
-struct Args {
+struct ReadArgs {
     path: String,
     #[serde(default)]
     start_line: Option<u64>,
@@ -37,8 +37,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { path, start_line, end_line } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let ReadArgs { path, start_line, end_line } = arguments(args)?;
     let view = voice.port().workspace();
     let start = start_line.unwrap_or(1);
     let read =

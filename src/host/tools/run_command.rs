@@ -9,7 +9,7 @@ use super::{RESULT_LIMIT, ToolAnswer, arguments, cut};
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::host::models::ToolSpec;
 use crate::host::ports::{Answer, WorkspaceView};
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "run_command";
 const COMMAND_LIMIT: usize = 8 * 1024;
 
 #[derive(Deserialize)]
-struct Args {
+struct CommandArgs {
     command: String,
     #[serde(default)]
     cwd: Option<String>,
@@ -44,15 +44,18 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { command, cwd, reason } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let CommandArgs { command, cwd, reason } = arguments(args)?;
     let port = voice.port();
     let view = port.workspace();
     if !view.trusted {
-        return Err(Refusal::untrusted());
+        return Err(ProposalRefusal::untrusted());
     }
     if command.trim().is_empty() || command.len() > COMMAND_LIMIT || command.contains('\0') {
-        return Err(Refusal {
+        return Err(ProposalRefusal {
             code: "invalid_params".to_owned(),
             message: "The command is empty or longer than 8 KiB; give one short command line.".to_owned(),
         });
@@ -74,7 +77,7 @@ pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) ->
         })
         .await;
     if port.answer(&request_id).await == Answer::Denied {
-        return Err(Refusal {
+        return Err(ProposalRefusal {
             code: "denied".to_owned(),
             message: "The user denied this command; it did not run. Do not ask for it again unchanged."
                 .to_owned(),
@@ -82,12 +85,12 @@ pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) ->
     }
     // Trust may have gone while the question was open.
     if !port.workspace().trusted {
-        return Err(Refusal::untrusted());
+        return Err(ProposalRefusal::untrusted());
     }
     let ran = port
         .run_command(command, cwd)
         .await
-        .map_err(|error| Refusal { code: error.code, message: error.message })?;
+        .map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
     let summary = format!("The command ended with exit code {}.", ran.exit_code);
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&ran.stdout), tail(&ran.stderr));
@@ -95,10 +98,10 @@ pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) ->
 }
 
 /// Commands run beneath the first root; what the user is shown must be where it runs.
-fn beneath_first_root(view: &WorkspaceView, cwd: &str) -> Result<String, Refusal> {
+fn beneath_first_root(view: &WorkspaceView, cwd: &str) -> Result<String, ProposalRefusal> {
     let (root, beneath) = retrieval::resolve(view, cwd)?;
     if view.roots.first() != Some(root) {
-        return Err(Refusal {
+        return Err(ProposalRefusal {
             code: "unsupported".to_owned(),
             message: "Commands run only in the first workspace folder; choose a folder in it.".to_owned(),
         });

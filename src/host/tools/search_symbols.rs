@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "search_symbols";
 const LIMIT: usize = 50;
 
 #[derive(Deserialize)]
-struct Args {
+struct SymbolsArgs {
     name: String,
 }
 
@@ -32,8 +32,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { name } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let SymbolsArgs { name } = arguments(args)?;
     let view = voice.port().workspace();
     let found = search(move |cancel| retrieval::search_symbols(&view, &name, LIMIT, cancel)).await?;
     let text = found

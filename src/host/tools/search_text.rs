@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
 use crate::host::models::ToolSpec;
-use crate::host::proposal::Refusal;
+use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, TextQuery};
 use crate::host::turn_output::TurnOutput;
 
@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "search_text";
 const LIMIT: usize = 100;
 
 #[derive(Deserialize)]
-struct Args {
+struct TextArgs {
     pattern: String,
     #[serde(default)]
     regex: bool,
@@ -42,8 +42,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(voice: &mut TurnOutput<'_>, args: Map<String, Value>) -> Result<ToolAnswer, Refusal> {
-    let Args { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
+pub(super) async fn run(
+    voice: &mut TurnOutput<'_>,
+    args: Map<String, Value>,
+) -> Result<ToolAnswer, ProposalRefusal> {
+    let TextArgs { pattern, regex, case_sensitive, path_glob } = arguments(args)?;
     let view = voice.port().workspace();
     let query = TextQuery { pattern, regex, case_sensitive, path_glob };
     let mut hits = search(move |cancel| retrieval::search_text(&view, &query, LIMIT + 1, cancel)).await?;

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Reply};
-use super::effects::{Effect, State, fault, no_session};
+use super::desk::{Desk, DeskReply};
+use super::effects::{RequestEffect, SimulatedState, fault, no_session};
 use super::player::Player;
 use super::process;
 use super::script::{Ignored, Script};
-use super::sessions::{Sessions, whole};
+use super::sessions::{KeptSessions, whole};
 
-struct Agent {
+struct SimulatedAgent {
     desk: Arc<Desk>,
     script: Script,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SimulatedState>>,
     /// The turn that runs in a session.
     running: Arc<Mutex<HashMap<String, u64>>>,
     turns: u64,
@@ -33,16 +33,16 @@ struct Agent {
 pub(super) fn play(
     desk: &Arc<Desk>,
     script: Script,
-    sessions: Sessions,
+    sessions: KeptSessions,
     heard: &Receiver<Vec<u8>>,
 ) -> Result<i32, String> {
     if script.agent.ignores.contains(&Ignored::Term) {
         process::ignore_term()?;
     }
     let keeps_living = script.agent.ignores.contains(&Ignored::Eof);
-    let mut agent = Agent {
+    let mut agent = SimulatedAgent {
         desk: Arc::clone(desk),
-        state: Arc::new(Mutex::new(State::new(script.agent.clone(), sessions))),
+        state: Arc::new(Mutex::new(SimulatedState::new(script.agent.clone(), sessions))),
         running: Arc::default(),
         turns: 0,
         used: 0,
@@ -59,11 +59,11 @@ pub(super) fn play(
     Ok(0)
 }
 
-impl Agent {
+impl SimulatedAgent {
     /// Plays what belongs to no message, to its end.
     fn play_out(&mut self, moment: &str) {
         if let Some(steps) = self.script.on.get(moment) {
-            Player::new(&self.desk, None, Effect::default(), 0, true).play(steps, &[], None);
+            Player::new(&self.desk, None, RequestEffect::default(), 0, true).play(steps, &[], None);
         }
     }
 
@@ -78,8 +78,8 @@ impl Agent {
             (Some(method), id) => self.message(method, id, params),
             (None, Some(id)) => {
                 let reply = match (message.get("result"), message.get("error")) {
-                    (_, Some(error)) => Reply::Error(error.clone()),
-                    (result, None) => Reply::Result(result.cloned().unwrap_or_default()),
+                    (_, Some(error)) => DeskReply::Error(error.clone()),
+                    (result, None) => DeskReply::Result(result.cloned().unwrap_or_default()),
                 };
                 self.desk.answered(&id, reply);
             }
@@ -98,7 +98,7 @@ impl Agent {
         }
         let mut effect = match id {
             Some(_) => lock(&self.state).effect(method, &params),
-            None => Effect::default(),
+            None => RequestEffect::default(),
         };
         effect.session = effect.session.or(session);
         let steps = self.script.on.get(method).cloned();
@@ -138,10 +138,10 @@ impl Agent {
 
         let played = self.script.answering(&text, &mut self.used).cloned();
         let deaf = played.as_ref().is_some_and(|prompt| prompt.deaf);
-        let effect = Effect {
+        let effect = RequestEffect {
             answer: Some(Ok(json!({"stopReason": "end_turn"}))),
             session: Some(session.clone()),
-            ..Effect::default()
+            ..RequestEffect::default()
         };
         let mut player = Player::new(&self.desk, Some(id), effect, turn, deaf);
         player.name("cwd", json!(cwd));

@@ -4,14 +4,14 @@
 
 use serde_json::Value;
 
-use super::desk::Reply;
+use super::desk::DeskReply;
 
 /// The word: the option id of a permission, the action of an elicitation, `result`, `error` or `cancelled`.
-pub(super) fn word(reply: &Reply) -> String {
+pub(super) fn word(reply: &DeskReply) -> String {
     match reply {
-        Reply::Cancelled => "cancelled".to_owned(),
-        Reply::Error(_) => "error".to_owned(),
-        Reply::Result(result) => {
+        DeskReply::Cancelled => "cancelled".to_owned(),
+        DeskReply::Error(_) => "error".to_owned(),
+        DeskReply::Result(result) => {
             let text = |at: &str| result.pointer(at).and_then(Value::as_str).map(str::to_owned);
             text("/outcome/optionId")
                 .or_else(|| text("/outcome/outcome"))
@@ -30,12 +30,12 @@ mod tests {
     #[test]
     fn every_answer_has_a_word() {
         for (reply, expected) in [
-            (Reply::Result(json!({"outcome": {"outcome": "selected", "optionId": "o"}})), "o"),
-            (Reply::Result(json!({"outcome": {"outcome": "cancelled"}})), "cancelled"),
-            (Reply::Result(json!({"action": "decline"})), "decline"),
-            (Reply::Result(json!({"content": "text"})), "result"),
-            (Reply::Error(json!({"code": 1})), "error"),
-            (Reply::Cancelled, "cancelled"),
+            (DeskReply::Result(json!({"outcome": {"outcome": "selected", "optionId": "o"}})), "o"),
+            (DeskReply::Result(json!({"outcome": {"outcome": "cancelled"}})), "cancelled"),
+            (DeskReply::Result(json!({"action": "decline"})), "decline"),
+            (DeskReply::Result(json!({"content": "text"})), "result"),
+            (DeskReply::Error(json!({"code": 1})), "error"),
+            (DeskReply::Cancelled, "cancelled"),
         ] {
             assert_eq!(word(&reply), expected);
         }

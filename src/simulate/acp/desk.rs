@@ -34,7 +34,7 @@ impl Output {
 
 /// What came back on a request of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum DeskReply {
     /// A result.
     Result(Value),
     /// An error.
@@ -44,8 +44,8 @@ pub(super) enum Reply {
 }
 
 #[derive(Default)]
-struct Waited {
-    answers: HashMap<String, Reply>,
+struct WaitedReply {
+    answers: HashMap<String, DeskReply>,
     cancelled: HashSet<u64>,
     next_id: u64,
 }
@@ -54,7 +54,7 @@ struct Waited {
 pub(super) struct Desk {
     output: Mutex<Output>,
     log: Option<Log>,
-    waited: Mutex<Waited>,
+    waited: Mutex<WaitedReply>,
     changed: Condvar,
     pause: Duration,
 }
@@ -66,7 +66,7 @@ impl Desk {
         Self { output: Mutex::new(output), log, waited: Mutex::default(), changed: Condvar::new(), pause }
     }
 
-    fn waited(&self) -> MutexGuard<'_, Waited> {
+    fn waited(&self) -> MutexGuard<'_, WaitedReply> {
         self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,13 +114,13 @@ impl Desk {
     }
 
     /// An answer to a request of the agent came.
-    pub(super) fn answered(&self, id: &Value, reply: Reply) {
+    pub(super) fn answered(&self, id: &Value, reply: DeskReply) {
         self.waited().answers.insert(id.to_string(), reply);
         self.changed.notify_all();
     }
 
     /// Waits for the answer to a request. A cancelled turn stops waiting, unless it is `deaf`.
-    pub(super) fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> Reply {
+    pub(super) fn wait_for_answer(&self, id: &Value, turn: u64, deaf: bool) -> DeskReply {
         let key = id.to_string();
         let mut waited = self.waited();
         loop {
@@ -128,7 +128,7 @@ impl Desk {
                 return reply;
             }
             if !deaf && waited.cancelled.contains(&turn) {
-                return Reply::Cancelled;
+                return DeskReply::Cancelled;
             }
             waited = self.changed.wait(waited).unwrap_or_else(PoisonError::into_inner);
         }

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::script::Profile;
-use super::sessions::Sessions;
+use super::sessions::KeptSessions;
 
 /// What is to be written for a request.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Effect {
+pub(super) struct RequestEffect {
     /// Notifications before the answer: params of `session/update`.
     pub before: Vec<Value>,
     /// The answer.
@@ -23,11 +23,11 @@ pub(super) struct Effect {
 }
 
 /// What an agent remembers beside the turns.
-pub(super) struct State {
+pub(super) struct SimulatedState {
     /// Who it is.
     pub profile: Profile,
     /// Its sessions.
-    pub sessions: Sessions,
+    pub sessions: KeptSessions,
     /// Folders of the sessions that are open in this process.
     pub open: HashMap<String, String>,
     signed_in: bool,
@@ -45,9 +45,9 @@ pub(super) fn unknown(method: &str) -> Value {
     json!({"code": -32601, "message": "Method not found", "data": {"method": method}})
 }
 
-impl State {
+impl SimulatedState {
     /// An agent that has done nothing yet.
-    pub(super) fn new(profile: Profile, sessions: Sessions) -> Self {
+    pub(super) fn new(profile: Profile, sessions: KeptSessions) -> Self {
         Self {
             profile,
             sessions,
@@ -59,20 +59,20 @@ impl State {
     }
 
     /// What a request does.
-    pub(super) fn effect(&mut self, method: &str, params: &Value) -> Effect {
+    pub(super) fn effect(&mut self, method: &str, params: &Value) -> RequestEffect {
         if !self.offers(method) {
-            return Effect::failed(unknown(method));
+            return RequestEffect::failed(unknown(method));
         }
         if self.profile.auth_required && !self.signed_in && method.starts_with("session/") {
-            return Effect::failed(fault(-32000, "Authentication required"));
+            return RequestEffect::failed(fault(-32000, "Authentication required"));
         }
         if self.profile.refuses.iter().any(|refused| refused == method) {
-            return Effect::failed(fault(-32603, "not now"));
+            return RequestEffect::failed(fault(-32603, "not now"));
         }
         let id = params.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
         let cwd = params.get("cwd").and_then(Value::as_str).unwrap_or_default().to_owned();
         match method {
-            "initialize" => Effect::done(json!({
+            "initialize" => RequestEffect::done(json!({
                 "protocolVersion": match &self.profile.protocol_version {
                     None => json!(1),
                     Some(Value::String(word)) if word == "echo" => params["protocolVersion"].clone(),
@@ -84,13 +84,13 @@ impl State {
             })),
             "authenticate" => {
                 self.signed_in = true;
-                Effect::done(json!({}))
+                RequestEffect::done(json!({}))
             }
             "logout" => {
                 self.signed_in = false;
-                Effect::done(json!({}))
+                RequestEffect::done(json!({}))
             }
-            "session/new" if cwd.is_empty() => Effect::failed(fault(-32602, "cwd is missing")),
+            "session/new" if cwd.is_empty() => RequestEffect::failed(fault(-32602, "cwd is missing")),
             "session/new" => {
                 let session = self.sessions.add(&self.profile.id_prefix, &cwd, Vec::new());
                 self.opened(&session.id, &cwd, true)
@@ -100,17 +100,17 @@ impl State {
             "session/close" | "session/delete" => {
                 let was_open = self.open.remove(&id).is_some();
                 let known = if method == "session/delete" { self.sessions.remove(&id) } else { was_open };
-                if known { Effect::done(json!({})) } else { Effect::failed(no_session(&id)) }
+                if known { RequestEffect::done(json!({})) } else { RequestEffect::failed(no_session(&id)) }
             }
             "session/set_mode" | "session/set_config_option" if !self.open.contains_key(&id) => {
-                Effect::failed(no_session(&id))
+                RequestEffect::failed(no_session(&id))
             }
             "session/set_mode" => {
                 self.modes.insert(id.clone(), params["modeId"].clone());
-                Effect::done(json!({})).about(id)
+                RequestEffect::done(json!({})).about(id)
             }
             "session/set_config_option" => self.set_option(&id, params),
-            _ => Effect::failed(unknown(method)),
+            _ => RequestEffect::failed(unknown(method)),
         }
     }
 
@@ -131,7 +131,7 @@ impl State {
     }
 
     /// The answer that opens a session.
-    fn opened(&mut self, id: &str, cwd: &str, names_it: bool) -> Effect {
+    fn opened(&mut self, id: &str, cwd: &str, names_it: bool) -> RequestEffect {
         self.open.insert(id.to_owned(), cwd.to_owned());
         let mut result = Map::new();
         if names_it {
@@ -150,11 +150,11 @@ impl State {
         let commands = self.profile.commands.iter().map(|commands| {
             update(id, &json!({"sessionUpdate": "available_commands_update", "availableCommands": commands}))
         });
-        Effect { after: commands.collect(), ..Effect::done(result.into()) }.about(id.to_owned())
+        RequestEffect { after: commands.collect(), ..RequestEffect::done(result.into()) }.about(id.to_owned())
     }
 
-    fn taken_up(&mut self, method: &str, id: &str, cwd: &str) -> Effect {
-        let Some(kept) = self.sessions.get(id) else { return Effect::failed(no_session(id)) };
+    fn taken_up(&mut self, method: &str, id: &str, cwd: &str) -> RequestEffect {
+        let Some(kept) = self.sessions.get(id) else { return RequestEffect::failed(no_session(id)) };
         let folder = if cwd.is_empty() { kept.cwd.clone() } else { cwd.to_owned() };
         let forks = method == "session/fork";
         let id = if forks {
@@ -164,15 +164,15 @@ impl State {
         };
         let before = if method == "session/resume" { Vec::new() } else { kept.history };
         let before = before.iter().map(|one| update(&id, one)).collect();
-        Effect { before, ..self.opened(&id, &folder, forks) }
+        RequestEffect { before, ..self.opened(&id, &folder, forks) }
     }
 
-    fn list(&mut self, params: &Value) -> Effect {
+    fn list(&mut self, params: &Value) -> RequestEffect {
         let begin = match params.get("cursor").and_then(Value::as_str) {
             None => 0,
             Some(cursor) => match cursor.parse::<usize>() {
                 Ok(begin) => begin,
-                Err(_) => return Effect::failed(fault(-32602, "cursor is unknown")),
+                Err(_) => return RequestEffect::failed(fault(-32602, "cursor is unknown")),
             },
         };
         let cwd = params.get("cwd").and_then(Value::as_str);
@@ -189,23 +189,23 @@ impl State {
         if begin.saturating_add(page) < fitting.len() {
             result["nextCursor"] = json!((begin + page).to_string());
         }
-        Effect::done(result)
+        RequestEffect::done(result)
     }
 
-    fn set_option(&mut self, id: &str, params: &Value) -> Effect {
+    fn set_option(&mut self, id: &str, params: &Value) -> RequestEffect {
         let mut options =
             self.options.get(id).or(self.profile.config_options.as_ref()).cloned().unwrap_or_default();
         let found = options
             .as_array_mut()
             .and_then(|all| all.iter_mut().find(|option| option.get("id") == params.get("configId")));
-        let Some(option) = found else { return Effect::failed(fault(-32602, "configId is unknown")) };
+        let Some(option) = found else { return RequestEffect::failed(fault(-32602, "configId is unknown")) };
         option["currentValue"] = params["value"].clone();
         self.options.insert(id.to_owned(), options.clone());
-        Effect::done(json!({ "configOptions": options })).about(id.to_owned())
+        RequestEffect::done(json!({ "configOptions": options })).about(id.to_owned())
     }
 }
 
-impl Effect {
+impl RequestEffect {
     fn done(result: Value) -> Self {
         Self { answer: Some(Ok(result)), ..Self::default() }
     }
@@ -233,11 +233,11 @@ pub(super) fn update(session: &str, update: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn state(profile: Profile) -> State {
-        State::new(profile, Sessions::default())
+    fn state(profile: Profile) -> SimulatedState {
+        SimulatedState::new(profile, KeptSessions::default())
     }
 
-    fn answer(state: &mut State, method: &str, params: Value) -> Result<Value, Value> {
+    fn answer(state: &mut SimulatedState, method: &str, params: Value) -> Result<Value, Value> {
         state.effect(method, &params).answer.expect("answers")
     }
 
@@ -272,7 +272,7 @@ mod tests {
         state.sessions.add("sim-", "/w", vec![told.clone()]);
 
         let params = json!({"sessionId": "sim-1", "cwd": "/w", "mcpServers": []});
-        let before = |state: &mut State, method: &str| state.effect(method, &params).before;
+        let before = |state: &mut SimulatedState, method: &str| state.effect(method, &params).before;
         assert_eq!(before(&mut state, "session/load"), [update("sim-1", &told)]);
         assert_eq!(before(&mut state, "session/resume"), [] as [Value; 0]);
         assert_eq!(before(&mut state, "session/fork"), [update("sim-2", &told)]);

@@ -26,7 +26,7 @@ pub(crate) use script::Script;
 
 use desk::{Desk, Output};
 use log::Log;
-use sessions::Sessions;
+use sessions::KeptSessions;
 
 /// Longest line that is read: what a client sends is a prompt with its files, far below it.
 const LONGEST_LINE: u64 = 256 * 1024 * 1024;
@@ -68,7 +68,7 @@ pub(crate) fn run(options: Options) -> Result<i32, String> {
         .spawn(move || read_lines(&reader, &lines))
         .map_err(|error| format!("No thread could be started: {error}; free some memory."))?;
     match options.play {
-        Play::Script(script) => agent::play(&desk, *script, Sessions::open(options.sessions)?, &heard),
+        Play::Script(script) => agent::play(&desk, *script, KeptSessions::open(options.sessions)?, &heard),
         Play::Recording(recording) => replay::play(&desk, &recording, &heard),
     }
 }

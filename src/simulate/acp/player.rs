@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::answers;
-use super::desk::{Desk, Reply};
-use super::effects::{Effect, update};
+use super::desk::{Desk, DeskReply};
+use super::effects::{RequestEffect, update};
 use super::names::{Names, filled, filled_text};
 use super::process;
 use super::steps::{Request, Step, Wait};
@@ -24,24 +24,30 @@ pub(super) struct Player {
     /// The request that is played, if it is one.
     id: Option<Value>,
     /// What it does without a script.
-    effect: Effect,
+    effect: RequestEffect,
     turn: u64,
     deaf: bool,
     names: Names,
     /// Updates on its own session, for the history.
     told: Vec<Value>,
-    ended: Option<Ended>,
+    ended: Option<PlayEnded>,
 }
 
 /// What is to be done with what was told, right before the answer.
-pub(super) type Ended = Box<dyn FnOnce(Vec<Value>) + Send>;
+pub(super) type PlayEnded = Box<dyn FnOnce(Vec<Value>) + Send>;
 
 /// Why a run stopped early.
 struct Stopped;
 
 impl Player {
     /// A run. `turn` is what a cancel names; `id` what is answered.
-    pub(super) fn new(desk: &Arc<Desk>, id: Option<Value>, effect: Effect, turn: u64, deaf: bool) -> Self {
+    pub(super) fn new(
+        desk: &Arc<Desk>,
+        id: Option<Value>,
+        effect: RequestEffect,
+        turn: u64,
+        deaf: bool,
+    ) -> Self {
         let mut names = Map::new();
         names.insert("pid".to_owned(), json!(std::process::id()));
         names.insert("turn".to_owned(), json!(turn));
@@ -57,7 +63,7 @@ impl Player {
     }
 
     /// Calls this once, right before the first answer: whoever reads the answer may ask again at once.
-    pub(super) fn before_the_answer(&mut self, ended: Ended) {
+    pub(super) fn before_the_answer(&mut self, ended: PlayEnded) {
         self.ended = Some(ended);
     }
 
@@ -177,7 +183,7 @@ impl Player {
             return Ok(());
         }
         let reply = self.desk.wait_for_answer(&id, self.turn, self.deaf);
-        if let Reply::Result(value) | Reply::Error(value) = &reply {
+        if let DeskReply::Result(value) | DeskReply::Error(value) = &reply {
             self.name(request.name.as_deref().unwrap_or("answer"), value.clone());
         }
         match request.on.get(&answers::word(&reply)).or_else(|| request.on.get("else")) {

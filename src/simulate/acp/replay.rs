@@ -16,10 +16,10 @@ use super::process;
 
 /// A recording, as far as the agent's side needs it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Recording(Vec<Entry>);
+pub(crate) struct Recording(Vec<RecordedLine>);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Entry {
+enum RecordedLine {
     /// The agent said this.
     Said(Value),
     /// The agent said this, and it is no JSON.
@@ -59,11 +59,11 @@ impl Recording {
             }
             match record["dir"].as_str() {
                 Some("a2c") => entries.push(match record["raw"].as_str() {
-                    Some(raw) => Entry::SaidRaw(raw.to_owned()),
-                    None => Entry::Said(message.clone()),
+                    Some(raw) => RecordedLine::SaidRaw(raw.to_owned()),
+                    None => RecordedLine::Said(message.clone()),
                 }),
                 Some("a2c-stderr") => {
-                    entries.push(Entry::Stderr(message.as_str().unwrap_or_default().to_owned()));
+                    entries.push(RecordedLine::Stderr(message.as_str().unwrap_or_default().to_owned()));
                 }
                 Some("c2a") => entries.extend(heard(message)),
                 Some("meta") => entries.extend(happened(message)),
@@ -77,26 +77,26 @@ impl Recording {
     }
 }
 
-fn heard(message: &Value) -> Option<Entry> {
+fn heard(message: &Value) -> Option<RecordedLine> {
     let id = message.get("id").filter(|id| !id.is_null());
     match (message.get("method").and_then(Value::as_str), id) {
-        (Some(method), id) => Some(Entry::Heard(method.to_owned(), id.cloned())),
-        (None, Some(id)) => Some(Entry::Answered(id.clone())),
+        (Some(method), id) => Some(RecordedLine::Heard(method.to_owned(), id.cloned())),
+        (None, Some(id)) => Some(RecordedLine::Answered(id.clone())),
         // No message of the protocol: a client that keeps to it never sends one.
         (None, None) => None,
     }
 }
 
-fn happened(message: &Value) -> Option<Entry> {
+fn happened(message: &Value) -> Option<RecordedLine> {
     if message.get("did_not_exit_on_stdin_eof_after_s").is_some() {
-        return Some(Entry::OutlivedStdin);
+        return Some(RecordedLine::OutlivedStdin);
     }
     let action = message.get("action").and_then(Value::as_str).unwrap_or_default();
     if action.contains("closes stdin") {
-        return Some(Entry::Closed);
+        return Some(RecordedLine::Closed);
     }
     let code = message.get("exit_code").and_then(Value::as_i64)?;
-    Some(Entry::Ended(i32::try_from(code).unwrap_or(1)))
+    Some(RecordedLine::Ended(i32::try_from(code).unwrap_or(1)))
 }
 
 /// What the client sent and nobody waited for yet.
@@ -162,7 +162,7 @@ pub(super) fn play(
 ) -> Result<i32, String> {
     let mut left: HashMap<String, usize> = HashMap::new();
     for entry in &recording.0 {
-        if let Entry::Heard(method, Some(_)) = entry {
+        if let RecordedLine::Heard(method, Some(_)) = entry {
             *left.entry(method.clone()).or_default() += 1;
         }
     }
@@ -172,12 +172,12 @@ pub(super) fn play(
     let mut outlives_stdin = false;
     for entry in &recording.0 {
         match entry {
-            Entry::Said(message) => said(desk, message, &ids),
-            Entry::SaidRaw(text) => desk.bytes(format!("{text}\n").as_bytes()),
-            Entry::Stderr(text) => {
+            RecordedLine::Said(message) => said(desk, message, &ids),
+            RecordedLine::SaidRaw(text) => desk.bytes(format!("{text}\n").as_bytes()),
+            RecordedLine::Stderr(text) => {
                 let _ = writeln!(std::io::stderr(), "{text}");
             }
-            Entry::Heard(method, id) => {
+            RecordedLine::Heard(method, id) => {
                 let fits = |message: &Value| {
                     message["method"] == *method && message.get("id").is_some() == id.is_some()
                 };
@@ -189,18 +189,18 @@ pub(super) fn play(
                     }
                 }
             }
-            Entry::Answered(id) => {
+            RecordedLine::Answered(id) => {
                 let fits = |message: &Value| message.get("method").is_none() && message.get("id") == Some(id);
                 if ears.wait_for(fits).is_none() {
                     return Ok(0);
                 }
             }
-            Entry::Closed => ears.wait_for_the_end(),
-            Entry::OutlivedStdin => outlives_stdin = true,
-            Entry::Ended(_) if outlives_stdin => break,
-            Entry::Ended(0) => ears.wait_for_the_end(),
-            Entry::Ended(code) if *code < 0 => process::die_by(-code)?,
-            Entry::Ended(code) => return Ok(*code),
+            RecordedLine::Closed => ears.wait_for_the_end(),
+            RecordedLine::OutlivedStdin => outlives_stdin = true,
+            RecordedLine::Ended(_) if outlives_stdin => break,
+            RecordedLine::Ended(0) => ears.wait_for_the_end(),
+            RecordedLine::Ended(code) if *code < 0 => process::die_by(-code)?,
+            RecordedLine::Ended(code) => return Ok(*code),
         }
     }
     ears.wait_for_the_end();

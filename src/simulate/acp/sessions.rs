@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Session {
+pub(super) struct KeptSession {
     /// Its id.
     pub id: String,
     /// Its folder.
@@ -22,12 +22,12 @@ pub(super) struct Session {
 
 /// All sessions that are known.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct KeptSessions {
     file: Option<PathBuf>,
-    all: Vec<Session>,
+    all: Vec<KeptSession>,
 }
 
-impl Sessions {
+impl KeptSessions {
     /// Sessions in a file that may not be there yet; nothing: in memory.
     ///
     /// # Errors
@@ -54,23 +54,23 @@ impl Sessions {
     }
 
     /// The sessions, oldest first; another process may have changed the file.
-    pub(super) fn all(&mut self) -> &[Session] {
+    pub(super) fn all(&mut self) -> &[KeptSession] {
         // What cannot be read now was readable at the start: the last known state stands.
         let _ = self.read();
         &self.all
     }
 
     /// The session with this id.
-    pub(super) fn get(&mut self, id: &str) -> Option<Session> {
+    pub(super) fn get(&mut self, id: &str) -> Option<KeptSession> {
         self.all().iter().find(|session| session.id == id).cloned()
     }
 
     /// A new session; its id is the prefix and the first free number.
-    pub(super) fn add(&mut self, prefix: &str, cwd: &str, history: Vec<Value>) -> Session {
+    pub(super) fn add(&mut self, prefix: &str, cwd: &str, history: Vec<Value>) -> KeptSession {
         let _ = self.read();
         let taken = |id: &String| self.all.iter().any(|session| session.id == *id);
         let id = (1_u64..).map(|n| format!("{prefix}{n}")).find(|id| !taken(id)).unwrap_or_default();
-        let session = Session { id, cwd: cwd.to_owned(), title: None, history };
+        let session = KeptSession { id, cwd: cwd.to_owned(), title: None, history };
         self.all.push(session.clone());
         self.write();
         session
@@ -110,14 +110,14 @@ impl Sessions {
     }
 }
 
-fn kept(session: &Session) -> Value {
+fn kept(session: &KeptSession) -> Value {
     json!({
         "sessionId": session.id, "cwd": session.cwd, "title": session.title, "history": session.history,
     })
 }
 
-fn session(value: &Value) -> Option<Session> {
-    Some(Session {
+fn session(value: &Value) -> Option<KeptSession> {
+    Some(KeptSession {
         id: value.get("sessionId")?.as_str()?.to_owned(),
         cwd: value.get("cwd")?.as_str()?.to_owned(),
         title: value.get("title").and_then(Value::as_str).map(str::to_owned),
@@ -190,26 +190,26 @@ mod tests {
     fn the_next_process_finds_the_sessions_of_the_last_and_takes_no_id_twice() {
         let place = tempfile::tempdir().expect("a folder");
         let file = place.path().join("s.json");
-        let mut first = Sessions::open(Some(file.clone())).expect("opens");
+        let mut first = KeptSessions::open(Some(file.clone())).expect("opens");
         let made = first.add("s-", "/w", Vec::new());
         first.remember(&made.id, Some("hello"), vec![chunk("user_message_chunk", "u", "hello")]);
 
-        let mut second = Sessions::open(Some(file.clone())).expect("opens");
+        let mut second = KeptSessions::open(Some(file.clone())).expect("opens");
         let next = second.add("s-", "/w", Vec::new());
 
         assert_eq!(
             first.all(),
             [
-                Session {
+                KeptSession {
                     id: "s-1".to_owned(),
                     cwd: "/w".to_owned(),
                     title: Some("hello".to_owned()),
                     history: vec![chunk("user_message_chunk", "u", "hello")],
                 },
-                Session { id: "s-2".to_owned(), ..next }
+                KeptSession { id: "s-2".to_owned(), ..next }
             ]
         );
         std::fs::write(&file, "no").expect("is written");
-        assert!(Sessions::open(Some(file)).is_err_and(|sentence| sentence.contains("holds no sessions")));
+        assert!(KeptSessions::open(Some(file)).is_err_and(|sentence| sentence.contains("holds no sessions")));
     }
 }

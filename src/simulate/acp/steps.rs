@@ -133,7 +133,7 @@ pub(super) fn usual_options() -> Value {
 /// A step as it is written: the word for what happens, and what belongs to it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-struct Line {
+struct StepLine {
     say: Option<String>,
     think: Option<String>,
     chunk: Option<String>,
@@ -208,12 +208,12 @@ enum Moment {
 
 impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::of(Line::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::of(StepLine::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
 impl Step {
-    fn of(line: Line) -> Result<Self, &'static str> {
+    fn of(line: StepLine) -> Result<Self, &'static str> {
         let say = |text, kind| Self::Say { text, kind, message_id: line.message.clone() };
         let update = |body| Self::Update { body, session: line.session.clone() };
         let chunk = |text: String, kind| {

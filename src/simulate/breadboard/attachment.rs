@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Answered};
+use super::answer::{self, HttpAnswer};
 use super::chance::chance;
-use super::server::Asked;
-use super::session::Session;
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 
 /// One part of a multipart body.
 #[derive(Debug, PartialEq)]
-struct Part {
+struct UploadPart {
     name: String,
     filename: Option<String>,
     mime: String,
@@ -17,7 +17,7 @@ struct Part {
 }
 
 /// Stores the files of a body.
-pub(super) fn store(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn store(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let content_type = asked.header("content-type").unwrap_or_default();
     let parts = boundary(content_type).map(|boundary| parts(&asked.body, &boundary)).unwrap_or_default();
     if let Some(metadata) = parts.iter().find(|part| part.name == "metadata")
@@ -25,7 +25,7 @@ pub(super) fn store(session: &Session, asked: &Asked) -> Answered {
     {
         return answer::refused(400, "metadata is not valid JSON");
     }
-    let files: Vec<&Part> =
+    let files: Vec<&UploadPart> =
         parts.iter().filter(|part| part.name == "files" && part.filename.is_some()).collect();
     if files.is_empty() {
         return answer::unprocessable("missing", &["body", "files"], "Field required", Value::Null);
@@ -64,7 +64,7 @@ fn boundary(content_type: &str) -> Option<String> {
     kind.trim().eq_ignore_ascii_case("multipart/form-data").then(|| boundary.trim_matches('"').to_owned())
 }
 
-fn parts(body: &[u8], boundary: &str) -> Vec<Part> {
+fn parts(body: &[u8], boundary: &str) -> Vec<UploadPart> {
     let delimiter = format!("\r\n--{boundary}");
     // The first delimiter has no line break before it; with one, all are alike.
     let body = [b"\r\n", body].concat();
@@ -75,10 +75,10 @@ fn parts(body: &[u8], boundary: &str) -> Vec<Part> {
         .collect()
 }
 
-fn part(text: &[u8]) -> Option<Part> {
+fn part(text: &[u8]) -> Option<UploadPart> {
     let end = memchr::memmem::find(text, b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(text.get(..end)?).into_owned();
-    let mut part = Part {
+    let mut part = UploadPart {
         name: String::new(),
         filename: None,
         mime: "application/octet-stream".into(),
@@ -114,13 +114,13 @@ mod tests {
         let body = b"--b-1\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n\
             x\r\n--b\r\n\xff\r\n--b-1\r\ncontent-disposition: form-data; name=metadata\r\n\r\n{}\r\n--b-1--\r\n";
         let expected = vec![
-            Part {
+            UploadPart {
                 name: "files".into(),
                 filename: Some("a.txt".into()),
                 mime: "text/plain".into(),
                 bytes: b"x\r\n--b\r\n\xff".to_vec(),
             },
-            Part {
+            UploadPart {
                 name: "metadata".into(),
                 filename: None,
                 mime: "application/octet-stream".into(),

@@ -6,16 +6,20 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{self, Answered};
-use super::engine::Engine;
-use super::permission::{self, Answer};
+use super::answer::{self, HttpAnswer};
+use super::engine::SimulatedEngine;
+use super::permission::{self, PermissionAnswer};
 use super::routes::{object, required};
-use super::server::Asked;
-use super::session::Session;
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 use super::{listing, python_json};
 
 /// Runs a command.
-pub(super) fn run(engine: &Engine, session: Option<&Arc<Session>>, asked: &Asked) -> Answered {
+pub(super) fn run(
+    engine: &SimulatedEngine,
+    session: Option<&Arc<SimulatedSession>>,
+    asked: &AskedRequest,
+) -> HttpAnswer {
     let read =
         object(asked).and_then(|members| required(&members, "command").map(|command| (members, command)));
     let (mut members, command) = match read {
@@ -54,22 +58,22 @@ pub(super) fn run(engine: &Engine, session: Option<&Arc<Session>>, asked: &Asked
     }
 }
 
-fn accepted(detail: &Value) -> Answered {
+fn accepted(detail: &Value) -> HttpAnswer {
     answer::json_with(202, &json!({"status": "accepted", "detail": detail}))
 }
 
-fn emit(session: &Session, kind: &str, payload: &Value) {
+fn emit(session: &SimulatedSession, kind: &str, payload: &Value) {
     session.emit(kind, &python_json::text(payload), None, &Map::new());
 }
 
 /// Polled between steps only: it does nothing while a permission waits, and nothing when idle.
-fn stop(session: &Session) -> Answered {
+fn stop(session: &SimulatedSession) -> HttpAnswer {
     session.state().stop = true;
     emit(session, "task_event", &json!({"kind": "stop_requested"}));
     accepted(&json!({"status": "ok", "stopping": true}))
 }
 
-fn set(session: &Session, payload: &Value, name: &str) -> Answered {
+fn set(session: &SimulatedSession, payload: &Value, name: &str) -> HttpAnswer {
     let Some(value) = payload.get(name).and_then(Value::as_str).filter(|value| !value.trim().is_empty())
     else {
         return answer::refused(400, format!("{name} is required"));
@@ -87,7 +91,7 @@ fn set(session: &Session, payload: &Value, name: &str) -> Answered {
     accepted(&detail)
 }
 
-fn set_skills(session: &Session, payload: &Value) -> Answered {
+fn set_skills(session: &SimulatedSession, payload: &Value) -> HttpAnswer {
     let list = |name: &str| payload.get(name).cloned().unwrap_or_else(|| json!([]));
     let allow =
         payload.get("selected").or_else(|| payload.get("allowlist")).cloned().unwrap_or_else(|| json!([]));
@@ -105,7 +109,7 @@ fn set_skills(session: &Session, payload: &Value) -> Answered {
 }
 
 /// The list comes as an event, newest first; its length is the answer.
-fn emit_checkpoints(session: &Session) -> usize {
+fn emit_checkpoints(session: &SimulatedSession) -> usize {
     let state = session.state();
     let list: Vec<Value> = state
         .checkpoints
@@ -127,7 +131,7 @@ fn emit_checkpoints(session: &Session) -> usize {
 }
 
 /// Overwrites what the agent changed since, without a warning; leaves new files alone; prunes later checkpoints.
-fn restore(session: &Session, payload: &Value) -> Answered {
+fn restore(session: &SimulatedSession, payload: &Value) -> HttpAnswer {
     let id = payload.get("checkpoint_id").and_then(Value::as_str).unwrap_or_default();
     let mode = payload.get("mode").and_then(Value::as_str).unwrap_or("code");
     if !["code", "conversation", "both"].contains(&mode) {
@@ -155,7 +159,7 @@ fn restore(session: &Session, payload: &Value) -> Answered {
 }
 
 /// An accepted answer is only queued: one with a wrong id is accepted as well, and thrown away.
-fn permit(session: &Session, payload: &Value, answer: Answer) -> Answered {
+fn permit(session: &SimulatedSession, payload: &Value, answer: PermissionAnswer) -> HttpAnswer {
     let id = ["request_id", "permission_id", "id"].iter().find_map(|key| payload.get(*key)?.as_str());
     let Some(id) = id else { return answer::refused(400, "request_id is required") };
     let mut state = session.state();
@@ -173,7 +177,7 @@ fn permit(session: &Session, payload: &Value, answer: Answer) -> Answered {
     }))
 }
 
-fn look_up(engine: &Engine, command: &str, payload: &Value) -> Answered {
+fn look_up(engine: &SimulatedEngine, command: &str, payload: &Value) -> HttpAnswer {
     let target = ["target_session_id", "child_session_id", "parent_session_id"];
     let target = target.iter().find_map(|key| payload.get(*key)?.as_str());
     accepted(&match target {

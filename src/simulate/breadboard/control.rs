@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::log::Logged;
 use super::{SimulatorOptions, python_json, server, stream};
 
 /// A running simulator. Dropping it closes the port, breaks every connection and deletes its own workspaces.
 pub struct Simulator {
-    engine: Arc<Engine>,
+    engine: Arc<SimulatedEngine>,
     base_url: String,
     accepting: AbortHandle,
 }
@@ -58,7 +58,7 @@ pub enum HoldPoint {
 
 /// Requests that wait.
 #[derive(Debug, Clone)]
-pub(super) struct Hold {
+pub(super) struct HeldAnswers {
     pub needle: String,
     pub point: HoldPoint,
 }
@@ -86,7 +86,7 @@ impl Simulator {
             let _inside = handle.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let engine = Arc::new(Engine::new(options, root, handle.clone()));
+        let engine = Arc::new(SimulatedEngine::new(options, root, handle.clone()));
         let accepting = engine.spawn(server::accept(Arc::clone(&engine), listener));
         Ok(Self { engine, base_url: format!("http://127.0.0.1:{port}"), accepting })
     }
@@ -211,7 +211,7 @@ impl Simulator {
 
     /// Requests whose line (`POST /v1/sessions/…`) contains the words wait until `release_answers`.
     pub fn hold_answers(&self, needle: &str, point: HoldPoint) {
-        self.engine.hold.send_replace(Some(Hold { needle: needle.to_owned(), point }));
+        self.engine.hold.send_replace(Some(HeldAnswers { needle: needle.to_owned(), point }));
     }
 
     /// What waits goes on.

@@ -12,8 +12,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::control::{Hold, Planned, SeenRequest};
-use super::session::{Birth, Session};
+use super::control::{HeldAnswers, Planned, SeenRequest};
+use super::session::{Birth, SimulatedSession};
 use super::{SimulatorOptions, clock, permission, runner};
 
 /// Requests that are remembered; the oldest go first. Far more than a test makes.
@@ -22,7 +22,7 @@ const REQUESTS_REMEMBERED: usize = 10_000;
 const RESTARTS_BY_FAULT: u32 = 3;
 
 /// Everything behind the port.
-pub(super) struct Engine {
+pub(super) struct SimulatedEngine {
     pub options: SimulatorOptions,
     /// Where workspaces go that no client placed.
     pub root: PathBuf,
@@ -30,16 +30,16 @@ pub(super) struct Engine {
     /// Steps of scripts that need not wait any more.
     pub released: watch::Sender<BTreeSet<String>>,
     /// Requests that wait.
-    pub hold: watch::Sender<Option<Hold>>,
+    pub hold: watch::Sender<Option<HeldAnswers>>,
     handle: Handle,
     world: Mutex<World>,
 }
 
 /// What a restart forgets, and the test's side.
 struct World {
-    sessions: Vec<(Arc<Session>, AbortHandle)>,
+    sessions: Vec<(Arc<SimulatedSession>, AbortHandle)>,
     /// Sessions that a restart forgot, where everything is remembered.
-    forgotten: Vec<Arc<Session>>,
+    forgotten: Vec<Arc<SimulatedSession>>,
     born: u64,
     connections: Vec<AbortHandle>,
     seen: VecDeque<SeenRequest>,
@@ -58,7 +58,7 @@ pub(super) struct Wish {
     pub metadata: Map<String, Value>,
 }
 
-impl Engine {
+impl SimulatedEngine {
     pub(super) fn new(options: SimulatorOptions, root: PathBuf, handle: Handle) -> Self {
         Self {
             options,
@@ -90,7 +90,7 @@ impl Engine {
     }
 
     /// A session by its id.
-    pub(super) fn session(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn session(&self, id: &str) -> Option<Arc<SimulatedSession>> {
         self.world()
             .sessions
             .iter()
@@ -99,18 +99,18 @@ impl Engine {
     }
 
     /// A session by its id, also one that a restart forgot, where everything is remembered.
-    pub(super) fn remembered(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn remembered(&self, id: &str) -> Option<Arc<SimulatedSession>> {
         let forgotten = || self.world().forgotten.iter().find(|session| session.id == id).cloned();
         self.session(id).or_else(forgotten)
     }
 
     /// All sessions, oldest first.
-    pub(super) fn sessions(&self) -> Vec<Arc<Session>> {
+    pub(super) fn sessions(&self) -> Vec<Arc<SimulatedSession>> {
         self.world().sessions.iter().map(|(session, _)| Arc::clone(session)).collect()
     }
 
     /// Makes a session and lets it run at once: events may come before anyone can listen.
-    pub(super) fn create(self: &Arc<Self>, wish: Wish) -> Arc<Session> {
+    pub(super) fn create(self: &Arc<Self>, wish: Wish) -> Arc<SimulatedSession> {
         let ordinal = {
             let mut world = self.world();
             world.born += 1;
@@ -133,7 +133,7 @@ impl Engine {
         } else {
             let _ = std::fs::create_dir_all(&workspace);
         }
-        let session = Arc::new(Session::new(Birth {
+        let session = Arc::new(SimulatedSession::new(Birth {
             id: uuid::Uuid::new_v4().to_string(),
             ordinal,
             workspace,
@@ -152,13 +152,13 @@ impl Engine {
     }
 
     /// Takes a session out of the list and ends its streams. No last event tells them.
-    pub(super) fn remove(&self, session: &Session) {
+    pub(super) fn remove(&self, session: &SimulatedSession) {
         session.end("stopped");
         let mut world = self.world();
         let sessions = std::mem::take(&mut world.sessions);
         let (gone, stay) = sessions.into_iter().partition(|(other, _)| other.id == session.id);
         world.sessions = stay;
-        let gone: Vec<(Arc<Session>, _)> = gone;
+        let gone: Vec<(Arc<SimulatedSession>, _)> = gone;
         for (session, run) in gone {
             run.abort();
             if self.options.remember {

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use fastrand::Rng;
 
 use super::chance::chance;
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::log::Logged;
-use super::session::Session;
+use super::session::SimulatedSession;
 use super::stream::{Out, framed};
 
 /// How long an event that was held back waits for another to swap places with.
@@ -87,7 +87,7 @@ impl Default for Faults {
 
 /// The kinds, in the order in which they are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum InjectedFault {
     Restart,
     Gone409,
     Cut,
@@ -150,23 +150,23 @@ impl Faults {
         self.likely().iter().any(|(_, probability)| *probability > 0.0)
     }
 
-    fn likely(&self) -> [(Fault, f64); 10] {
+    fn likely(&self) -> [(InjectedFault, f64); 10] {
         [
-            (Fault::Restart, self.restart),
-            (Fault::Gone409, self.gone409),
-            (Fault::Cut, self.cut),
-            (Fault::Drop, self.drop),
-            (Fault::Dup, self.dup),
-            (Fault::Reorder, self.reorder),
-            (Fault::Stall, self.stall),
-            (Fault::Split, self.split),
-            (Fault::Garbage, self.garbage),
-            (Fault::Oversize, self.oversize),
+            (InjectedFault::Restart, self.restart),
+            (InjectedFault::Gone409, self.gone409),
+            (InjectedFault::Cut, self.cut),
+            (InjectedFault::Drop, self.drop),
+            (InjectedFault::Dup, self.dup),
+            (InjectedFault::Reorder, self.reorder),
+            (InjectedFault::Stall, self.stall),
+            (InjectedFault::Split, self.split),
+            (InjectedFault::Garbage, self.garbage),
+            (InjectedFault::Oversize, self.oversize),
         ]
     }
 
     /// The fault that meets an event. Every kind is drawn each time, so that one probability does not move the others.
-    fn draw(&self, chance: &mut Rng) -> Option<Fault> {
+    fn draw(&self, chance: &mut Rng) -> Option<InjectedFault> {
         let mut drawn = None;
         for (fault, probability) in self.likely() {
             if chance.f64() < probability && drawn.is_none() {
@@ -182,7 +182,7 @@ fn whole(name: &str, value: &str, most: u64) -> Result<u64, String> {
     number.ok_or_else(|| format!("`{name}={value}`: it is a whole number up to {most}; give one."))
 }
 
-impl Fault {
+impl InjectedFault {
     fn name(self) -> &'static str {
         match self {
             Self::Restart => "restart",
@@ -201,7 +201,7 @@ impl Fault {
 
 /// The faults of one connection.
 pub(super) struct Mischief {
-    engine: Arc<Engine>,
+    engine: Arc<SimulatedEngine>,
     connection: u64,
     active: bool,
     /// An event that waits for the next one.
@@ -210,7 +210,7 @@ pub(super) struct Mischief {
 
 impl Mischief {
     /// The faults of a session's `connection`-th stream.
-    pub(super) fn new(engine: &Arc<Engine>, connection: u64) -> Self {
+    pub(super) fn new(engine: &Arc<SimulatedEngine>, connection: u64) -> Self {
         let active = engine.options.faults.any();
         Self { engine: Arc::clone(engine), connection, active, held: Vec::new() }
     }
@@ -226,7 +226,7 @@ impl Mischief {
     }
 
     /// Says an event, or something else.
-    pub(super) fn pass(&mut self, session: &Session, event: &Logged, out: &mut VecDeque<Out>) {
+    pub(super) fn pass(&mut self, session: &SimulatedSession, event: &Logged, out: &mut VecDeque<Out>) {
         if !self.active {
             out.extend(framed(event).map(Out::Bytes));
             return;
@@ -234,10 +234,10 @@ impl Mischief {
         let faults = &self.engine.options.faults;
         let mut chance = chance(&[self.engine.options.seed, session.ordinal, self.connection, event.seq]);
         // One event is held back at a time.
-        let fitting = |fault: &Fault| *fault != Fault::Reorder || self.held.is_empty();
+        let fitting = |fault: &InjectedFault| *fault != InjectedFault::Reorder || self.held.is_empty();
         let fault = faults.draw(&mut chance).filter(fitting).filter(|_| spend(session));
-        if fault == Some(Fault::Reorder) {
-            self.engine.met(Fault::Reorder.name());
+        if fault == Some(InjectedFault::Reorder) {
+            self.engine.met(InjectedFault::Reorder.name());
             self.held.extend(framed(event).map(Out::Bytes));
             return;
         }
@@ -250,7 +250,7 @@ impl Mischief {
 }
 
 /// Takes one from the budget of the session.
-fn spend(session: &Session) -> bool {
+fn spend(session: &SimulatedSession) -> bool {
     let mut state = session.state();
     let left = state.fault_budget;
     state.fault_budget = left.saturating_sub(1);
@@ -259,8 +259,8 @@ fn spend(session: &Session) -> bool {
 
 /// What is said instead of the plain frame.
 fn broken(
-    fault: Option<Fault>,
-    session: &Session,
+    fault: Option<InjectedFault>,
+    session: &SimulatedSession,
     event: &Logged,
     faults: &Faults,
     chance: &mut Rng,
@@ -272,21 +272,21 @@ fn broken(
         all
     };
     match fault {
-        None | Some(Fault::Reorder) => plain.into(),
-        Some(Fault::Drop) => Vec::new(),
-        Some(Fault::Dup) => plain.into_iter().chain(framed(event).map(Out::Bytes)).collect(),
-        Some(Fault::Stall) => before(Out::Pause(Duration::from_millis(faults.stall_ms))),
-        Some(Fault::Restart) => before(Out::Restart),
-        Some(Fault::Garbage) => {
+        None | Some(InjectedFault::Reorder) => plain.into(),
+        Some(InjectedFault::Drop) => Vec::new(),
+        Some(InjectedFault::Dup) => plain.into_iter().chain(framed(event).map(Out::Bytes)).collect(),
+        Some(InjectedFault::Stall) => before(Out::Pause(Duration::from_millis(faults.stall_ms))),
+        Some(InjectedFault::Restart) => before(Out::Restart),
+        Some(InjectedFault::Garbage) => {
             let garbage = chance.choice(GARBAGE).unwrap_or_default();
             before(Out::Bytes(Bytes::from_static(garbage.as_bytes())))
         }
-        Some(Fault::Oversize) => {
+        Some(InjectedFault::Oversize) => {
             let head = "data: {\"type\":\"oversize\",\"payload\":{\"pad\":\"";
             let frame = format!("{head}{}\"}}}}\n\n", "o".repeat(faults.oversize_mib * 1024 * 1024));
             before(Out::Bytes(Bytes::from(frame)))
         }
-        Some(Fault::Split) => {
+        Some(InjectedFault::Split) => {
             let whole = framed(event).concat();
             let most = MOST_PIECES.min(whole.len());
             let mut ends: Vec<usize> = (0..most)
@@ -302,12 +302,12 @@ fn broken(
                 .filter_map(|(from, to)| Some(Out::Bytes(Bytes::copy_from_slice(whole.get(*from..*to)?))))
                 .collect()
         }
-        Some(Fault::Cut) => {
+        Some(InjectedFault::Cut) => {
             let whole = framed(event).concat();
             let end = chance.usize(..whole.len().max(1));
             vec![Out::Bytes(Bytes::copy_from_slice(whole.get(..end).unwrap_or_default())), Out::Cut]
         }
-        Some(Fault::Gone409) => {
+        Some(InjectedFault::Gone409) => {
             // Either the client's own number is gone although nothing is lost, or this event is lost for good.
             let up_to = if chance.bool() { event.seq } else { event.seq.saturating_sub(1) };
             session.state().log.evict(up_to);
@@ -347,8 +347,11 @@ mod tests {
         assert_eq!(drawn(&faults, 4), drawn(&faults, 4));
         assert_ne!(drawn(&faults, 4), drawn(&faults, 5));
         let fewer = Faults { garbage: 0.0, ..faults.clone() };
-        let without = |found: Vec<Option<Fault>>| {
-            found.into_iter().map(|fault| fault.filter(|fault| *fault != Fault::Garbage)).collect::<Vec<_>>()
+        let without = |found: Vec<Option<InjectedFault>>| {
+            found
+                .into_iter()
+                .map(|fault| fault.filter(|fault| *fault != InjectedFault::Garbage))
+                .collect::<Vec<_>>()
         };
         assert_eq!(without(drawn(&faults, 4)), drawn(&fewer, 4));
     }

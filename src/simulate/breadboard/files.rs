@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Answered, Refusal};
-use super::server::Asked;
-use super::session::Session;
+use super::answer::{self, HttpAnswer, HttpRefusal};
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 
 /// What `snippet` and `tail_lines` carry unless `max_bytes` says otherwise.
 const SNIPPET_BYTES: usize = 80_000;
@@ -18,7 +18,7 @@ const TAIL_LINES: usize = 80;
 const MARKER: &str = "\n\u{2026} (truncated) \u{2026}\n";
 
 /// `GET …/files`: one level, folders first, then by name without case. Nothing is hidden.
-pub(super) fn list(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn list(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let wanted = asked.parameter("path").unwrap_or_else(|| ".".to_owned());
     let path = match resolve(&session.workspace, &wanted) {
         Ok(path) => path,
@@ -53,7 +53,7 @@ fn entry(path: &str, metadata: &std::fs::Metadata) -> Value {
 }
 
 /// `GET …/files/content`.
-pub(super) fn content(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn content(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let Some(wanted) = asked.parameter("path") else {
         return answer::unprocessable("missing", &["query", "path"], "Field required", Value::Null);
     };
@@ -130,7 +130,7 @@ fn decoded(bytes: &[u8]) -> String {
 }
 
 /// `GET …/download`: the exact bytes, or a range of them.
-pub(super) fn download(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn download(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let Some(artifact) = asked.parameter("artifact") else {
         return answer::unprocessable("missing", &["query", "artifact"], "Field required", Value::Null);
     };
@@ -169,7 +169,7 @@ pub(super) fn download(session: &Session, asked: &Asked) -> Answered {
 }
 
 /// The place of a path in the workspace; a path that leaves it, links followed, is refused.
-fn resolve(workspace: &Path, wanted: &str) -> Result<PathBuf, Refusal> {
+fn resolve(workspace: &Path, wanted: &str) -> Result<PathBuf, HttpRefusal> {
     let path = Path::new(wanted);
     if path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return Err(Box::new(answer::refused(400, "file paths must be workspace-relative")));

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Answered};
+use super::answer::{self, HttpAnswer};
 use super::routes::{object, required};
-use super::server::Asked;
-use super::session::{Input, Session};
+use super::server::AskedRequest;
+use super::session::{QueuedInput, SimulatedSession};
 
 /// `POST …/input`.
-pub(super) fn accept(session: Option<&Session>, asked: &Asked) -> Answered {
+pub(super) fn accept(session: Option<&SimulatedSession>, asked: &AskedRequest) -> HttpAnswer {
     let read =
         object(asked).and_then(|members| required(&members, "content").map(|content| (members, content)));
     let (members, content) = match read {
@@ -49,7 +49,7 @@ pub(super) fn accept(session: Option<&Session>, asked: &Asked) -> Answered {
         text = format!("{text}\n\n{}", named.join("\n"));
     }
     let number = state.admitted.len() + 1;
-    let input = Input { text, input_id: format!("input-{number}"), turn_id: format!("turn-{number}") };
+    let input = QueuedInput { text, input_id: format!("input-{number}"), turn_id: format!("turn-{number}") };
     let disposition = if state.active.is_some() || !state.queue.is_empty() { "queued" } else { "started" };
     let mut reply = json!({"status": "accepted"});
     if session.pr40 {
@@ -66,7 +66,7 @@ pub(super) fn accept(session: Option<&Session>, asked: &Asked) -> Answered {
 }
 
 /// `POST …/turns/{turn}/cancel` of PR #40: a queued turn goes, the running one stops at its next step.
-pub(super) fn cancel(session: &Session, turn: &str, asked: &Asked) -> Answered {
+pub(super) fn cancel(session: &SimulatedSession, turn: &str, asked: &AskedRequest) -> HttpAnswer {
     let members = match object(asked).and_then(|members| {
         required(&members, "cancellation_request_key")?;
         Ok(members)

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{self, Answered};
+use super::answer::{self, HttpAnswer};
 use super::clock;
 use super::configuration;
-use super::engine::Engine;
-use super::server::Asked;
-use super::session::Session;
+use super::engine::SimulatedEngine;
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 
 /// Version that the engine states by default.
 const VERSION: &str = "0.1.0";
 
-fn health_body(engine: &Engine) -> Value {
+fn health_body(engine: &SimulatedEngine) -> Value {
     let started = clock::iso(engine.started);
     json!({
         "status": "ok", "protocol_version": "1.0", "version": VERSION, "engine_version": VERSION,
@@ -21,7 +21,7 @@ fn health_body(engine: &Engine) -> Value {
     })
 }
 
-fn with(mut body: Value, more: Value) -> Answered {
+fn with(mut body: Value, more: Value) -> HttpAnswer {
     if let (Some(members), Value::Object(more)) = (body.as_object_mut(), more) {
         members.extend(more);
     }
@@ -29,30 +29,30 @@ fn with(mut body: Value, more: Value) -> Answered {
 }
 
 /// `GET /health`.
-pub(super) fn health(engine: &Engine) -> Answered {
+pub(super) fn health(engine: &SimulatedEngine) -> HttpAnswer {
     answer::ok(&health_body(engine))
 }
 
 /// `GET /ready`.
-pub(super) fn ready(engine: &Engine) -> Answered {
+pub(super) fn ready(engine: &SimulatedEngine) -> HttpAnswer {
     with(health_body(engine), json!({"ready": true, "provider_runtimes": ["simulator"]}))
 }
 
 /// `GET /status`.
-pub(super) fn status(engine: &Engine) -> Answered {
+pub(super) fn status(engine: &SimulatedEngine) -> HttpAnswer {
     let uptime = clock::now().saturating_sub(engine.started).as_secs_f64();
     with(health_body(engine), json!({"uptime_s": uptime, "ray": {"available": false, "initialized": false}}))
 }
 
 /// `GET /v1/engine/identity`, PR #40 only.
-pub(super) fn identity(engine: &Engine) -> Answered {
+pub(super) fn identity(engine: &SimulatedEngine) -> HttpAnswer {
     answer::ok(
         &json!({"engine_version": VERSION, "pid": std::process::id(), "started_at": clock::iso(engine.started)}),
     )
 }
 
 /// `GET /v1/features`.
-pub(super) fn features(_engine: &Engine) -> Answered {
+pub(super) fn features(_engine: &SimulatedEngine) -> HttpAnswer {
     let off = json!({"enabled": false, "mounted": false});
     answer::ok(&json!({
         "status": "ok", "extensions": {"atp": off, "evolake": off}, "atp": off, "metadata": {"mounted_extensions": []},
@@ -60,7 +60,7 @@ pub(super) fn features(_engine: &Engine) -> Answered {
 }
 
 /// `GET /openapi.json`: the paths alone, which is what a client probes.
-pub(super) fn openapi(engine: &Engine) -> Answered {
+pub(super) fn openapi(engine: &SimulatedEngine) -> HttpAnswer {
     let session = "/v1/sessions/{session_id}";
     let of_session = |rest: &str| format!("{session}{rest}");
     let mut paths = vec![
@@ -102,7 +102,7 @@ pub(super) fn openapi(engine: &Engine) -> Answered {
 }
 
 /// `GET /v1/models`.
-pub(super) fn models(asked: &Asked) -> Answered {
+pub(super) fn models(asked: &AskedRequest) -> HttpAnswer {
     let Some(config_path) = asked.parameter("config_path") else {
         return answer::unprocessable("missing", &["query", "config_path"], "Field required", Value::Null);
     };
@@ -122,7 +122,7 @@ pub(super) fn models(asked: &Asked) -> Answered {
 }
 
 /// `GET …/skills`, and the payload of `skills_catalog`.
-pub(super) fn skills(session: &Session) -> Value {
+pub(super) fn skills(session: &SimulatedSession) -> Value {
     let every = || json!({"mode": "blocklist", "allowlist": [], "blocklist": [], "profile": null});
     let selection = session.state().skills.clone().unwrap_or_else(every);
     let skill = json!({
@@ -142,7 +142,7 @@ pub(super) fn skills(session: &Session) -> Value {
 }
 
 /// `GET …/ctrees`.
-pub(super) fn ctrees(session: &Session) -> Value {
+pub(super) fn ctrees(session: &SimulatedSession) -> Value {
     let nodes = session.state().ctree_nodes;
     let snapshot =
         json!({"schema_version": "0.2", "node_count": nodes, "event_count": nodes, "link_count": 0});
@@ -154,7 +154,7 @@ pub(super) fn ctrees(session: &Session) -> Value {
 }
 
 /// `GET …/records`: empty, as without the engine's environment variable for them.
-pub(super) fn records(session: &Session, asked: &Asked) -> Answered {
+pub(super) fn records(session: &SimulatedSession, asked: &AskedRequest) -> HttpAnswer {
     let number =
         |name: &str, default: u64| asked.parameter(name).map_or(Some(default), |word| word.parse().ok());
     match (number("offset", 0), number("limit", 100)) {

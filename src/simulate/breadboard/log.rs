@@ -27,7 +27,7 @@ pub(super) struct Logged {
 
 /// What a connection asks of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Resume {
+pub(super) enum LogStart {
     /// Only what comes.
     Live,
     /// All that is left, or its newest part.
@@ -92,11 +92,11 @@ impl EventLog {
 
     /// The history that a connection gets. Section 3 of the facts: the event named must still be in the log itself, so
     /// even the one right before the first is refused, and so is `0`.
-    pub(super) fn resume(&self, wish: &Resume) -> Result<Vec<Arc<Logged>>, OutOfWindow> {
+    pub(super) fn resume(&self, wish: &LogStart) -> Result<Vec<Arc<Logged>>, OutOfWindow> {
         let (skip, limit) = match wish {
-            Resume::Live => return Ok(Vec::new()),
-            Resume::Replay { limit } => (0, limit),
-            Resume::After { id, limit } => {
+            LogStart::Live => return Ok(Vec::new()),
+            LogStart::Replay { limit } => (0, limit),
+            LogStart::After { id, limit } => {
                 let at = self.kept.iter().position(|event| event.id == *id || event.seq.to_string() == *id);
                 (at.ok_or(OutOfWindow)? + 1, limit)
             }
@@ -127,20 +127,20 @@ mod tests {
     }
 
     fn after(log: &EventLog, id: &str, limit: Option<usize>) -> Result<Vec<u64>, OutOfWindow> {
-        numbers(log, &Resume::After { id: id.into(), limit })
+        numbers(log, &LogStart::After { id: id.into(), limit })
     }
 
-    fn numbers(log: &EventLog, wish: &Resume) -> Result<Vec<u64>, OutOfWindow> {
+    fn numbers(log: &EventLog, wish: &LogStart) -> Result<Vec<u64>, OutOfWindow> {
         log.resume(wish).map(|events| events.iter().map(|event| event.seq).collect())
     }
 
     #[test]
     fn the_newest_stay_and_replay_starts_later_without_a_word() {
         let log = log(3, 5);
-        assert_eq!(numbers(&log, &Resume::Replay { limit: None }), Ok(vec![3, 4, 5]));
-        assert_eq!(numbers(&log, &Resume::Replay { limit: Some(2) }), Ok(vec![4, 5]));
-        assert_eq!(numbers(&log, &Resume::Replay { limit: Some(0) }), Ok(vec![]));
-        assert_eq!(numbers(&log, &Resume::Live), Ok(vec![]));
+        assert_eq!(numbers(&log, &LogStart::Replay { limit: None }), Ok(vec![3, 4, 5]));
+        assert_eq!(numbers(&log, &LogStart::Replay { limit: Some(2) }), Ok(vec![4, 5]));
+        assert_eq!(numbers(&log, &LogStart::Replay { limit: Some(0) }), Ok(vec![]));
+        assert_eq!(numbers(&log, &LogStart::Live), Ok(vec![]));
     }
 
     #[test]

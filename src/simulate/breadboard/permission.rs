@@ -23,7 +23,7 @@ pub(super) struct Rule {
 
 /// An answer to a permission request, as the engine understood it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct PermissionAnswer {
     /// For every item that is not named.
     pub all: String,
     /// By item id.
@@ -44,7 +44,7 @@ pub(super) fn coerced(word: &str) -> &'static str {
 }
 
 /// Reads `permission_decision`.
-pub(super) fn decision(payload: &Value) -> Answer {
+pub(super) fn decision(payload: &Value) -> PermissionAnswer {
     let word = payload.get("decision").and_then(Value::as_str).unwrap_or_default();
     let stop = word.trim().to_lowercase().replace('_', "-") == "deny-stop"
         || payload.get("stop").and_then(Value::as_bool).unwrap_or(false);
@@ -52,11 +52,11 @@ pub(super) fn decision(payload: &Value) -> Answer {
     let lasting =
         matches!(word.trim().to_lowercase().replace('_', "-").as_str(), "allow-always" | "deny-always");
     let rule = payload.get("rule").and_then(Value::as_str).filter(|rule| lasting && !rule.is_empty());
-    Answer { all: coerced(word).to_owned(), items: Vec::new(), stop, rule: rule.map(str::to_owned) }
+    PermissionAnswer { all: coerced(word).to_owned(), items: Vec::new(), stop, rule: rule.map(str::to_owned) }
 }
 
 /// Reads `respond_permission`: one `response`, or `responses` with a default and items, or `items`.
-pub(super) fn response(payload: &Value) -> Answer {
+pub(super) fn response(payload: &Value) -> PermissionAnswer {
     let responses = payload.get("responses");
     let word = |value: Option<&Value>| value.and_then(Value::as_str).map(coerced);
     let all = word(payload.get("response"))
@@ -67,7 +67,7 @@ pub(super) fn response(payload: &Value) -> Answer {
     let items = items.and_then(Value::as_object).into_iter().flatten();
     let items =
         items.map(|(item, word)| (item.clone(), coerced(word.as_str().unwrap_or_default()).to_owned()));
-    Answer { all: all.to_owned(), items: items.collect(), stop: false, rule: None }
+    PermissionAnswer { all: all.to_owned(), items: items.collect(), stop: false, rule: None }
 }
 
 /// Fills in what a request of a script leaves out. `number` counts within one run, so ids repeat from run to run.
@@ -115,7 +115,7 @@ pub(super) fn request(mut asked: Map<String, Value>, number: u64, inner_seq: u64
 }
 
 /// The answer item by item, and whether all of it is allowed.
-pub(super) fn settled(request: &Map<String, Value>, answer: &Answer) -> (Map<String, Value>, bool) {
+pub(super) fn settled(request: &Map<String, Value>, answer: &PermissionAnswer) -> (Map<String, Value>, bool) {
     let items = request.get("items").and_then(Value::as_array).into_iter().flatten();
     let mut responses = Map::new();
     for item in items.filter_map(|item| item.get("item_id").and_then(Value::as_str)) {

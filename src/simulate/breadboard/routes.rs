@@ -7,14 +7,14 @@ use std::sync::Arc;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use super::answer::{self, Answered, Refusal};
-use super::engine::{Engine, Wish};
-use super::server::Asked;
-use super::session::Session;
+use super::answer::{self, HttpAnswer, HttpRefusal};
+use super::engine::{SimulatedEngine, Wish};
+use super::server::AskedRequest;
+use super::session::SimulatedSession;
 use super::{attachment, command, files, input, listing, stream};
 
 /// Answers a request.
-pub(super) async fn route(engine: &Arc<Engine>, asked: &Asked) -> Answered {
+pub(super) async fn route(engine: &Arc<SimulatedEngine>, asked: &AskedRequest) -> HttpAnswer {
     let path: Vec<&str> = asked.path.trim_start_matches('/').split('/').collect();
     match path.as_slice() {
         ["health"] => get(asked, || listing::health(engine)),
@@ -34,11 +34,16 @@ pub(super) async fn route(engine: &Arc<Engine>, asked: &Asked) -> Answered {
     }
 }
 
-fn get(asked: &Asked, answer: impl FnOnce() -> Answered) -> Answered {
+fn get(asked: &AskedRequest, answer: impl FnOnce() -> HttpAnswer) -> HttpAnswer {
     if asked.method == Method::GET { answer() } else { answer::no_method() }
 }
 
-async fn of_session(engine: &Arc<Engine>, asked: &Asked, id: &str, rest: &[&str]) -> Answered {
+async fn of_session(
+    engine: &Arc<SimulatedEngine>,
+    asked: &AskedRequest,
+    id: &str,
+    rest: &[&str],
+) -> HttpAnswer {
     let methods: &[Method] = match rest {
         [] => &[Method::GET, Method::DELETE],
         ["input" | "command" | "attachments"] => &[Method::POST],
@@ -78,7 +83,7 @@ async fn of_session(engine: &Arc<Engine>, asked: &Asked, id: &str, rest: &[&str]
 }
 
 /// A body as a JSON object, or the 422 for what is none.
-pub(super) fn object(asked: &Asked) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn object(asked: &AskedRequest) -> Result<Map<String, Value>, HttpRefusal> {
     match serde_json::from_slice(&asked.body) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(Box::new(answer::unprocessable(
@@ -94,13 +99,13 @@ pub(super) fn object(asked: &Asked) -> Result<Map<String, Value>, Refusal> {
 }
 
 /// A text field that must be there and not blank; blank ones hit the validator that crashes.
-pub(super) fn required(members: &Map<String, Value>, name: &str) -> Result<String, Refusal> {
+pub(super) fn required(members: &Map<String, Value>, name: &str) -> Result<String, HttpRefusal> {
     let text = present(members, name)?;
     if text.trim().is_empty() { Err(Box::new(answer::crashed())) } else { Ok(text) }
 }
 
 /// A text field that must be there and may be empty.
-pub(super) fn present(members: &Map<String, Value>, name: &str) -> Result<String, Refusal> {
+pub(super) fn present(members: &Map<String, Value>, name: &str) -> Result<String, HttpRefusal> {
     match members.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(other) => Err(Box::new(answer::unprocessable(
@@ -116,11 +121,11 @@ pub(super) fn present(members: &Map<String, Value>, name: &str) -> Result<String
     }
 }
 
-fn create(engine: &Arc<Engine>, asked: &Asked) -> Answered {
+fn create(engine: &Arc<SimulatedEngine>, asked: &AskedRequest) -> HttpAnswer {
     match wish(engine, asked) {
         Err(refusal) => *refusal,
         Ok(wish) => {
-            let session: Arc<Session> = engine.create(wish);
+            let session: Arc<SimulatedSession> = engine.create(wish);
             answer::ok(&json!({
                 "session_id": session.id, "status": "starting", "created_at": session.created_at(), "logging_dir": null,
             }))
@@ -128,7 +133,7 @@ fn create(engine: &Arc<Engine>, asked: &Asked) -> Answered {
     }
 }
 
-fn wish(engine: &Engine, asked: &Asked) -> Result<Wish, Refusal> {
+fn wish(engine: &SimulatedEngine, asked: &AskedRequest) -> Result<Wish, HttpRefusal> {
     let members = object(asked)?;
     // Spaces pass here, and fail where the configuration is read.
     let config_path = present(&members, "config_path")?;
@@ -148,7 +153,7 @@ fn wish(engine: &Engine, asked: &Asked) -> Result<Wish, Refusal> {
 }
 
 /// Blocks until the run has ended, even when a permission waits. It goes on when the client has left.
-async fn delete(engine: &Arc<Engine>, session: Option<Arc<Session>>) -> Answered {
+async fn delete(engine: &Arc<SimulatedEngine>, session: Option<Arc<SimulatedSession>>) -> HttpAnswer {
     let Some(session) = session else { return answer::no_session() };
     {
         let mut state = session.state();

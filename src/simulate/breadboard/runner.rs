@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::script::{EventStep, Prompt, Script, Step};
-use super::session::{Checkpoint, Input, Session};
+use super::session::{QueuedInput, SimulatedCheckpoint, SimulatedSession};
 use super::{clock, configuration, listing, python_json, talk};
 
 mod asking;
@@ -22,7 +22,7 @@ const REPLAY: [&str; 3] = ["replay:", "/replay", "@replay"];
 const ASKING: [&str; 3] = ["prompt", "ask", "interactive"];
 
 /// How a run ended.
-enum Outcome {
+enum RunOutcome {
     Done,
     Stopped,
     /// The session is over, with this status.
@@ -31,8 +31,8 @@ enum Outcome {
 
 /// What one run knows.
 struct Run {
-    engine: Arc<Engine>,
-    session: Arc<Session>,
+    engine: Arc<SimulatedEngine>,
+    session: Arc<SimulatedSession>,
     replay: bool,
     asks: bool,
     permissions: u64,
@@ -44,7 +44,7 @@ struct Run {
 }
 
 /// Runs a session until it ends. Aborted when the session is removed.
-pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: String) {
+pub(super) async fn drive(engine: Arc<SimulatedEngine>, session: Arc<SimulatedSession>, task: String) {
     if let Err(reason) = configuration::read(&session.config_path) {
         fail(&session, &reason);
         session.end("failed");
@@ -58,7 +58,7 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
         session.state().metadata.insert("todo_last_update".into(), todo);
     }
     if !task.trim().is_empty() {
-        let input = Input { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };
+        let input = QueuedInput { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };
         session.state().queue.push_back(input);
     }
     let once = {
@@ -83,8 +83,8 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
         };
         let outcome = turn(&engine, &session, &input).await;
         let over = match outcome {
-            Outcome::Over(status) => Some(status),
-            Outcome::Done | Outcome::Stopped => once.then_some("completed"),
+            RunOutcome::Over(status) => Some(status),
+            RunOutcome::Done | RunOutcome::Stopped => once.then_some("completed"),
         };
         finish_turn(&session, &input, over);
         if let Some(status) = over {
@@ -96,7 +96,7 @@ pub(super) async fn drive(engine: Arc<Engine>, session: Arc<Session>, task: Stri
 }
 
 /// PR #40 says how a turn ended.
-fn finish_turn(session: &Session, input: &Input, over: Option<&'static str>) {
+fn finish_turn(session: &SimulatedSession, input: &QueuedInput, over: Option<&'static str>) {
     let mut state = session.state();
     let outcome = match over {
         Some("failed") => "failed",
@@ -113,7 +113,11 @@ fn finish_turn(session: &Session, input: &Input, over: Option<&'static str>) {
     session.state().active = None;
 }
 
-async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Outcome {
+async fn turn(
+    engine: &Arc<SimulatedEngine>,
+    session: &Arc<SimulatedSession>,
+    input: &QueuedInput,
+) -> RunOutcome {
     let replay = REPLAY.iter().find_map(|prefix| input.text.strip_prefix(prefix));
     let asks = {
         let state = session.state();
@@ -142,7 +146,7 @@ async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Ou
             }
             Err(reason) => {
                 fail(session, &format!("replay fixture {}: {reason}", path.display()));
-                Outcome::Over("failed")
+                RunOutcome::Over("failed")
             }
         };
     }
@@ -151,7 +155,7 @@ async fn turn(engine: &Arc<Engine>, session: &Arc<Session>, input: &Input) -> Ou
         let prompt = state.admit_prompt(&input.text);
         let number = state.checkpoints.last().map_or(1, |last| last.number + 1);
         let preview: String = prompt.chars().take(80).collect();
-        state.checkpoints.push(Checkpoint { number, created_at: clock::now().as_secs(), preview });
+        state.checkpoints.push(SimulatedCheckpoint { number, created_at: clock::now().as_secs(), preview });
         prompt
     };
     let script = run.script(&prompt);
@@ -183,17 +187,17 @@ impl Run {
         script.prompts.iter().filter(|entry| entry.when.is_none()).nth(at).cloned().unwrap_or_else(built_in)
     }
 
-    async fn close(&mut self, outcome: Outcome, reason: &'static str, prompt: &str) -> Outcome {
+    async fn close(&mut self, outcome: RunOutcome, reason: &'static str, prompt: &str) -> RunOutcome {
         let reason = match outcome {
-            Outcome::Over(_) => return outcome,
-            Outcome::Stopped => "stopped_by_user",
-            Outcome::Done => reason,
+            RunOutcome::Over(_) => return outcome,
+            RunOutcome::Stopped => "stopped_by_user",
+            RunOutcome::Done => reason,
         };
         let (events, mode) = {
             let state = self.session.state();
             (state.log.head().saturating_sub(self.first_seq), state.mode.clone())
         };
-        let ending = talk::Ending {
+        let ending = talk::RunEnding {
             reason,
             steps: self.steps,
             events,
@@ -215,76 +219,76 @@ impl Run {
     }
 
     /// Does the steps. A stop is seen between two of them only, and by a fixture not at all.
-    async fn perform(&mut self, steps: &[Step]) -> Outcome {
+    async fn perform(&mut self, steps: &[Step]) -> RunOutcome {
         for step in steps {
             if !self.replay && self.session.state().stop {
-                return Outcome::Stopped;
+                return RunOutcome::Stopped;
             }
             self.steps += 1;
             let outcome = match step {
                 Step::Event(event) => {
                     self.event(event).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Raw { text, logged } => {
                     self.session.emit_raw(text, *logged);
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Ask { request, on_allow, on_deny } => {
                     let (allowed, stop) = self.ask(request).await;
                     if stop {
-                        return Outcome::Stopped;
+                        return RunOutcome::Stopped;
                     }
                     Box::pin(self.perform(if allowed { on_allow } else { on_deny })).await
                 }
                 Step::Error(message) => {
                     fail(&self.session, message);
-                    Outcome::Over("failed")
+                    RunOutcome::Over("failed")
                 }
                 Step::Repeat { times, steps } => self.repeat(*times, steps).await,
                 Step::Ctree(count) => self.tree(*count).await,
                 Step::Write { path, content } => {
                     self.write(path, content);
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Hold(name) => {
                     let mut released = self.engine.released.subscribe();
                     // It fails only when the simulator is gone.
                     let _ = released.wait_for(|released| released.contains(name)).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
                 Step::Delay { ms } => {
                     tokio::time::sleep(Duration::from_millis(*ms)).await;
-                    Outcome::Done
+                    RunOutcome::Done
                 }
-                Step::End(status) => Outcome::Over(terminal_status(status)),
+                Step::End(status) => RunOutcome::Over(terminal_status(status)),
             };
-            if !matches!(outcome, Outcome::Done) {
+            if !matches!(outcome, RunOutcome::Done) {
                 return outcome;
             }
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
-    async fn repeat(&mut self, times: u64, steps: &[Step]) -> Outcome {
+    async fn repeat(&mut self, times: u64, steps: &[Step]) -> RunOutcome {
         for _ in 0..times {
             let outcome = Box::pin(self.perform(steps)).await;
-            if !matches!(outcome, Outcome::Done) {
+            if !matches!(outcome, RunOutcome::Done) {
                 return outcome;
             }
             // A long repetition must not keep the thread from the streams.
             tokio::task::yield_now().await;
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
-    async fn tree(&self, count: u64) -> Outcome {
+    async fn tree(&self, count: u64) -> RunOutcome {
         for _ in 0..count {
             let node = talk::tree_node(&mut self.session.state());
             self.event(&node).await;
             tokio::task::yield_now().await;
         }
-        Outcome::Done
+        RunOutcome::Done
     }
 
     async fn event(&self, event: &EventStep) {
@@ -345,12 +349,12 @@ fn padded(payload: &str, bytes: usize) -> String {
     }
 }
 
-fn emit(session: &Session, kind: &str, payload: &Value, turn: Option<i64>) {
+fn emit(session: &SimulatedSession, kind: &str, payload: &Value, turn: Option<i64>) {
     session.emit(kind, &python_json::text(payload), turn, &Map::new());
 }
 
 /// The event of a failure; the caller ends the session.
-fn fail(session: &Session, message: &str) {
+fn fail(session: &SimulatedSession, message: &str) {
     let turn = session.state().turn();
     emit(session, "error", &json!({"message": message}), turn);
 }

@@ -31,7 +31,7 @@ pub struct Prompt {
 
 /// One thing that happens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Line")]
+#[serde(try_from = "ScriptLine")]
 pub enum Step {
     /// An event.
     Event(EventStep),
@@ -161,7 +161,7 @@ fn lines(text: &str) -> Result<Vec<Value>, String> {
 /// A step as it is written: the word for what happens, and what belongs to it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-struct Line {
+struct ScriptLine {
     r#type: Option<String>,
     ask: Option<Map<String, Value>>,
     raw: Option<String>,
@@ -196,10 +196,10 @@ struct Line {
     content: String,
 }
 
-impl TryFrom<Line> for Step {
+impl TryFrom<ScriptLine> for Step {
     type Error = &'static str;
 
-    fn try_from(line: Line) -> Result<Self, &'static str> {
+    fn try_from(line: ScriptLine) -> Result<Self, &'static str> {
         if line.raw.as_ref().is_some_and(|text| text.contains(['\n', '\r'])) {
             return Err("`raw` has a line break, and one frame is one line");
         }

@@ -14,9 +14,9 @@ use hyper::{Method, Request};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
-use super::answer::{self, Answered};
+use super::answer::{self, HttpAnswer};
 use super::control::{HoldPoint, SeenRequest};
-use super::engine::Engine;
+use super::engine::SimulatedEngine;
 use super::routes;
 
 /// A larger request is refused: an upload of this size fits, and a runaway client does not fill the memory.
@@ -27,7 +27,7 @@ const BODY_REMEMBERED: usize = 64 * 1024;
 const SECRET_HEADERS: [&str; 2] = ["authorization", "cookie"];
 
 /// A request that was read whole.
-pub(super) struct Asked {
+pub(super) struct AskedRequest {
     pub method: Method,
     pub path: String,
     pub query: String,
@@ -35,7 +35,7 @@ pub(super) struct Asked {
     pub body: bytes::Bytes,
 }
 
-impl Asked {
+impl AskedRequest {
     /// A header as text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -50,7 +50,7 @@ impl Asked {
 }
 
 /// Accepts connections until it is aborted.
-pub(super) async fn accept(engine: Arc<Engine>, listener: TcpListener) {
+pub(super) async fn accept(engine: Arc<SimulatedEngine>, listener: TcpListener) {
     loop {
         // A failed accept (the peer is gone already, no descriptor is free) concerns that connection alone.
         let Ok((socket, _)) = listener.accept().await else {
@@ -76,7 +76,7 @@ pub(super) async fn accept(engine: Arc<Engine>, listener: TcpListener) {
     }
 }
 
-async fn serve(engine: Arc<Engine>, request: Request<Incoming>) -> Answered {
+async fn serve(engine: Arc<SimulatedEngine>, request: Request<Incoming>) -> HttpAnswer {
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, LARGEST_BODY).collect().await {
         Ok(body) => body.to_bytes(),
@@ -84,7 +84,7 @@ async fn serve(engine: Arc<Engine>, request: Request<Incoming>) -> Answered {
     };
     let path = head.uri.path().to_owned();
     let query = head.uri.query().unwrap_or_default().to_owned();
-    let asked = Asked { method: head.method, path, query, headers: head.headers, body };
+    let asked = AskedRequest { method: head.method, path, query, headers: head.headers, body };
     let seen = seen(&asked);
     let line = format!("{} {}", seen.method, seen.path);
     engine.saw(seen);
@@ -106,9 +106,9 @@ async fn serve(engine: Arc<Engine>, request: Request<Incoming>) -> Answered {
 }
 
 /// Waits while a test holds this request here.
-async fn held(engine: &Engine, line: &str, point: HoldPoint) {
+async fn held(engine: &SimulatedEngine, line: &str, point: HoldPoint) {
     let mut hold = engine.hold.subscribe();
-    let free = |hold: &Option<super::control::Hold>| {
+    let free = |hold: &Option<super::control::HeldAnswers>| {
         hold.as_ref().is_none_or(|hold| hold.point != point || !line.contains(&hold.needle))
     };
     // It fails only when the simulator is gone; then nobody waits for the answer either.
@@ -117,20 +117,20 @@ async fn held(engine: &Engine, line: &str, point: HoldPoint) {
 
 /// Whether a local program asks. The engine does not look; a web page that reached this port under a name of its own could
 /// read any folder it names as a workspace, and whoever tests a client should not have to fear that.
-fn local(asked: &Asked) -> bool {
+fn local(asked: &AskedRequest) -> bool {
     let host = asked.header("host").unwrap_or("localhost");
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     ["127.0.0.1", "localhost", "[::1]"].contains(&name) && asked.header("origin").is_none()
 }
 
 /// With a token every path needs it, `/health` too. The scheme is case-insensitive.
-fn authorised(engine: &Engine, asked: &Asked) -> bool {
+fn authorised(engine: &SimulatedEngine, asked: &AskedRequest) -> bool {
     let Some(token) = &engine.options.token else { return true };
     let words = asked.header("authorization").and_then(|value| value.split_once(' '));
     words.is_some_and(|(scheme, word)| scheme.eq_ignore_ascii_case("bearer") && word.trim() == token)
 }
 
-fn seen(asked: &Asked) -> SeenRequest {
+fn seen(asked: &AskedRequest) -> SeenRequest {
     let headers = asked.headers.iter().filter(|(name, _)| !SECRET_HEADERS.contains(&name.as_str()));
     let kept = asked.body.get(..asked.body.len().min(BODY_REMEMBERED)).unwrap_or_default();
     let query = if asked.query.is_empty() { String::new() } else { format!("?{}", asked.query) };

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::chance::chance;
-use super::log::{EventLog, Logged, OutOfWindow, Resume};
-use super::permission::{Answer, Rule};
+use super::log::{EventLog, LogStart, Logged, OutOfWindow};
+use super::permission::{PermissionAnswer, Rule};
 use super::{clock, python_json};
 
 /// How many prompts the engine compares a new one with.
@@ -37,14 +37,14 @@ pub(super) struct Birth {
 }
 
 /// A session. It outlives its place in the engine's list as long as someone holds it.
-pub(super) struct Session {
+pub(super) struct SimulatedSession {
     pub id: String,
     pub ordinal: u64,
     pub workspace: PathBuf,
     pub config_path: String,
     pub pr40: bool,
     created: Duration,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     /// An input came.
     pub wake: Notify,
     /// A run is under way.
@@ -52,7 +52,7 @@ pub(super) struct Session {
 }
 
 /// What changes in a session.
-pub(super) struct State {
+pub(super) struct SessionState {
     pub status: &'static str,
     pub model: Option<String>,
     pub mode: Option<String>,
@@ -63,14 +63,14 @@ pub(super) struct State {
     pub log: EventLog,
     /// Everything that was ever logged, where that was wished.
     pub history: Option<Vec<Arc<Logged>>>,
-    listeners: Vec<mpsc::UnboundedSender<Item>>,
+    listeners: Vec<mpsc::UnboundedSender<StreamItem>>,
     /// The session is over; its streams ended, and new ones hang.
     pub ended: bool,
     /// A DELETE waits for the run to end.
     pub closing: bool,
-    pub queue: VecDeque<Input>,
+    pub queue: VecDeque<QueuedInput>,
     /// What runs now.
-    pub active: Option<Input>,
+    pub active: Option<QueuedInput>,
     /// The newest last.
     pub prompts: VecDeque<String>,
     pub pending: Option<Pending>,
@@ -83,7 +83,7 @@ pub(super) struct State {
     pub skills: Option<Value>,
     /// Attachment id to its path in the workspace.
     pub attachments: BTreeMap<String, String>,
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Vec<SimulatedCheckpoint>,
     /// What the agent wrote: the number of the checkpoint before it, the file, what was in it.
     pub writes: Vec<(usize, PathBuf, Option<String>)>,
     /// Ordered prompts of the script that were used.
@@ -104,7 +104,7 @@ pub(super) struct State {
 
 /// An input that waits or runs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Input {
+pub(super) struct QueuedInput {
     pub text: String,
     pub input_id: String,
     pub turn_id: String,
@@ -113,12 +113,12 @@ pub(super) struct Input {
 /// A permission that waits for its answer.
 pub(super) struct Pending {
     pub request_id: String,
-    pub answer: oneshot::Sender<Answer>,
+    pub answer: oneshot::Sender<PermissionAnswer>,
 }
 
 /// A checkpoint, made before each run.
 #[derive(Debug, Clone)]
-pub(super) struct Checkpoint {
+pub(super) struct SimulatedCheckpoint {
     pub number: usize,
     pub created_at: u64,
     pub preview: String,
@@ -126,7 +126,7 @@ pub(super) struct Checkpoint {
 
 /// What reaches an open stream.
 #[derive(Debug, Clone)]
-pub(super) enum Item {
+pub(super) enum StreamItem {
     /// An event of the log.
     Event(Arc<Logged>),
     /// A frame that is in no log and has no `id:` line.
@@ -138,18 +138,18 @@ pub(super) enum Item {
 }
 
 /// A stream just opened.
-pub(super) struct Subscription {
+pub(super) struct StreamListener {
     pub history: Vec<Arc<Logged>>,
-    pub live: mpsc::UnboundedReceiver<Item>,
+    pub live: mpsc::UnboundedReceiver<StreamItem>,
     /// How many streams this session had before.
     pub ordinal: u64,
 }
 
-impl Session {
+impl SimulatedSession {
     pub(super) fn new(birth: Birth) -> Self {
         let now = clock::now();
         let text = |key: &str| birth.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
-        let state = State {
+        let state = SessionState {
             status: "starting",
             model: text("model"),
             mode: text("mode"),
@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// The state, locked. Never hold it across a wait.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -242,7 +242,7 @@ impl Session {
     pub(super) fn emit_raw(&self, text: &str, logged: bool) {
         let mut state = self.state();
         if !logged {
-            state.tell(&Item::Loose(Bytes::from(text.replace("$sid", &self.id))));
+            state.tell(&StreamItem::Loose(Bytes::from(text.replace("$sid", &self.id))));
             return;
         }
         let seq = state.log.head() + 1;
@@ -258,7 +258,7 @@ impl Session {
     }
 
     /// Members that PR #40 adds to an envelope.
-    pub(super) fn add_turn_ids(&self, envelope: &mut Value, state: &State, seq: Option<u64>) {
+    pub(super) fn add_turn_ids(&self, envelope: &mut Value, state: &SessionState, seq: Option<u64>) {
         if let Some(members) = envelope.as_object_mut() {
             let active = state.active.as_ref();
             members.insert("stable_cursor".into(), json!(seq.map(|seq| seq.to_string())));
@@ -268,14 +268,14 @@ impl Session {
     }
 
     /// Opens a stream: the history asked for and everything after it, without a hole between.
-    pub(super) fn subscribe(&self, wish: &Resume) -> Result<Subscription, OutOfWindow> {
+    pub(super) fn subscribe(&self, wish: &LogStart) -> Result<StreamListener, OutOfWindow> {
         let mut state = self.state();
         let history = state.log.resume(wish)?;
         // Unbounded, as the engine's queues are: a slow client is never dropped. The script bounds what goes in.
         let (sender, live) = mpsc::unbounded_channel();
         state.listeners.push(sender);
         state.connections += 1;
-        Ok(Subscription { history, live, ordinal: state.connections })
+        Ok(StreamListener { history, live, ordinal: state.connections })
     }
 
     /// Ends every open stream; new ones will hang. How it ended first stays.
@@ -285,14 +285,14 @@ impl Session {
             state.status = status;
         }
         state.ended = true;
-        state.tell(&Item::End);
+        state.tell(&StreamItem::End);
         state.listeners.clear();
     }
 
     /// Breaks every open stream.
     pub(super) fn cut_streams(&self) {
         let mut state = self.state();
-        state.tell(&Item::Cut);
+        state.tell(&StreamItem::Cut);
         state.listeners.clear();
     }
 
@@ -300,9 +300,9 @@ impl Session {
     pub(super) fn close_streams(&self, last_words: Option<Bytes>) {
         let mut state = self.state();
         if let Some(words) = last_words {
-            state.tell(&Item::Loose(words));
+            state.tell(&StreamItem::Loose(words));
         }
-        state.tell(&Item::End);
+        state.tell(&StreamItem::End);
         state.listeners.clear();
     }
 
@@ -346,7 +346,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     fn deliver(&mut self, event: Logged) {
         let event = Arc::new(event);
         self.last_activity = clock::now();
@@ -354,10 +354,10 @@ impl State {
         if let Some(history) = &mut self.history {
             history.push(Arc::clone(&event));
         }
-        self.tell(&Item::Event(event));
+        self.tell(&StreamItem::Event(event));
     }
 
-    fn tell(&mut self, item: &Item) {
+    fn tell(&mut self, item: &StreamItem) {
         self.listeners.retain(|listener| listener.send(item.clone()).is_ok());
     }
 

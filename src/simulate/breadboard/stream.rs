@@ -15,12 +15,12 @@ use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::answer::{self, Answered};
-use super::engine::Engine;
+use super::answer::{self, HttpAnswer};
+use super::engine::SimulatedEngine;
 use super::faults::Mischief;
-use super::log::{Logged, Resume};
-use super::server::Asked;
-use super::session::{Item, Session};
+use super::log::{LogStart, Logged};
+use super::server::AskedRequest;
+use super::session::{SimulatedSession, StreamItem};
 use super::{clock, python_json, talk};
 
 /// What a stream does next.
@@ -39,7 +39,11 @@ pub(super) enum Out {
 }
 
 /// Opens a stream.
-pub(super) fn connect(engine: &Arc<Engine>, session: Option<Arc<Session>>, asked: &Asked) -> Answered {
+pub(super) fn connect(
+    engine: &Arc<SimulatedEngine>,
+    session: Option<Arc<SimulatedSession>>,
+    asked: &AskedRequest,
+) -> HttpAnswer {
     let id = asked.parameter("from_id").or_else(|| asked.header("last-event-id").map(str::to_owned));
     let replay = asked.parameter("replay").is_some_and(|word| truthy(&word));
     let limit = match asked.parameter("limit").map(|word| word.parse::<usize>()) {
@@ -67,16 +71,16 @@ pub(super) fn connect(engine: &Arc<Engine>, session: Option<Arc<Session>>, asked
         return empty;
     };
     let wish = match id {
-        Some(id) => Resume::After { id, limit },
-        None if replay => Resume::Replay { limit },
-        None => Resume::Live,
+        Some(id) => LogStart::After { id, limit },
+        None if replay => LogStart::Replay { limit },
+        None => LogStart::Live,
     };
-    if session.pr40 && matches!(wish, Resume::Replay { .. }) && truncated(&session) {
+    if session.pr40 && matches!(wish, LogStart::Replay { .. }) && truncated(&session) {
         return answer::out_of_window(window(&session, None));
     }
     let Ok(opened) = session.subscribe(&wish) else {
         let detail = if session.pr40 {
-            let id = if let Resume::After { id, .. } = &wish { Some(id.as_str()) } else { None };
+            let id = if let LogStart::After { id, .. } = &wish { Some(id.as_str()) } else { None };
             window(&session, id)
         } else {
             json!("resume window exceeded or event id not found")
@@ -111,12 +115,12 @@ fn truthy(word: &str) -> bool {
 }
 
 struct Streamer {
-    engine: Arc<Engine>,
-    session: Arc<Session>,
+    engine: Arc<SimulatedEngine>,
+    session: Arc<SimulatedSession>,
     mischief: Mischief,
     /// History that was not sent yet.
     waiting: VecDeque<Arc<Logged>>,
-    live: UnboundedReceiver<Item>,
+    live: UnboundedReceiver<StreamItem>,
     out: VecDeque<Out>,
     /// Nothing comes after what is in `out`.
     over: bool,
@@ -124,7 +128,7 @@ struct Streamer {
 
 impl Streamer {
     /// What comes before everything else, and has no number.
-    fn greet(&mut self, wish: &Resume) {
+    fn greet(&mut self, wish: &LogStart) {
         if self.session.pr40 {
             let head = self.session.state().log.head();
             let open = loose(
@@ -134,7 +138,7 @@ impl Streamer {
             );
             self.out.push_back(Out::Bytes(framed_loose(&open)));
         }
-        if *wish == Resume::Live && self.session.workspace.join(".breadboard/todos.json").exists() {
+        if *wish == LogStart::Live && self.session.workspace.join(".breadboard/todos.json").exists() {
             let call_id = format!("todo:snapshot:connect:{:08x}", uuid::Uuid::new_v4().as_fields().0);
             let payload = talk::todo_snapshot(&call_id);
             let data = loose(&self.session, "tool_result", &payload);
@@ -195,13 +199,13 @@ impl Streamer {
             },
         };
         match item {
-            Some(Item::Event(event)) => self.say(&event).await,
-            Some(Item::Loose(data)) => self.out.push_back(Out::Bytes(framed_loose(&data))),
-            Some(Item::Cut) => {
+            Some(StreamItem::Event(event)) => self.say(&event).await,
+            Some(StreamItem::Loose(data)) => self.out.push_back(Out::Bytes(framed_loose(&data))),
+            Some(StreamItem::Cut) => {
                 self.out.push_back(Out::Bytes(Bytes::from_static(b"data: {\"id\":\"")));
                 self.out.push_back(Out::Cut);
             }
-            Some(Item::End) => {
+            Some(StreamItem::End) => {
                 self.mischief.give_up(&mut self.out);
                 self.out.push_back(Out::End);
                 self.over = true;
@@ -235,7 +239,7 @@ fn framed_loose(data: &[u8]) -> Bytes {
 }
 
 /// The text of an event that is in no log.
-fn loose(session: &Session, kind: &str, payload: &Value) -> Bytes {
+fn loose(session: &SimulatedSession, kind: &str, payload: &Value) -> Bytes {
     let now = u64::try_from(clock::now().as_millis()).unwrap_or(u64::MAX);
     let mut envelope = json!({
         "id": uuid::Uuid::new_v4().to_string(), "seq": null, "type": kind, "session_id": session.id, "turn": null,
@@ -258,7 +262,7 @@ fn data_id(data: &[u8]) -> String {
 }
 
 /// The last words of a stream that was too slow; PR #40 only.
-pub(super) fn gap(session: &Session) -> Bytes {
+pub(super) fn gap(session: &SimulatedSession) -> Bytes {
     let head = session.state().log.head();
     let payload = json!({
         "last_safely_delivered_cursor": head.to_string(), "recovery": {"action": "reconnect_from_cursor"},
@@ -266,13 +270,13 @@ pub(super) fn gap(session: &Session) -> Bytes {
     loose(session, "stream.gap", &payload)
 }
 
-fn truncated(session: &Session) -> bool {
+fn truncated(session: &SimulatedSession) -> bool {
     let state = session.state();
     state.log.head() > 0 && state.log.first() != Some(1)
 }
 
 /// The detail that PR #40 leaves in its 409.
-fn window(session: &Session, asked_for: Option<&str>) -> Value {
+fn window(session: &SimulatedSession, asked_for: Option<&str>) -> Value {
     let state = session.state();
     let first = state.log.first();
     json!({

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::script::{EventStep, Step};
-use super::session::State;
+use super::session::SessionState;
 
 /// Bytes of filler in a tree node: with it a node has about the size of a real one.
 const NODE_FILLER: usize = 2_400;
@@ -102,7 +102,7 @@ pub(super) fn opening(prompt: &str, seq: u64) -> Vec<Step> {
 }
 
 /// What is said at the end of a run.
-pub(super) struct Ending {
+pub(super) struct RunEnding {
     pub reason: &'static str,
     pub steps: u64,
     /// Events of the run. The engine's own count is not the number on the wire.
@@ -114,7 +114,7 @@ pub(super) struct Ending {
 }
 
 /// The events after a run.
-pub(super) fn closing(ending: &Ending) -> Vec<Step> {
+pub(super) fn closing(ending: &RunEnding) -> Vec<Step> {
     let stopped = ending.reason == "stopped_by_user";
     let words = ending.prompt.split_whitespace().count();
     let usage = json!({
@@ -141,7 +141,7 @@ pub(super) fn closing(ending: &Ending) -> Vec<Step> {
 }
 
 /// A node of the engine's tree, about three kilobytes: most of what a real stream carries.
-pub(super) fn tree_node(state: &mut State) -> EventStep {
+pub(super) fn tree_node(state: &mut SessionState) -> EventStep {
     state.ctree_nodes += 1;
     let number = state.ctree_nodes;
     let seq = state.next_inner();

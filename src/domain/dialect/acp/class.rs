@@ -20,7 +20,7 @@ use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 use crate::domain::payload::Payload;
 
-type Row = (&'static str, EventClass, &'static [Pane]);
+type AcpClassRow = (&'static str, EventClass, &'static [Pane]);
 
 const CHAT: &[Pane] = &[Pane::Chat];
 const RUN: &[Pane] = &[Pane::Run];
@@ -30,7 +30,7 @@ const RUN_DEBUG: &[Pane] = &[Pane::Run, Pane::Debug];
 const DEBUG: &[Pane] = &[Pane::Debug];
 
 /// Sorted by name, for the search.
-const TABLE: &[Row] = &[
+const TABLE: &[AcpClassRow] = &[
     ("$/cancel_request", EventClass::SessionLifecycle, DEBUG),
     ("agent/log", EventClass::RunLogLink, RUN_DEBUG),
     ("agent_message_chunk", EventClass::AssistantStream, CHAT),

@@ -142,7 +142,7 @@ impl AcpError {
 
     fn read(raw: &RawValue) -> Self {
         #[derive(Deserialize)]
-        struct Shape {
+        struct LineShape {
             #[serde(default)]
             code: Value,
             #[serde(default)]
@@ -150,7 +150,7 @@ impl AcpError {
             #[serde(default)]
             data: Option<Value>,
         }
-        let shape: Option<Shape> = serde_json::from_str(raw.get()).ok();
+        let shape: Option<LineShape> = serde_json::from_str(raw.get()).ok();
         let (code, message, data) =
             shape.map_or((Value::Null, Value::Null, None), |shape| (shape.code, shape.message, shape.data));
         let message = match message {
@@ -208,7 +208,7 @@ pub fn read_line(bytes: &[u8]) -> ReadLine {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct RpcEnvelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -231,7 +231,7 @@ fn read(text: &str) -> Option<AcpLine> {
     if !text.starts_with('{') {
         return None;
     }
-    let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+    let envelope: RpcEnvelope<'_> = serde_json::from_str(text).ok()?;
     let id = match envelope.id {
         Some(raw) => Some(RpcId::from_raw(raw)?),
         None => None,
@@ -284,7 +284,7 @@ pub fn update_event(params: &Payload) -> Option<(String, EngineEvent)> {
         update: &'a RawValue,
     }
     #[derive(Deserialize)]
-    struct Word {
+    struct KnownWord {
         #[serde(rename = "sessionUpdate")]
         word: String,
     }
@@ -292,7 +292,7 @@ pub fn update_event(params: &Payload) -> Option<(String, EngineEvent)> {
     let text = params.to_text();
     let update: Update<'_> = serde_json::from_str(&text).ok()?;
     let payload = Payload::from_raw(update.update.to_owned())?;
-    let Word { word } = payload.read()?;
+    let KnownWord { word } = payload.read()?;
     is_update_word(&word).then(|| (update.session_id, event(word, payload)))
 }
 

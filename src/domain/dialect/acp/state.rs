@@ -143,7 +143,7 @@ impl AgentState {
         let before = self.clone();
         match word {
             "available_commands_update" => {
-                if let Some(commands) = update.read::<Commands>().and_then(Commands::read) {
+                if let Some(commands) = update.read::<CommandsUpdate>().and_then(CommandsUpdate::read) {
                     self.commands = Some(commands);
                 }
             }
@@ -204,12 +204,12 @@ pub(crate) fn usage(update: &Payload) -> Option<AgentUsage> {
 }
 
 #[derive(Deserialize)]
-struct Commands {
+struct CommandsUpdate {
     #[serde(rename = "availableCommands", default)]
     available: Value,
 }
 
-impl Commands {
+impl CommandsUpdate {
     fn read(self) -> Option<Vec<AgentCommand>> {
         let Value::Array(commands) = self.available else { return None };
         let said = |command: &Value, name: &str| command.string(name).map(short);

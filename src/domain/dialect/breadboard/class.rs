@@ -5,11 +5,11 @@
 
 use super::ask::ask;
 use super::permissions::asked;
-use super::words::Word;
+use super::words::EngineWord;
 use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
-type Row = (&'static str, EventClass, &'static [Pane]);
+type ClassRow = (&'static str, EventClass, &'static [Pane]);
 
 const CHAT: &[Pane] = &[Pane::Chat];
 const RUN: &[Pane] = &[Pane::Run];
@@ -23,7 +23,7 @@ const DEBUG: &[Pane] = &[Pane::Debug];
 
 /// Sorted by name, for the search; a name is spelled with `_` here and stands for its dotted spellings too (R003-07).
 /// The seed's words where it has one, else our additive classes.
-const TABLE: &[Row] = &[
+const TABLE: &[ClassRow] = &[
     ("assistant_delta", EventClass::AssistantStream, CHAT),
     ("assistant_message", EventClass::AssistantStream, CHAT),
     ("assistant_message_delta", EventClass::AssistantStream, CHAT),
@@ -80,7 +80,7 @@ pub(in crate::domain::dialect) fn classify(
 /// The class and the panes of a type, in any of its spellings.
 pub(crate) fn row(kind: &str) -> (EventClass, &'static [Pane]) {
     let unknown = (EventClass::UnknownEvent, DEBUG);
-    let Some(word) = Word::of(kind) else { return unknown };
+    let Some(word) = EngineWord::of(kind) else { return unknown };
     let word = word.as_str();
     let found = TABLE.binary_search_by(|(name, ..)| (*name).cmp(word)).ok().and_then(|at| TABLE.get(at));
     found.map_or(unknown, |(_, class, panes)| (*class, panes))

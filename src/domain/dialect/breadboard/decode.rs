@@ -62,10 +62,10 @@ impl Decoded<'_> {
 pub fn decode<'a>(frame: &SseFrame<'a>) -> Decoded<'a> {
     let id = frame.own_id.unwrap_or_default();
     let text = str::from_utf8(frame.data).ok();
-    if let Some(decoded) = text.and_then(|text| Plain::decoded(id, text)) {
+    if let Some(decoded) = text.and_then(|text| PlainField::decoded(id, text)) {
         return decoded;
     }
-    let fields = text.and_then(Fields::read);
+    let fields = text.and_then(FrameFields::read);
     if let (Some(text), Some(fields)) = (text, &fields)
         && fields.are_strict()
     {
@@ -73,7 +73,7 @@ pub fn decode<'a>(frame: &SseFrame<'a>) -> Decoded<'a> {
     }
     let repaired = repair(frame.data);
     if let Some(text) = &repaired
-        && let Some(fields) = Fields::read(text)
+        && let Some(fields) = FrameFields::read(text)
     {
         return fields.decoded(id, text, true).into_owned();
     }
@@ -91,7 +91,7 @@ fn raw(text: &str) -> Payload {
 /// The envelope as the engine nearly always writes it: each field of the kind that it has, no escape in a short one, no name
 /// twice. Read in one go; whatever is not like that is read field by field.
 #[derive(Default)]
-struct Plain<'a> {
+struct PlainField<'a> {
     id: Option<&'a str>,
     seq: Option<u64>,
     kind: Option<&'a str>,
@@ -105,7 +105,7 @@ struct Plain<'a> {
     turn_id: Option<&'a str>,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainField<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let mut plain = Self::default();
         let mut walk = Walk::new(text)?;
@@ -186,7 +186,7 @@ fn whole(field: &mut Option<u64>, walk: &mut Walk<'_>) -> Option<()> {
 /// The envelope, field by field as text, so that a field of another shape than expected spoils only itself. Of a name
 /// that comes twice the last one counts, as it does for the engine.
 #[derive(Debug, Default)]
-struct Fields<'a> {
+struct FrameFields<'a> {
     id: Option<&'a RawValue>,
     seq: Option<&'a RawValue>,
     kind: Option<&'a RawValue>,
@@ -200,7 +200,7 @@ struct Fields<'a> {
     turn_id: Option<&'a RawValue>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FrameFields<'a> {
     /// `None` when the text is not a JSON object by its grammar.
     fn read(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -302,7 +302,7 @@ fn scalar(field: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for FrameFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(FieldsVisitor)
     }
@@ -311,14 +311,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 struct FieldsVisitor;
 
 impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields<'de>;
+    type Value = FrameFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an envelope")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Fields::default();
+        let mut fields = FrameFields::default();
         while let Some(Name(name)) = map.next_key()? {
             let Some(field) = name.map(|name| name(&mut fields)) else {
                 map.next_value::<IgnoredAny>()?;
@@ -331,7 +331,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 }
 
 /// Where the value of a name goes; `None` for a name that we do not know.
-struct Name(Option<for<'f, 'a> fn(&'f mut Fields<'a>) -> &'f mut Option<&'a RawValue>>);
+struct Name(Option<for<'f, 'a> fn(&'f mut FrameFields<'a>) -> &'f mut Option<&'a RawValue>>);
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

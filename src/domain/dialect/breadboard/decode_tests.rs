@@ -299,8 +299,8 @@ fn an_envelope_that_is_read_in_one_go_says_what_it_says_field_by_field() {
         r#" { "payload" : { } , "type" : "x" , "timestamp" : 5 , "stable_cursor" : "9" , "input_id" : "i" , "turn_id" : "t" } "#,
     ];
     for text in plain {
-        let at_once = Plain::decoded("7", text).expect(text);
-        assert_eq!(at_once, Fields::read(text).expect(text).decoded("7", text, false), "{text}");
+        let at_once = PlainField::decoded("7", text).expect(text);
+        assert_eq!(at_once, FrameFields::read(text).expect(text).decoded("7", text, false), "{text}");
     }
     let other = [
         r#"{"type":"x","payload":{"n":1e999}}"#,
@@ -313,6 +313,6 @@ fn an_envelope_that_is_read_in_one_go_says_what_it_says_field_by_field() {
         r#"{"type":"x"}"#,
     ];
     for text in other {
-        assert!(Plain::decoded("7", text).is_none(), "{text}");
+        assert!(PlainField::decoded("7", text).is_none(), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 //! Owns which reading a class gets. Texts: `text`; tools: `tools`; runs, tasks, checkpoints and counts: `run`.
 
 use super::permissions::permission_answer;
-use super::words::{Word, is};
+use super::words::{EngineWord, is};
 use super::{run, text, tools};
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{self, UNTOLD, failure};
@@ -17,7 +17,7 @@ const DELTA: Slot = Slot {
 
 /// Where a piece of text stands.
 pub(in crate::domain::dialect) fn slot(kind: &str) -> Option<&'static Slot> {
-    match Word::of(kind)?.as_str() {
+    match EngineWord::of(kind)?.as_str() {
         "assistant_delta"
         | "assistant_message_delta"
         | "assistant_reasoning_delta"

@@ -21,7 +21,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
 
 /// One session, as listed or asked for.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub(crate) struct SessionSummary {
+pub(crate) struct EngineSessionSummary {
     /// The engine's id. A session without one cannot be read.
     #[serde(deserialize_with = "text")]
     pub session_id: String,
@@ -112,7 +112,7 @@ pub(crate) struct SessionCreated {
 
 /// Body of `POST /v1/sessions/{sid}/input`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Input {
+pub(crate) struct EngineInput {
     /// Never blank: the engine answers 500 to that.
     pub content: String,
     /// Ids of attachments; the engine ignores those it does not know.
@@ -205,7 +205,7 @@ pub(crate) struct StoredAttachment {
 
 /// One entry of `GET /v1/sessions/{sid}/files`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct FileEntry {
+pub(crate) struct EngineFileEntry {
     /// Relative to the session's workspace, with `/`.
     #[serde(deserialize_with = "text")]
     pub path: String,

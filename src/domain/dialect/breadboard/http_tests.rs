@@ -19,7 +19,7 @@ fn a_session_is_read_from_today_s_engine_and_from_the_newer_one() {
         "last_activity_at": "2026-01-01T00:00:01.000001Z", "model": "m", "mode": null, "completion_summary": null,
         "reward_summary": null, "logging_dir": "logging/x", "metadata": {"permission_mode": "prompt"}
     });
-    let summary = SessionSummary {
+    let summary = EngineSessionSummary {
         session_id: "s-1".to_owned(),
         status: "running".to_owned(),
         created_at: Some("2026-01-01T00:00:00.000001Z".to_owned()),
@@ -27,7 +27,7 @@ fn a_session_is_read_from_today_s_engine_and_from_the_newer_one() {
         model: Some("m".to_owned()),
         logging_dir: Some("logging/x".to_owned()),
         metadata: Map::from_iter([("permission_mode".to_owned(), json!("prompt"))]),
-        ..SessionSummary::default()
+        ..EngineSessionSummary::default()
     };
     assert_eq!(read(&bytes(&today)), Some(summary.clone()));
     let mut newer = today;
@@ -38,7 +38,7 @@ fn a_session_is_read_from_today_s_engine_and_from_the_newer_one() {
     newer["terminalTurns"] = json!([{}]);
     assert_eq!(
         read(&bytes(&newer)),
-        Some(SessionSummary {
+        Some(EngineSessionSummary {
             turn_admission: Some("active".to_owned()),
             active_turn_id: Some("t-1".to_owned()),
             queued_turn_count: Some(2),
@@ -55,15 +55,15 @@ fn one_odd_session_does_not_hide_the_others() {
         {"status": "running"}, {"session_id": ""}, {"session_id": 7}, null, "s-2",
         {"session_id": "s-3", "completion_summary": {"completed": true}},
     ]);
-    let empty = SessionSummary { session_id: "s-1".to_owned(), ..SessionSummary::default() };
-    let third = SessionSummary {
+    let empty = EngineSessionSummary { session_id: "s-1".to_owned(), ..EngineSessionSummary::default() };
+    let third = EngineSessionSummary {
         session_id: "s-3".to_owned(),
         completion_summary: json!({"completed": true}),
-        ..SessionSummary::default()
+        ..EngineSessionSummary::default()
     };
     assert_eq!(read_list(&bytes(&list)), Some(vec![empty, third]));
-    assert_eq!(read_list::<SessionSummary>(b"{}"), None);
-    assert_eq!(read::<SessionSummary>(b"{\"status\":\"running\"}"), None);
+    assert_eq!(read_list::<EngineSessionSummary>(b"{}"), None);
+    assert_eq!(read::<EngineSessionSummary>(b"{\"status\":\"running\"}"), None);
 }
 
 #[test]
@@ -72,15 +72,15 @@ fn bodies_that_are_not_strict_are_read_and_others_are_not() {
         b"{\"session_id\":\"s-1\",\"model\":\"\\ud83d\",\"metadata\":{\"a\":NaN},\"session_id\":\"s-2\"}";
     assert_eq!(
         read(body),
-        Some(SessionSummary {
+        Some(EngineSessionSummary {
             session_id: "s-2".to_owned(),
             model: Some("\u{fffd}".to_owned()),
             metadata: Map::from_iter([("a".to_owned(), Value::Null)]),
-            ..SessionSummary::default()
+            ..EngineSessionSummary::default()
         })
     );
     for body in [&b""[..], b"Internal Server Error", b"[]", b"null", b"{"] {
-        assert_eq!(read::<SessionSummary>(body), None);
+        assert_eq!(read::<EngineSessionSummary>(body), None);
     }
 }
 
@@ -103,9 +103,14 @@ fn requests_say_only_what_is_set() {
         json!({"config_path": "c.yaml", "task": "t", "overrides": {"a.b": []}, "metadata": {"model": "m"},
             "workspace": "/w", "max_steps": 3, "permission_mode": "prompt", "stream": true})
     );
-    let input = Input { content: "x".to_owned(), client_message_id: "m-1".to_owned(), ..Input::default() };
+    let input = EngineInput {
+        content: "x".to_owned(),
+        client_message_id: "m-1".to_owned(),
+        ..EngineInput::default()
+    };
     assert_eq!(serde_json::to_value(input).unwrap(), json!({"content": "x", "client_message_id": "m-1"}));
-    let input = Input { content: "x".to_owned(), attachments: vec!["a".to_owned()], ..Input::default() };
+    let input =
+        EngineInput { content: "x".to_owned(), attachments: vec!["a".to_owned()], ..EngineInput::default() };
     assert_eq!(
         serde_json::to_value(input).unwrap(),
         json!({"content": "x", "attachments": ["a"], "client_message_id": ""})
@@ -174,7 +179,7 @@ fn replies_are_read() {
 #[test]
 fn files_and_models_are_read() {
     let entry =
-        |path: &str, kind: &str, size| FileEntry { path: path.to_owned(), kind: kind.to_owned(), size };
+        |path: &str, kind: &str, size| EngineFileEntry { path: path.to_owned(), kind: kind.to_owned(), size };
     assert_eq!(
         read_list(br#"[{"path":"src","type":"directory","updated_at":null},{"path":"a","type":"file","size":3},{}]"#),
         Some(vec![entry("src", "directory", None), entry("a", "file", Some(3))])

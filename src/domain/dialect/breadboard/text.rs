@@ -22,7 +22,7 @@ const REMARK: usize = 300;
 /// Every text event. `delta` is a string; an object with `text` is read too.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Fields<'a> {
+struct TextFields<'a> {
     #[serde(borrow)]
     item_id: Plain<'a>,
     #[serde(borrow)]
@@ -32,14 +32,14 @@ struct Fields<'a> {
     #[serde(borrow)]
     text: Words<'a>,
     #[serde(borrow)]
-    message: Inside<Message<'a>>,
+    message: Inside<SaidMessage<'a>>,
     #[serde(borrow)]
     source: Plain<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct SaidMessage<'a> {
     #[serde(borrow)]
     id: Plain<'a>,
     #[serde(borrow)]
@@ -50,7 +50,7 @@ struct Message<'a> {
 
 /// What an event of the assistant's text, or of its reasoning, says.
 pub(super) fn text<'a>(event: EventRef<'a>) -> Fact<'a> {
-    let Some(fields) = read::<Fields<'_>>(event) else { return Fact::Nothing };
+    let Some(fields) = read::<TextFields<'_>>(event) else { return Fact::Nothing };
     let id = fields.item_id.text().or_else(|| fields.message_id.text());
     // Two streams of reasoning may share an item; each is a text of its own.
     let named = |id: Option<Cow<'a, str>>| match stream(event) {
@@ -98,7 +98,7 @@ fn stream(event: EventRef<'_>) -> &'static str {
 
 /// The engine tells of a prompt, or tells its model something under that type.
 pub(super) fn prompt(event: EventRef<'_>) -> Fact<'_> {
-    let fields = read::<Fields<'_>>(event);
+    let fields = read::<TextFields<'_>>(event);
     let words = fields.and_then(|fields| fields.text.0.or(fields.message.0.unwrap_or_default().content.0));
     let remark = words.as_deref().filter(|_| event.turn.is_some()).and_then(remark);
     Fact::Prompt(Prompt::Echo { words, remark })

@@ -27,7 +27,7 @@ const DIFF: usize = 4 * 1024;
 #[serde(default)]
 struct CallFields<'a> {
     #[serde(borrow)]
-    call: Inside<Inner<'a>>,
+    call: Inside<InnerCall<'a>>,
     #[serde(borrow)]
     call_id: Plain<'a>,
     #[serde(borrow)]
@@ -40,7 +40,7 @@ struct CallFields<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Inner<'a> {
+struct InnerCall<'a> {
     #[serde(borrow)]
     id: Plain<'a>,
     #[serde(borrow)]
@@ -194,7 +194,7 @@ struct ResultFields<'a> {
     metadata: Inside<Metadata<'a>>,
     result: Option<Box<RawValue>>,
     #[serde(borrow)]
-    message: Inside<Message<'a>>,
+    message: Inside<ToolMessage<'a>>,
     #[serde(borrow)]
     todo: Inside<Todo<'a>>,
     #[serde(borrow)]
@@ -212,7 +212,7 @@ struct Metadata<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct ToolMessage<'a> {
     #[serde(borrow)]
     role: Plain<'a>,
     #[serde(borrow)]
@@ -262,7 +262,7 @@ struct Todo<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Item<'a> {
+struct ResultItem<'a> {
     #[serde(borrow)]
     title: Plain<'a>,
     #[serde(borrow)]
@@ -367,7 +367,7 @@ fn printed(given: Given<'_>) -> Option<Cow<'_, str>> {
 
 fn plan(todo: Todo<'_>, standing: bool) -> Option<Plan> {
     let items = todo.items?;
-    let items: Vec<Inside<Item<'_>>> = serde_json::from_str(items.get()).ok()?;
+    let items: Vec<Inside<ResultItem<'_>>> = serde_json::from_str(items.get()).ok()?;
     let steps = items.into_iter().filter_map(|item| item.0).take(PLAN_STEPS);
     Some(Plan {
         scope: Some(key(todo.scope_key.text().as_deref().unwrap_or("main"))),

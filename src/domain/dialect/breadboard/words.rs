@@ -7,12 +7,12 @@ const LONGEST: usize = 32;
 
 /// A type name with `_` for every `.`, so that the dotted and the underscore spelling of a name are one (R003-07).
 /// `None`: too long to be a name of this dialect.
-pub(crate) struct Word {
+pub(crate) struct EngineWord {
     bytes: [u8; LONGEST],
     len: usize,
 }
 
-impl Word {
+impl EngineWord {
     /// The name, folded. Costs no allocation.
     pub(crate) fn of(kind: &str) -> Option<Self> {
         let mut bytes = [0; LONGEST];
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn r003_07_a_word_has_one_folded_form_and_no_length_is_too_much() {
-        let folded = |kind: &str| Word::of(kind).map(|word| word.as_str().to_owned());
+        let folded = |kind: &str| EngineWord::of(kind).map(|word| word.as_str().to_owned());
         assert_eq!(folded("tool.result").as_deref(), Some("tool_result"));
         assert_eq!(folded("tool_result").as_deref(), Some("tool_result"));
         assert_eq!(folded("é.ß").as_deref(), Some("é_ß"));

@@ -12,119 +12,119 @@ use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
 /// What a field must hold.
-enum Shape {
+enum Form {
     Text,
     List,
     Object,
     Word(&'static [&'static str]),
 }
 
-struct Row {
+struct DesktopClassRow {
     kind: &'static str,
-    needs: &'static [(&'static str, Shape)],
+    needs: &'static [(&'static str, Form)],
     class: EventClass,
     panes: &'static [Pane],
 }
 
 /// The first row whose type and fields fit decides.
-const TABLE: &[Row] = &[
-    row("assistant.token", &[("token", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+const TABLE: &[DesktopClassRow] = &[
+    row("assistant.token", &[("token", Form::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.thinking",
-        &[("phase", Shape::Text), ("message", Shape::Text)],
+        &[("phase", Form::Text), ("message", Form::Text)],
         EventClass::ReasoningStream,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", Shape::Text), ("status", Shape::Word(&["started"]))],
+        &[("tool_name", Form::Text), ("status", Form::Word(&["started"]))],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
     row(
         "tool.execute",
-        &[("tool_name", Shape::Text), ("status", Shape::Word(&["completed", "failed"]))],
+        &[("tool_name", Form::Text), ("status", Form::Word(&["completed", "failed"]))],
         EventClass::ToolResult,
         &[Pane::Chat],
     ),
     row(
         "agent.retrieve.status",
-        &[("stage", Shape::Text), ("message", Shape::Text)],
+        &[("stage", Form::Text), ("message", Form::Text)],
         EventClass::RetrievalStatus,
         &[Pane::Run],
     ),
-    row("agent.plan", &[("steps", Shape::List)], EventClass::PlanUpdate, &[Pane::Chat]),
+    row("agent.plan", &[("steps", Form::List)], EventClass::PlanUpdate, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("patch_id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        &[("patch_id", Form::Text), ("file_path", Form::Text), ("diff", Form::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[("request_id", Shape::Text), ("tool_name", Shape::Text), ("args", Shape::Object)],
+        &[("request_id", Form::Text), ("tool_name", Form::Text), ("args", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("request_id", Shape::Text), ("command", Shape::Text)],
+        &[("request_id", Form::Text), ("command", Form::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("command_id", Shape::Text), ("command", Shape::Text)],
+        &[("command_id", Form::Text), ("command", Form::Text)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "assistant.message_final",
-        &[("message", Shape::Text), ("metadata", Shape::Object)],
+        &[("message", Form::Text), ("metadata", Form::Object)],
         EventClass::RunFinished,
         &[Pane::Chat, Pane::Run],
     ),
-    row("server.error", &[("error", Shape::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("server.error", &[("error", Form::Object)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     // The words of the public source.
-    row("assistant.message_delta", &[("delta", Shape::Text)], EventClass::AssistantStream, &[Pane::Chat]),
+    row("assistant.message_delta", &[("delta", Form::Text)], EventClass::AssistantStream, &[Pane::Chat]),
     row(
         "assistant.tool_use",
-        &[("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::ToolCall,
         &[Pane::Chat],
     ),
-    row("assistant.tool_result", &[("tool", Shape::Text)], EventClass::ToolResult, &[Pane::Chat]),
+    row("assistant.tool_result", &[("tool", Form::Text)], EventClass::ToolResult, &[Pane::Chat]),
     row(
         "patch.proposed",
-        &[("id", Shape::Text), ("file_path", Shape::Text), ("diff", Shape::Text)],
+        &[("id", Form::Text), ("file_path", Form::Text), ("diff", Form::Text)],
         EventClass::PatchProposed,
         &[Pane::Chat, Pane::Files],
     ),
     row(
         "tool.request_approval",
-        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[("request_id", Form::Text), ("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
     row(
         "command.request_approval",
-        &[("request_id", Shape::Text), ("tool", Shape::Text), ("arguments", Shape::Object)],
+        &[("request_id", Form::Text), ("tool", Form::Text), ("arguments", Form::Object)],
         EventClass::PermissionRequest,
         &[Pane::Chat],
     ),
-    row("error", &[("error", Shape::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    row("error", &[("error", Form::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row("server.hello", &[("server_info", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row("session.state", &[("state", Shape::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("server.hello", &[("server_info", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("session.state", &[("state", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
 ];
 
 const fn row(
     kind: &'static str,
-    needs: &'static [(&'static str, Shape)],
+    needs: &'static [(&'static str, Form)],
     class: EventClass,
     panes: &'static [Pane],
-) -> Row {
-    Row { kind, needs, class, panes }
+) -> DesktopClassRow {
+    DesktopClassRow { kind, needs, class, panes }
 }
 
 /// Class, panes and ask of one desktop message.
@@ -137,13 +137,13 @@ pub(in crate::domain::dialect) fn classify(
     (row.class, row.panes, ask)
 }
 
-fn fits(needs: &[(&str, Shape)], payload: &Map<String, Value>) -> bool {
+fn fits(needs: &[(&str, Form)], payload: &Map<String, Value>) -> bool {
     needs.iter().all(|(name, shape)| {
         payload.get(*name).is_some_and(|value| match shape {
-            Shape::Text => value.is_string(),
-            Shape::List => value.is_array(),
-            Shape::Object => value.is_object(),
-            Shape::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            Form::Text => value.is_string(),
+            Form::List => value.is_array(),
+            Form::Object => value.is_object(),
+            Form::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         })
     })
 }

@@ -18,4 +18,4 @@ pub use terminals::Terminals;
 #[cfg(not(unix))]
 pub use terminals_elsewhere::Terminals;
 pub use words::{CreateTerminal, EnvVariable, TerminalExit, TerminalOutput};
-pub(in crate::engine::acp) use work::{Finished, Job, Order, WorkResult, Workers};
+pub(in crate::engine::acp) use work::{Finished, Job, WorkOrder, WorkResult, Workers};

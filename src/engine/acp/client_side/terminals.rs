@@ -33,25 +33,25 @@ const REST: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Terminals {
     guard: PathBuf,
-    open: Mutex<Open>,
+    open: Mutex<OpenTerminals>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenTerminals {
     made: u64,
-    by_session: HashMap<String, HashMap<String, Arc<Terminal>>>,
+    by_session: HashMap<String, HashMap<String, Arc<OpenTerminal>>>,
 }
 
 /// One command. Dropped by the last who has it, it is killed with all that it started.
 #[derive(Debug)]
-struct Terminal {
+struct OpenTerminal {
     screen: Arc<Mutex<Screen>>,
     end: Arc<Notify>,
     ended: watch::Receiver<Option<Ending>>,
     keeper: JoinHandle<()>,
 }
 
-impl Drop for Terminal {
+impl Drop for OpenTerminal {
     fn drop(&mut self) {
         // The process belongs to the task, and is killed where it is dropped.
         self.keeper.abort();
@@ -133,7 +133,7 @@ impl Terminals {
             )
         })?;
         let process = Contained::spawn(&job, streams).await.map_err(|why| refusal(&job.program, &why))?;
-        let terminal = Arc::new(Terminal::keep(process, output, most.min(MOST_OUTPUT)));
+        let terminal = Arc::new(OpenTerminal::keep(process, output, most.min(MOST_OUTPUT)));
         let mut open = self.open();
         open.made += 1;
         let id = format!("terminal-{}", open.made);
@@ -187,17 +187,17 @@ impl Terminals {
         drop(ended);
     }
 
-    fn find(&self, session: &str, id: &str) -> Result<Arc<Terminal>, WireError> {
+    fn find(&self, session: &str, id: &str) -> Result<Arc<OpenTerminal>, WireError> {
         let open = self.open();
         open.by_session.get(session).and_then(|open| open.get(id)).cloned().ok_or_else(|| unknown(id))
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenTerminals> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Terminal {
+impl OpenTerminal {
     fn keep(mut process: Contained, mut output: pipe::Receiver, most: usize) -> Self {
         let screen = Arc::new(Mutex::new(Screen::new(most)));
         let end = Arc::new(Notify::new());

@@ -43,7 +43,7 @@ pub(in crate::engine::acp) enum Job {
 
 /// A job of a session.
 #[derive(Debug)]
-pub(in crate::engine::acp) struct Order {
+pub(in crate::engine::acp) struct WorkOrder {
     /// Ours; no two of an agent have the same.
     pub(in crate::engine::acp) number: u64,
     pub(in crate::engine::acp) session_id: String,
@@ -70,7 +70,7 @@ pub(in crate::engine::acp) struct Finished {
     pub(in crate::engine::acp) outcome: Result<WorkResult, WireError>,
 }
 
-struct Ended {
+struct EndedJob {
     number: u64,
     session_id: String,
     /// The terminal that was made.
@@ -82,7 +82,7 @@ struct Ended {
 pub(in crate::engine::acp) struct Workers {
     files: ClientFiles,
     terminals: Arc<Terminals>,
-    jobs: JoinSet<Ended>,
+    jobs: JoinSet<EndedJob>,
     under_way: HashMap<u64, AbortHandle>,
 }
 
@@ -98,7 +98,7 @@ impl Workers {
     }
 
     /// Begins a job. How many there are, the caller bounds.
-    pub(in crate::engine::acp) fn begin(&mut self, order: Order) {
+    pub(in crate::engine::acp) fn begin(&mut self, order: WorkOrder) {
         let number = order.number;
         let job = run(order, self.files.clone(), Arc::clone(&self.terminals));
         self.under_way.insert(number, self.jobs.spawn(job));
@@ -120,7 +120,7 @@ impl Workers {
     pub(in crate::engine::acp) async fn next(&mut self) -> Finished {
         loop {
             match self.jobs.join_next().await {
-                Some(Ok(Ended { number, session_id, made, outcome })) => {
+                Some(Ok(EndedJob { number, session_id, made, outcome })) => {
                     if self.under_way.remove(&number).is_some() {
                         return Finished { number, outcome };
                     }
@@ -144,8 +144,8 @@ impl Workers {
     }
 }
 
-async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> Ended {
-    let Order { number, session_id, folders, job } = order;
+async fn run(order: WorkOrder, files: ClientFiles, terminals: Arc<Terminals>) -> EndedJob {
+    let WorkOrder { number, session_id, folders, job } = order;
     let session = session_id.as_str();
     let mut made = None;
     let outcome = match job {
@@ -174,5 +174,5 @@ async fn run(order: Order, files: ClientFiles, terminals: Arc<Terminals>) -> End
         Job::Kill(id) => terminals.kill(session, &id).await.map(|()| WorkResult::Answer(encode::done())),
         Job::Release(id) => terminals.release(session, &id).map(|()| WorkResult::Answer(encode::done())),
     };
-    Ended { number, session_id, made, outcome }
+    EndedJob { number, session_id, made, outcome }
 }

@@ -37,7 +37,7 @@ impl StderrLog {
         let (tell_end, at_end) = watch::channel(false);
         let into = Arc::clone(&tail);
         std::thread::Builder::new().name("agent-stderr".to_owned()).spawn(move || {
-            let mut lines = Lines { tail: into, log: log.map(Log::new), hide, line: Vec::new() };
+            let mut lines = Lines { tail: into, log: log.map(LogFile::new), hide, line: Vec::new() };
             let mut piece = vec![0; LINE];
             loop {
                 match pipe.read(&mut piece) {
@@ -69,7 +69,7 @@ fn lock(tail: &Mutex<VecDeque<u8>>) -> MutexGuard<'_, VecDeque<u8>> {
 
 struct Lines {
     tail: Arc<Mutex<VecDeque<u8>>>,
-    log: Option<Log>,
+    log: Option<LogFile>,
     hide: Secrets,
     line: Vec<u8>,
 }
@@ -114,13 +114,13 @@ impl Lines {
 }
 
 /// The file. What cannot be written is left out: a full disk must not stop the agent.
-struct Log {
+struct LogFile {
     path: PathBuf,
     file: Option<File>,
     size: u64,
 }
 
-impl Log {
+impl LogFile {
     fn new(path: PathBuf) -> Self {
         if let Some(folder) = path.parent() {
             use std::os::unix::fs::DirBuilderExt;

@@ -12,25 +12,25 @@ use tokio::process::ChildStdin;
 
 /// The writer.
 #[derive(Debug)]
-pub struct AgentStdin(Arc<Mutex<End>>);
+pub struct AgentStdin(Arc<Mutex<StdinEnd>>);
 
 /// Closes the writer.
 #[derive(Debug)]
-pub(super) struct Closer(Arc<Mutex<End>>);
+pub(super) struct Closer(Arc<Mutex<StdinEnd>>);
 
 #[derive(Debug)]
-struct End {
+struct StdinEnd {
     pipe: Option<ChildStdin>,
     waiting: Option<Waker>,
 }
 
 /// The two handles of one pipe.
 pub(super) fn closable(pipe: ChildStdin) -> (AgentStdin, Closer) {
-    let end = Arc::new(Mutex::new(End { pipe: Some(pipe), waiting: None }));
+    let end = Arc::new(Mutex::new(StdinEnd { pipe: Some(pipe), waiting: None }));
     (AgentStdin(Arc::clone(&end)), Closer(end))
 }
 
-fn lock(end: &Mutex<End>) -> MutexGuard<'_, End> {
+fn lock(end: &Mutex<StdinEnd>) -> MutexGuard<'_, StdinEnd> {
     end.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

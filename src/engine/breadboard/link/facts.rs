@@ -17,14 +17,14 @@ const ASKS: usize = 256;
 
 /// What the events of a session said so far that a link has to know.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct HeardEvents {
     /// Whether a turn runs.
     pub busy: bool,
     /// The engine's ids of asks that came and were not answered.
     asks: BTreeSet<String>,
 }
 
-impl Heard {
+impl HeardEvents {
     /// Takes an event that was passed on.
     pub(super) fn hear(&mut self, event: &EngineEvent) {
         let kind = event.kind.as_str();

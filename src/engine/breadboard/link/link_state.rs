@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::super::engine_error::EngineError;
 use super::WallClock;
-use super::facts::{Heard, waiting};
+use super::facts::{HeardEvents, waiting};
 use super::report_sender::{Closed, ReportSender};
 use super::source::{Source, Summary};
 use super::timing::LinkTiming;
@@ -53,7 +53,7 @@ impl Standing {
 }
 
 /// One link.
-pub(super) struct Link<S> {
+pub(super) struct StreamLink<S> {
     source: Arc<S>,
     desk: ReportSender,
     session_id: String,
@@ -63,7 +63,7 @@ pub(super) struct Link<S> {
     /// The last event with a number that was passed on, or could not be.
     cursor: Option<EngineCursor>,
     continuity: Continuity,
-    heard: Heard,
+    heard: HeardEvents,
     books: Resumption,
     /// How the stream stands, as it was told.
     standing: Standing,
@@ -83,7 +83,7 @@ pub(super) struct Link<S> {
     broken: Option<String>,
 }
 
-impl<S: Source> Link<S> {
+impl<S: Source> StreamLink<S> {
     pub(super) fn new(
         source: Arc<S>,
         desk: ReportSender,
@@ -103,7 +103,7 @@ impl<S: Source> Link<S> {
             chance,
             cursor,
             continuity,
-            heard: Heard::default(),
+            heard: HeardEvents::default(),
             books: Resumption::default(),
             standing: Standing::Down { retry: 0 },
             owes_facts: false,

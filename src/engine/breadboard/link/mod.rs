@@ -23,8 +23,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
-use link_state::Link;
-use report_sender::{Order, ReportSender};
+use link_state::StreamLink;
+use report_sender::{ReportOrder, ReportSender};
 pub(super) use source::LARGEST_EVENT;
 pub(crate) use source::Source;
 pub use timing::LinkTiming;
@@ -46,16 +46,16 @@ pub struct Links<S> {
     runtime: Handle,
     now_ms: WallClock,
     pace: LinkTiming,
-    running: Mutex<Running>,
+    running: Mutex<RunningLink>,
 }
 
-struct Running {
+struct RunningLink {
     chance: Rng,
     links: HashMap<String, One>,
 }
 
 struct One {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<ReportOrder>,
     task: AbortHandle,
 }
 
@@ -69,7 +69,7 @@ impl<S: Source> Links<S> {
         pace: LinkTiming,
         seed: u64,
     ) -> Self {
-        let running = Mutex::new(Running { chance: Rng::with_seed(seed), links: HashMap::new() });
+        let running = Mutex::new(RunningLink { chance: Rng::with_seed(seed), links: HashMap::new() });
         Self { source, reports, runtime, now_ms, pace, running }
     }
 
@@ -78,7 +78,7 @@ impl<S: Source> Links<S> {
         let mut running = self.running();
         running.links.retain(|_, one| !one.task.is_finished());
         if let Some(one) = running.links.get(session_id) {
-            match one.orders.try_send(Order::Restate) {
+            match one.orders.try_send(ReportOrder::Restate) {
                 // A full queue holds one already.
                 Ok(()) | Err(TrySendError::Full(_)) => return,
                 // It has just said its last word; a new one asks again.
@@ -99,7 +99,7 @@ impl<S: Source> Links<S> {
         let id = session_id.clone();
         let task = self.runtime.spawn(async move {
             let desk = ReportSender::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
-            Link::new(source, desk, id, cursor, pace, chance, now_ms).run().await;
+            StreamLink::new(source, desk, id, cursor, pace, chance, now_ms).run().await;
         });
         running.links.insert(session_id, One { orders, task: task.abort_handle() });
     }
@@ -114,14 +114,14 @@ impl<S: Source> Links<S> {
     /// A turn begins in this session: its stream is watched more closely.
     pub fn turn_began(&self, session_id: &str) {
         if let Some(one) = self.running().links.get(session_id) {
-            let _ = one.orders.try_send(Order::TurnBegan);
+            let _ = one.orders.try_send(ReportOrder::TurnBegan);
         }
     }
 
     /// The engine answers again, or takes another token: no link waits for its next try.
     pub fn nudge(&self) {
         for one in self.running().links.values() {
-            let _ = one.orders.try_send(Order::Nudge);
+            let _ = one.orders.try_send(ReportOrder::Nudge);
         }
     }
 
@@ -147,7 +147,7 @@ impl<S: Source> Links<S> {
         });
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningLink> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Closed;
 
 /// What a running link is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ReportOrder {
     /// Say again how it stands.
     Restate,
     /// Do not wait for the next try.
@@ -32,7 +32,7 @@ pub(super) const SLOW: &str = "The engine has not answered for this session yet;
 pub(super) struct ReportSender {
     session_id: String,
     reports: mpsc::Sender<EngineReport>,
-    orders: mpsc::Receiver<Order>,
+    orders: mpsc::Receiver<ReportOrder>,
     /// What was told last of how the stream stands; `None` while nothing was.
     told: Option<LinkNews>,
     /// Events that go with the next report.
@@ -47,7 +47,7 @@ impl ReportSender {
     pub(super) fn new(
         session_id: String,
         reports: mpsc::Sender<EngineReport>,
-        orders: mpsc::Receiver<Order>,
+        orders: mpsc::Receiver<ReportOrder>,
         first_news: Instant,
     ) -> Self {
         let first_news = Some(first_news);
@@ -118,7 +118,7 @@ impl ReportSender {
         self.orders.close();
         self.news(news.clone()).await?;
         while let Ok(order) = self.orders.try_recv() {
-            if order == Order::Restate {
+            if order == ReportOrder::Restate {
                 self.news(news.clone()).await?;
             }
         }
@@ -162,16 +162,16 @@ impl ReportSender {
         std::mem::take(&mut self.turn_began)
     }
 
-    async fn follow(&mut self, order: Order) -> Result<(), Closed> {
+    async fn follow(&mut self, order: ReportOrder) -> Result<(), Closed> {
         match order {
             // Without anything told yet, the first news is on its way.
-            Order::Restate => {
+            ReportOrder::Restate => {
                 if let Some(news) = self.told.clone() {
                     self.news(news).await?;
                 }
             }
-            Order::Nudge => self.nudged = true,
-            Order::TurnBegan => {
+            ReportOrder::Nudge => self.nudged = true,
+            ReportOrder::TurnBegan => {
                 self.nudged = true;
                 self.turn_began = true;
             }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::bounds;
 use super::super::conversation::{Conversation, Message, Part};
-use super::super::draft::{NewCall, Stop};
-use super::super::fault::Fault;
+use super::super::draft::{NewCall, StopReason};
+use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{Progress, Reply, reported};
+use super::{ReplyProgress, ReplyReader, reported};
 
 /// API version, which every request must name.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -83,10 +83,10 @@ fn block(part: &Part) -> Option<Value> {
     }
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyProgress, ModelFault> {
     let [kind, number, block, delta, used, message, error] =
         event.fields(["type", "index", "content_block", "delta", "usage", "message", "error"]);
-    let kind = kind.and_then(Json::text).ok_or(Fault::Unreadable)?;
+    let kind = kind.and_then(Json::text).ok_or(ModelFault::Unreadable)?;
     match kind.as_str() {
         "message_start" => {
             if let Some(used) = message.and_then(|message| message.field("usage")) {
@@ -109,29 +109,29 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
             }
             if let Some(reason) = delta.and_then(|delta| delta.field("stop_reason")?.text()) {
                 reply.draft.stop = Some(match reason.as_str() {
-                    "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-                    "refusal" => Stop::Filter,
-                    _ => Stop::Done,
+                    "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+                    "refusal" => StopReason::Filter,
+                    _ => StopReason::Done,
                 });
             }
         }
-        "message_stop" => return Ok(Progress::Complete),
-        "error" => return Err(error.map_or(Fault::Reported(String::new()), reported)),
+        "message_stop" => return Ok(ReplyProgress::Complete),
+        "error" => return Err(error.map_or(ModelFault::Reported(String::new()), reported)),
         _ => {}
     }
-    Ok(Progress::More)
+    Ok(ReplyProgress::More)
 }
 
 /// The provider's number of a block.
-fn place(number: Option<Json<'_>>) -> Result<Option<u64>, Fault> {
+fn place(number: Option<Json<'_>>) -> Result<Option<u64>, ModelFault> {
     match number.map(Json::count) {
         None => Ok(None),
         Some(Some(number)) if number < bounds::PARTS as u64 => Ok(Some(number)),
-        Some(Some(_) | None) => Err(Fault::CallIndex),
+        Some(Some(_) | None) => Err(ModelFault::CallIndex),
     }
 }
 
-fn begin(block: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn begin(block: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [kind, text, thinking, signature, data, id, name, input] =
         block.fields(["type", "text", "thinking", "signature", "data", "id", "name", "input"]);
     let text_of = |field: Option<Json<'_>>| field.and_then(Json::text);
@@ -163,7 +163,7 @@ fn is_empty_object(text: &str) -> bool {
         .is_some_and(|inside| inside.trim().is_empty())
 }
 
-fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [kind, text, thinking, signature, json] =
         delta.fields(["type", "text", "thinking", "signature", "partial_json"]).map(|field| field?.text());
     match kind.as_deref() {
@@ -176,7 +176,7 @@ fn extend(delta: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(),
 }
 
 /// Counts come twice, and the later one is the whole. What was read from a cache is part of the question.
-fn usage(used: Json<'_>, reply: &mut Reply) {
+fn usage(used: Json<'_>, reply: &mut ReplyReader) {
     let [input, created, cached, output] = used
         .fields(["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"])
         .map(|count| count?.count());

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::bounds;
 use super::super::conversation::{Conversation, Message, Part, ToolResult};
-use super::super::draft::{NewCall, Stop, Usage};
-use super::super::fault::Fault;
+use super::super::draft::{NewCall, StopReason, TokenUsage};
+use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{ReplyProgress, ReplyReader, arguments_text, reported};
 
 /// Candidates that are looked at for the first one; we ask for one.
 const CANDIDATES: usize = 16;
@@ -67,9 +67,9 @@ fn result(result: &ToolResult) -> Value {
     json!({ "functionResponse": response })
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyProgress, ModelFault> {
     if !event.is_object() {
-        return Err(Fault::Unreadable);
+        return Err(ModelFault::Unreadable);
     }
     let [error, candidates, used, feedback] =
         event.fields(["error", "candidates", "usageMetadata", "promptFeedback"]);
@@ -80,30 +80,30 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
         usage(used, reply);
     }
     if let Some(reason) = feedback.and_then(|feedback| feedback.field("blockReason")?.text()) {
-        return Err(Fault::Reported(format!("it does not answer this question ({reason})")));
+        return Err(ModelFault::Reported(format!("it does not answer this question ({reason})")));
     }
     let candidates =
-        candidates.map_or(Some(Vec::new()), |list| list.items(CANDIDATES)).ok_or(Fault::Parts)?;
-    let Some(candidate) = candidates.first() else { return Ok(Progress::More) };
+        candidates.map_or(Some(Vec::new()), |list| list.items(CANDIDATES)).ok_or(ModelFault::Parts)?;
+    let Some(candidate) = candidates.first() else { return Ok(ReplyProgress::More) };
     let [content, reason] = candidate.fields(["content", "finishReason"]);
     let parts = content
         .and_then(|content| content.field("parts"))
         .map_or(Some(Vec::new()), |parts| parts.items(bounds::PARTS))
-        .ok_or(Fault::Parts)?;
+        .ok_or(ModelFault::Parts)?;
     parts.into_iter().try_for_each(|part| take(part, reply))?;
     // There is no other mark of the end.
-    let Some(reason) = reason.and_then(Json::text) else { return Ok(Progress::More) };
+    let Some(reason) = reason.and_then(Json::text) else { return Ok(ReplyProgress::More) };
     reply.draft.stop = Some(match reason.as_str() {
-        "MAX_TOKENS" => Stop::Length,
+        "MAX_TOKENS" => StopReason::Length,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
-            Stop::Filter
+            StopReason::Filter
         }
-        _ => Stop::Done,
+        _ => StopReason::Done,
     });
-    Ok(Progress::Complete)
+    Ok(ReplyProgress::Complete)
 }
 
-fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take(part: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [text, thought, signature, call] =
         part.fields(["text", "thought", "thoughtSignature", "functionCall"]);
     let (text, signature) = (text.and_then(Json::text), signature.and_then(Json::text));
@@ -130,10 +130,10 @@ fn take(part: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
 }
 
 /// Counts come with every event, and the last one is the whole.
-fn usage(used: Json<'_>, reply: &mut Reply) {
+fn usage(used: Json<'_>, reply: &mut ReplyReader) {
     let [input, output, thoughts, total] = used
         .fields(["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"])
         .map(|count| count?.count());
     let output = output.map(|output| output.saturating_add(thoughts.unwrap_or(0))).or(thoughts);
-    reply.draft.usage = Usage { input, output, total };
+    reply.draft.usage = TokenUsage { input, output, total };
 }

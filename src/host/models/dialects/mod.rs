@@ -16,15 +16,15 @@ use serde_json::Value;
 use url::Url;
 
 use super::conversation::{Conversation, Delta, Finished};
-use super::draft::Draft;
-use super::fault::Fault;
+use super::draft::ReplyDraft;
+use super::fault::ModelFault;
 use super::json::{self, Json};
 use super::target::{Provider, Target};
 use crate::http::Framing;
 
 /// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ProviderDialect {
     /// OpenAI's chat completions, which many servers speak.
     OpenAiChat,
     /// OpenAI's responses.
@@ -46,7 +46,7 @@ pub(crate) enum Credentials {
     Header(&'static str),
 }
 
-impl Dialect {
+impl ProviderDialect {
     /// What a target speaks.
     pub(crate) fn of(target: &Target) -> Self {
         match target.provider {
@@ -113,16 +113,16 @@ impl Dialect {
     }
 
     /// The names in a list of models.
-    pub(crate) fn listed(self, body: &[u8]) -> Result<Vec<String>, Fault> {
+    pub(crate) fn listed(self, body: &[u8]) -> Result<Vec<String>, ModelFault> {
         let (list, name, prefix) = match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => ("data", "id", ""),
             Self::Gemini => ("models", "name", "models/"),
             Self::Ollama => ("models", "name", ""),
         };
         let text = json::strict(body)?;
-        let list = Json::of(&text)?.field(list).ok_or(Fault::Unreadable)?;
+        let list = Json::of(&text)?.field(list).ok_or(ModelFault::Unreadable)?;
         // The body is bounded, and so is what it lists.
-        let models = list.items(usize::MAX).ok_or(Fault::Unreadable)?;
+        let models = list.items(usize::MAX).ok_or(ModelFault::Unreadable)?;
         let names = models.into_iter().filter_map(|model| model.field(name)?.text());
         Ok(names.map(|name| name.strip_prefix(prefix).map_or(name.clone(), str::to_owned)).collect())
     }
@@ -148,7 +148,7 @@ fn below(base: &Url, path: &str) -> Url {
 
 /// Whether a stream goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum ReplyProgress {
     /// It does.
     More,
     /// The reply is complete.
@@ -158,19 +158,19 @@ pub(crate) enum Progress {
 /// Reads one reply.
 #[derive(Debug)]
 pub(crate) struct Decoder {
-    dialect: Dialect,
-    reply: Reply,
+    dialect: ProviderDialect,
+    reply: ReplyReader,
 }
 
 /// The reply so far, and its pieces that are not passed on yet.
 #[derive(Debug, Default)]
-struct Reply {
-    draft: Draft,
+struct ReplyReader {
+    draft: ReplyDraft,
     deltas: Vec<Delta>,
 }
 
-impl Reply {
-    fn text(&mut self, text: Option<String>) -> Result<(), Fault> {
+impl ReplyReader {
+    fn text(&mut self, text: Option<String>) -> Result<(), ModelFault> {
         match text {
             Some(text) if !text.is_empty() => {
                 self.draft.text(&text)?;
@@ -181,7 +181,7 @@ impl Reply {
         Ok(())
     }
 
-    fn thinking(&mut self, text: Option<String>) -> Result<(), Fault> {
+    fn thinking(&mut self, text: Option<String>) -> Result<(), ModelFault> {
         match text {
             Some(text) if !text.is_empty() => {
                 self.draft.thinking(&text)?;
@@ -195,27 +195,32 @@ impl Reply {
 
 impl Decoder {
     /// A decoder at the beginning of a reply.
-    pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, reply: Reply::default() }
+    pub(crate) fn new(dialect: ProviderDialect) -> Self {
+        Self { dialect, reply: ReplyReader::default() }
     }
 
     /// Takes one event and adds the pieces of the reply that it holds.
     ///
     /// # Errors
     /// When the event is not of this protocol, says that the provider failed, or passes a limit. The reply is then over.
-    pub(crate) fn event(&mut self, data: &[u8], deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+    pub(crate) fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &mut VecDeque<Delta>,
+    ) -> Result<ReplyProgress, ModelFault> {
         let reply = &mut self.reply;
-        let progress = if self.dialect == Dialect::OpenAiChat && data.trim_ascii() == openai_chat::END {
-            Ok(Progress::Complete)
+        let progress = if self.dialect == ProviderDialect::OpenAiChat && data.trim_ascii() == openai_chat::END
+        {
+            Ok(ReplyProgress::Complete)
         } else {
             let text = json::strict(data)?;
             let event = Json::of(&text)?;
             match self.dialect {
-                Dialect::OpenAiChat => openai_chat::event(event, reply),
-                Dialect::OpenAiResponses => openai_responses::event(event, reply),
-                Dialect::Anthropic => anthropic::event(event, reply),
-                Dialect::Gemini => gemini::event(event, reply),
-                Dialect::Ollama => ollama::event(event, reply),
+                ProviderDialect::OpenAiChat => openai_chat::event(event, reply),
+                ProviderDialect::OpenAiResponses => openai_responses::event(event, reply),
+                ProviderDialect::Anthropic => anthropic::event(event, reply),
+                ProviderDialect::Gemini => gemini::event(event, reply),
+                ProviderDialect::Ollama => ollama::event(event, reply),
             }
         };
         deltas.extend(self.reply.deltas.drain(..));
@@ -236,7 +241,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the arguments of a call hold too many values.
-    pub(crate) fn finish(self) -> Result<Finished, Fault> {
+    pub(crate) fn finish(self) -> Result<Finished, ModelFault> {
         self.reply.draft.finish()
     }
 }
@@ -247,9 +252,9 @@ fn arguments_text(arguments: Option<Json<'_>>) -> String {
 }
 
 /// What a provider says of its failure: text, or an object with a message.
-fn reported(error: Json<'_>) -> Fault {
+fn reported(error: Json<'_>) -> ModelFault {
     let message = error.text().or_else(|| error.field("message")?.text());
-    Fault::Reported(message.unwrap_or_default())
+    ModelFault::Reported(message.unwrap_or_default())
 }
 
 #[cfg(test)]

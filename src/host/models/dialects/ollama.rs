@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::bounds;
 use super::super::conversation::{Conversation, Message, Part, calls_of, text_of, thinking_of};
-use super::super::draft::{NewCall, Stop, Usage};
-use super::super::fault::Fault;
+use super::super::draft::{NewCall, StopReason, TokenUsage};
+use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{ReplyProgress, ReplyReader, arguments_text, reported};
 
 pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": conversation.system })];
@@ -55,9 +55,9 @@ fn assistant(parts: &[Part]) -> Value {
     message
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyProgress, ModelFault> {
     if !event.is_object() {
-        return Err(Fault::Unreadable);
+        return Err(ModelFault::Unreadable);
     }
     let [error, message, done, reason, input, output] =
         event.fields(["error", "message", "done", "done_reason", "prompt_eval_count", "eval_count"]);
@@ -69,7 +69,8 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
             message.fields(["thinking", "reasoning_content", "content", "tool_calls"]);
         reply.thinking(thinking.or(thinking_too).and_then(Json::text))?;
         reply.text(content.and_then(Json::text))?;
-        let calls = calls.map_or(Some(Vec::new()), |calls| calls.items(bounds::CALLS)).ok_or(Fault::Calls)?;
+        let calls =
+            calls.map_or(Some(Vec::new()), |calls| calls.items(bounds::CALLS)).ok_or(ModelFault::Calls)?;
         for call in calls {
             let [id, function] = call.fields(["id", "function"]);
             let [name, arguments] =
@@ -80,13 +81,13 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
         }
     }
     if !done.is_some_and(Json::is_true) {
-        return Ok(Progress::More);
+        return Ok(ReplyProgress::More);
     }
     let [input, output] = [input, output].map(|count| count?.count());
-    reply.draft.usage = Usage { input, output, total: None };
+    reply.draft.usage = TokenUsage { input, output, total: None };
     reply.draft.stop = Some(match reason.and_then(Json::text).as_deref() {
-        Some("length") => Stop::Length,
-        Some(_) | None => Stop::Done,
+        Some("length") => StopReason::Length,
+        Some(_) | None => StopReason::Done,
     });
-    Ok(Progress::Complete)
+    Ok(ReplyProgress::Complete)
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::bounds;
 use super::super::conversation::{Conversation, Message, Part, calls_of, text_of, thinking_of};
-use super::super::draft::{NewCall, Stop, Usage};
-use super::super::fault::Fault;
+use super::super::draft::{NewCall, StopReason, TokenUsage};
+use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{Progress, Reply, arguments_text, reported};
+use super::{ReplyProgress, ReplyReader, arguments_text, reported};
 
 /// The data of the event behind the last one.
 pub(super) const END: &[u8] = b"[DONE]";
@@ -61,9 +61,9 @@ fn assistant(parts: &[Part]) -> Value {
     message
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyProgress, ModelFault> {
     if !event.is_object() {
-        return Err(Fault::Unreadable);
+        return Err(ModelFault::Unreadable);
     }
     let [error, choices, used, object] = event.fields(["error", "choices", "usage", "object"]);
     if let Some(error) = error {
@@ -75,8 +75,9 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
     if let Some(used) = used {
         reply.draft.usage = usage(used);
     }
-    let choices = choices.map_or(Some(Vec::new()), |choices| choices.items(CHOICES)).ok_or(Fault::Parts)?;
-    let Some(choice) = choices.first() else { return Ok(Progress::More) };
+    let choices =
+        choices.map_or(Some(Vec::new()), |choices| choices.items(CHOICES)).ok_or(ModelFault::Parts)?;
+    let Some(choice) = choices.first() else { return Ok(ReplyProgress::More) };
     let [delta, reason, used] = choice.fields(["delta", "finish_reason", "usage"]);
     if let Some(used) = used {
         reply.draft.usage = usage(used);
@@ -86,15 +87,15 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
     }
     if let Some(reason) = reason.and_then(Json::text) {
         reply.draft.stop = Some(match reason.as_str() {
-            "length" => Stop::Length,
-            "content_filter" => Stop::Filter,
-            _ => Stop::Done,
+            "length" => StopReason::Length,
+            "content_filter" => StopReason::Filter,
+            _ => StopReason::Done,
         });
     }
-    Ok(Progress::More)
+    Ok(ReplyProgress::More)
 }
 
-fn take(delta: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take(delta: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [thought, thought_too, content, refusal, calls] =
         delta.fields(["reasoning_content", "reasoning", "content", "refusal", "tool_calls"]);
     reply.thinking(thought.or(thought_too).and_then(Json::text))?;
@@ -105,31 +106,32 @@ fn take(delta: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
         }
     }
     reply.text(refusal.and_then(Json::text))?;
-    let calls = calls.map_or(Some(Vec::new()), |calls| calls.items(bounds::CALLS)).ok_or(Fault::Calls)?;
+    let calls =
+        calls.map_or(Some(Vec::new()), |calls| calls.items(bounds::CALLS)).ok_or(ModelFault::Calls)?;
     calls.into_iter().try_for_each(|call| take_call(call, reply))
 }
 
 /// Content in parts, as Mistral sends it: text, and reasoning that is a list of texts.
-fn chunks(content: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
-    for chunk in content.items(bounds::PARTS).ok_or(Fault::Parts)? {
+fn chunks(content: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
+    for chunk in content.items(bounds::PARTS).ok_or(ModelFault::Parts)? {
         let [text, thinking] = chunk.fields(["text", "thinking"]);
         reply.text(text.and_then(Json::text))?;
         let thoughts = thinking.map_or(Some(Vec::new()), |thoughts| thoughts.items(bounds::PARTS));
-        for thought in thoughts.ok_or(Fault::Parts)? {
+        for thought in thoughts.ok_or(ModelFault::Parts)? {
             reply.thinking(thought.field("text").and_then(Json::text))?;
         }
     }
     Ok(())
 }
 
-fn take_call(call: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn take_call(call: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [index, id, function] = call.fields(["index", "id", "function"]);
     let number = match index {
         // Some compatible servers give none: an id then begins a call, and what has no id continues the last one.
         None => None,
         Some(index) => match index.count() {
             Some(index) if index <= bounds::CALLS as u64 => Some(index),
-            Some(_) | None => return Err(Fault::CallIndex),
+            Some(_) | None => return Err(ModelFault::CallIndex),
         },
     };
     let [name, arguments] = function.map_or([None; 2], |function| function.fields(["name", "arguments"]));
@@ -149,8 +151,8 @@ fn take_call(call: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
     reply.draft.extend_call(number, &arguments)
 }
 
-fn usage(used: Json<'_>) -> Usage {
+fn usage(used: Json<'_>) -> TokenUsage {
     let [input, output, total] =
         used.fields(["prompt_tokens", "completion_tokens", "total_tokens"]).map(|count| count?.count());
-    Usage { input, output, total }
+    TokenUsage { input, output, total }
 }

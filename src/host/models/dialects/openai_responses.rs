@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::bounds;
 use super::super::conversation::{Conversation, Delta, Message, Part};
-use super::super::draft::{NewCall, Stop, Usage};
-use super::super::fault::Fault;
+use super::super::draft::{NewCall, StopReason, TokenUsage};
+use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{Progress, Reply, reported};
+use super::{ReplyProgress, ReplyReader, reported};
 
 /// The first version of the GPT family that is asked by this protocol.
 const SINCE: u32 = 5;
@@ -69,10 +69,10 @@ fn item(part: &Part) -> Option<Value> {
     }
 }
 
-pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Fault> {
+pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyProgress, ModelFault> {
     let [kind, delta, number, item, response, arguments] =
         event.fields(["type", "delta", "output_index", "item", "response", "arguments"]);
-    let kind = kind.and_then(Json::text).ok_or(Fault::Unreadable)?;
+    let kind = kind.and_then(Json::text).ok_or(ModelFault::Unreadable)?;
     match kind.as_str() {
         "response.output_text.delta" | "response.refusal.delta" => {
             reply.text(delta.and_then(Json::text))?;
@@ -103,29 +103,29 @@ pub(super) fn event(event: Json<'_>, reply: &mut Reply) -> Result<Progress, Faul
             }
         }
         "response.completed" | "response.incomplete" => {
-            finish(response.ok_or(Fault::Unreadable)?, reply)?;
-            return Ok(Progress::Complete);
+            finish(response.ok_or(ModelFault::Unreadable)?, reply)?;
+            return Ok(ReplyProgress::Complete);
         }
         "response.failed" => {
             let error = response.and_then(|response| response.field("error"));
-            return Err(error.map_or(Fault::Reported(String::new()), reported));
+            return Err(error.map_or(ModelFault::Reported(String::new()), reported));
         }
         "error" => return Err(reported(event.field("error").unwrap_or(event))),
         _ => {}
     }
-    Ok(Progress::More)
+    Ok(ReplyProgress::More)
 }
 
 /// The provider's number of an item.
-fn place(number: Option<Json<'_>>) -> Result<Option<u64>, Fault> {
+fn place(number: Option<Json<'_>>) -> Result<Option<u64>, ModelFault> {
     match number.map(Json::count) {
         None => Ok(None),
         Some(Some(number)) if number < bounds::PARTS as u64 => Ok(Some(number)),
-        Some(Some(_) | None) => Err(Fault::CallIndex),
+        Some(Some(_) | None) => Err(ModelFault::CallIndex),
     }
 }
 
-fn begin(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn begin(item: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [kind, id, name, arguments] =
         item.fields(["type", "call_id", "name", "arguments"]).map(|field| field?.text());
     if kind.as_deref() != Some("function_call") {
@@ -135,7 +135,7 @@ fn begin(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), F
     reply.draft.call(number, NewCall { id, name, arguments, signature: None })
 }
 
-fn end(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fault> {
+fn end(item: Json<'_>, number: Option<u64>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [kind, arguments, sealed] =
         item.fields(["type", "arguments", "encrypted_content"]).map(|field| field?.text());
     match (kind.as_deref(), arguments, sealed) {
@@ -154,28 +154,28 @@ fn end(item: Json<'_>, number: Option<u64>, reply: &mut Reply) -> Result<(), Fau
     }
 }
 
-fn finish(response: Json<'_>, reply: &mut Reply) -> Result<(), Fault> {
+fn finish(response: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
     let [used, details, output] = response.fields(["usage", "incomplete_details", "output"]);
     if let Some(used) = used {
         let [input, output, total] =
             used.fields(["input_tokens", "output_tokens", "total_tokens"]).map(|count| count?.count());
-        reply.draft.usage = Usage { input, output, total };
+        reply.draft.usage = TokenUsage { input, output, total };
     }
     let reason = details.and_then(|details| details.field("reason")?.text());
     reply.draft.stop = Some(match reason.as_deref() {
-        Some("max_output_tokens") => Stop::Length,
-        Some("content_filter") => Stop::Filter,
-        Some(_) | None => Stop::Done,
+        Some("max_output_tokens") => StopReason::Length,
+        Some("content_filter") => StopReason::Filter,
+        Some(_) | None => StopReason::Done,
     });
     // The last event repeats the reply. A server that streams nothing before it is read from there.
     if reply.draft.is_empty()
         && let Some(output) = output
     {
-        for item in output.items(bounds::PARTS).ok_or(Fault::Parts)? {
+        for item in output.items(bounds::PARTS).ok_or(ModelFault::Parts)? {
             begin(item, None, reply)?;
             let content =
                 item.field("content").map_or(Some(Vec::new()), |content| content.items(bounds::PARTS));
-            for piece in content.ok_or(Fault::Parts)? {
+            for piece in content.ok_or(ModelFault::Parts)? {
                 let [kind, text] = piece.fields(["type", "text"]).map(|field| field?.text());
                 if kind.as_deref() == Some("output_text") {
                     reply.text(text)?;

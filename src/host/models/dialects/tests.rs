@@ -11,20 +11,28 @@ use crate::host::models::target::ModelChoice;
 use crate::http::FramingDecoder;
 
 /// Replies as the providers' documentation shows them.
-const REPLIES: [(Dialect, &str); 6] = [
-    (Dialect::OpenAiChat, include_str!("../../../../tests/fixtures/models/openai_chat_text.sse")),
-    (Dialect::OpenAiChat, include_str!("../../../../tests/fixtures/models/openai_chat_tools.sse")),
-    (Dialect::OpenAiResponses, include_str!("../../../../tests/fixtures/models/openai_responses.sse")),
-    (Dialect::Anthropic, include_str!("../../../../tests/fixtures/models/anthropic.sse")),
-    (Dialect::Gemini, include_str!("../../../../tests/fixtures/models/gemini.sse")),
-    (Dialect::Ollama, include_str!("../../../../tests/fixtures/models/ollama.ndjson")),
+const REPLIES: [(ProviderDialect, &str); 6] = [
+    (ProviderDialect::OpenAiChat, include_str!("../../../../tests/fixtures/models/openai_chat_text.sse")),
+    (ProviderDialect::OpenAiChat, include_str!("../../../../tests/fixtures/models/openai_chat_tools.sse")),
+    (
+        ProviderDialect::OpenAiResponses,
+        include_str!("../../../../tests/fixtures/models/openai_responses.sse"),
+    ),
+    (ProviderDialect::Anthropic, include_str!("../../../../tests/fixtures/models/anthropic.sse")),
+    (ProviderDialect::Gemini, include_str!("../../../../tests/fixtures/models/gemini.sse")),
+    (ProviderDialect::Ollama, include_str!("../../../../tests/fixtures/models/ollama.ndjson")),
 ];
 
-const ALL: [Dialect; 5] =
-    [Dialect::OpenAiChat, Dialect::OpenAiResponses, Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama];
+const ALL: [ProviderDialect; 5] = [
+    ProviderDialect::OpenAiChat,
+    ProviderDialect::OpenAiResponses,
+    ProviderDialect::Anthropic,
+    ProviderDialect::Gemini,
+    ProviderDialect::Ollama,
+];
 
 /// Reads the bytes of a whole body as a reply, and how it ends when that is not whole. Total: no bytes panic.
-fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Result<Finished, String>) {
+fn decode_all(dialect: ProviderDialect, body: &[u8]) -> (Vec<Delta>, Result<Finished, String>) {
     let mut framing = FramingDecoder::new(dialect.framing(), bounds::STREAM.event_bytes);
     let mut decoder = Decoder::new(dialect);
     let (mut events, mut deltas) = (VecDeque::new(), VecDeque::new());
@@ -33,8 +41,8 @@ fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Result<Finished, St
     let mut end = None;
     for event in events {
         match decoder.event(&event, &mut deltas) {
-            Ok(Progress::More) => continue,
-            Ok(Progress::Complete) => end = Some(Ok(())),
+            Ok(ReplyProgress::More) => continue,
+            Ok(ReplyProgress::Complete) => end = Some(Ok(())),
             Err(fault) => end = Some(Err(fault)),
         }
         break;
@@ -48,11 +56,11 @@ fn decode_all(dialect: Dialect, body: &[u8]) -> (Vec<Delta>, Result<Finished, St
     (deltas.into(), end)
 }
 
-fn reply(dialect: Dialect, which: usize) -> &'static str {
+fn reply(dialect: ProviderDialect, which: usize) -> &'static str {
     REPLIES.iter().filter(|(other, _)| *other == dialect).nth(which).unwrap().1
 }
 
-fn decoded(dialect: Dialect, body: &str) -> (Vec<String>, Finished) {
+fn decoded(dialect: ProviderDialect, body: &str) -> (Vec<String>, Finished) {
     let (deltas, end) = decode_all(dialect, body.as_bytes());
     let finished = end.unwrap_or_else(|why| panic!("{dialect:?}: {why}"));
     let deltas = deltas.into_iter().map(|delta| match delta {
@@ -68,7 +76,7 @@ fn call(call_id: &str, name: &str, arguments: Value) -> Call {
 }
 
 /// The body of the request behind this reply, whose calls all had the result `found`.
-fn asked_again(dialect: Dialect, finished: &Finished) -> Value {
+fn asked_again(dialect: ProviderDialect, finished: &Finished) -> Value {
     let tools =
         [ToolSpec { name: "read_file", description: "Reads.", parameters: json!({ "type": "object" }) }];
     let mut conversation = Conversation::new("Be brief.", &tools);
@@ -82,7 +90,7 @@ fn asked_again(dialect: Dialect, finished: &Finished) -> Value {
 
 #[test]
 fn openai_chat_tells_reasoning_text_and_usage() {
-    let (deltas, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 0));
+    let (deltas, finished) = decoded(ProviderDialect::OpenAiChat, reply(ProviderDialect::OpenAiChat, 0));
     assert_eq!(deltas, ["thought Greet them. ", "text Hello", "text  ü!"]);
     assert_eq!((finished.tokens_used, finished.calls.len()), (29, 0));
     assert!(finished.ended_early.unwrap().contains("length limit"));
@@ -90,7 +98,7 @@ fn openai_chat_tells_reasoning_text_and_usage() {
 
 #[test]
 fn openai_chat_puts_calls_together_and_gives_them_back() {
-    let (deltas, finished) = decoded(Dialect::OpenAiChat, reply(Dialect::OpenAiChat, 1));
+    let (deltas, finished) = decoded(ProviderDialect::OpenAiChat, reply(ProviderDialect::OpenAiChat, 1));
     assert_eq!(deltas, Vec::<String>::new());
     let calls = vec![
         call("call_a", "read_file", json!({ "path": "a.txt" })),
@@ -99,7 +107,7 @@ fn openai_chat_puts_calls_together_and_gives_them_back() {
     assert_eq!((&finished.calls, finished.tokens_used), (&calls, 99));
     let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
     assert_eq!(
-        asked_again(Dialect::OpenAiChat, &finished),
+        asked_again(ProviderDialect::OpenAiChat, &finished),
         json!({
             "model": "m",
             "stream": true,
@@ -146,20 +154,21 @@ fn openai_chat_of_other_servers_is_read_too() {
     ]
     .concat();
     // This one leaves out the mark behind the last event; the model's own end is enough.
-    let (deltas, finished) = decoded(Dialect::OpenAiChat, &body);
+    let (deltas, finished) = decoded(ProviderDialect::OpenAiChat, &body);
     assert_eq!(deltas, ["thought hm", "text so", "thought and"]);
     assert_eq!(finished.calls, [call("call_0", "f", json!({ "a": 1 })), call("x", "g", json!({ "b": 2 }))]);
-    let message = &asked_again(Dialect::OpenAiChat, &finished)["messages"][4];
+    let message = &asked_again(ProviderDialect::OpenAiChat, &finished)["messages"][4];
     assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("so"), &json!("hmand")));
 }
 
 #[test]
 fn openai_responses_gives_its_sealed_reasoning_back() {
-    let (deltas, finished) = decoded(Dialect::OpenAiResponses, reply(Dialect::OpenAiResponses, 0));
+    let (deltas, finished) =
+        decoded(ProviderDialect::OpenAiResponses, reply(ProviderDialect::OpenAiResponses, 0));
     assert_eq!(deltas, ["thought Look first.", "text Let me ", "text look."]);
     assert_eq!(finished.calls, [call("call_a", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 48);
-    let body = asked_again(Dialect::OpenAiResponses, &finished);
+    let body = asked_again(ProviderDialect::OpenAiResponses, &finished);
     let text = |text: &str| json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] });
     assert_eq!((&body["store"], &body["instructions"]), (&json!(false), &json!("Be brief.")));
     assert_eq!(
@@ -184,18 +193,18 @@ fn openai_responses_that_come_in_one_event_are_read_from_it() {
     ]);
     let response = json!({ "output": output, "incomplete_details": { "reason": "content_filter" } });
     let event = json!({ "type": "response.incomplete", "response": response });
-    let (deltas, finished) = decoded(Dialect::OpenAiResponses, &format!("data: {event}\n\n"));
+    let (deltas, finished) = decoded(ProviderDialect::OpenAiResponses, &format!("data: {event}\n\n"));
     assert_eq!((deltas, finished.calls), (vec!["text Hi".to_owned()], vec![call("c", "f", json!({}))]));
     assert!(finished.ended_early.unwrap().contains("filter"));
 }
 
 #[test]
 fn anthropic_gives_its_signed_reasoning_back() {
-    let (deltas, finished) = decoded(Dialect::Anthropic, reply(Dialect::Anthropic, 0));
+    let (deltas, finished) = decoded(ProviderDialect::Anthropic, reply(ProviderDialect::Anthropic, 0));
     assert_eq!(deltas, ["thought Read the ", "thought file.", "text Let me look."]);
     assert_eq!(finished.calls, [call("toolu_1", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 25 + 5 + 10 + 89);
-    let body = asked_again(Dialect::Anthropic, &finished);
+    let body = asked_again(ProviderDialect::Anthropic, &finished);
     assert_eq!((&body["max_tokens"], &body["system"]), (&json!(64_000), &json!("Be brief.")));
     assert_eq!(body["tools"][0]["input_schema"], json!({ "type": "object" }));
     assert_eq!(
@@ -216,14 +225,14 @@ fn anthropic_gives_its_signed_reasoning_back() {
 
 #[test]
 fn gemini_gives_its_signatures_back_where_they_stood() {
-    let (deltas, finished) = decoded(Dialect::Gemini, reply(Dialect::Gemini, 0));
+    let (deltas, finished) = decoded(ProviderDialect::Gemini, reply(ProviderDialect::Gemini, 0));
     assert_eq!(deltas, ["thought Read it.", "text Let me look."]);
     let calls = vec![
         call("fc-7", "read_file", json!({ "path": "a.txt" })),
         call("call_1", "outline", json!({ "path": "b.rs" })),
     ];
     assert_eq!((&finished.calls, finished.tokens_used), (&calls, 34));
-    let body = asked_again(Dialect::Gemini, &finished);
+    let body = asked_again(ProviderDialect::Gemini, &finished);
     assert_eq!(
         body["contents"].as_array().unwrap()[3..],
         [
@@ -249,11 +258,11 @@ fn gemini_gives_its_signatures_back_where_they_stood() {
 
 #[test]
 fn ollama_gives_its_thinking_and_calls_back() {
-    let (deltas, finished) = decoded(Dialect::Ollama, reply(Dialect::Ollama, 0));
+    let (deltas, finished) = decoded(ProviderDialect::Ollama, reply(ProviderDialect::Ollama, 0));
     assert_eq!(deltas, ["thought Read it.", "text Let me ", "text look."]);
     assert_eq!(finished.calls, [call("call_0", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 184);
-    let body = asked_again(Dialect::Ollama, &finished);
+    let body = asked_again(ProviderDialect::Ollama, &finished);
     assert_eq!(
         body["messages"].as_array().unwrap()[4..],
         [
@@ -280,43 +289,43 @@ fn a_reply_that_is_cut_anywhere_is_never_a_complete_one() {
 #[test]
 fn a_provider_that_says_that_it_failed_is_repeated() {
     for (dialect, event) in [
-        (Dialect::OpenAiChat, r#"{"error":{"message":"overloaded","code":529}}"#),
-        (Dialect::OpenAiChat, r#"{"error":"overloaded"}"#),
-        (Dialect::OpenAiChat, r#"{"object":"error","message":"overloaded"}"#),
-        (Dialect::OpenAiResponses, r#"{"type":"error","message":"overloaded"}"#),
+        (ProviderDialect::OpenAiChat, r#"{"error":{"message":"overloaded","code":529}}"#),
+        (ProviderDialect::OpenAiChat, r#"{"error":"overloaded"}"#),
+        (ProviderDialect::OpenAiChat, r#"{"object":"error","message":"overloaded"}"#),
+        (ProviderDialect::OpenAiResponses, r#"{"type":"error","message":"overloaded"}"#),
         (
-            Dialect::OpenAiResponses,
+            ProviderDialect::OpenAiResponses,
             r#"{"type":"response.failed","response":{"error":{"message":"overloaded"}}}"#,
         ),
         (
-            Dialect::Anthropic,
+            ProviderDialect::Anthropic,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}"#,
         ),
-        (Dialect::Gemini, r#"{"error":{"code":503,"message":"overloaded"}}"#),
-        (Dialect::Ollama, r#"{"error":"overloaded"}"#),
+        (ProviderDialect::Gemini, r#"{"error":{"code":503,"message":"overloaded"}}"#),
+        (ProviderDialect::Ollama, r#"{"error":"overloaded"}"#),
     ] {
         let deltas = Decoder::new(dialect).event(event.as_bytes(), &mut VecDeque::new());
-        assert_eq!(deltas, Err(Fault::Reported("overloaded".to_owned())), "{dialect:?}");
+        assert_eq!(deltas, Err(ModelFault::Reported("overloaded".to_owned())), "{dialect:?}");
     }
 }
 
 /// An event with one tool call whose number, id, name and arguments are these.
-fn call_event(dialect: Dialect, number: &str, name: &str, arguments: &str) -> String {
+fn call_event(dialect: ProviderDialect, number: &str, name: &str, arguments: &str) -> String {
     let text = json!(arguments);
     match dialect {
-        Dialect::OpenAiChat => format!(
+        ProviderDialect::OpenAiChat => format!(
             r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{number},"id":"c","function":{{"name":"{name}","arguments":{text}}}}}]}}}}]}}"#
         ),
-        Dialect::OpenAiResponses => format!(
+        ProviderDialect::OpenAiResponses => format!(
             r#"{{"type":"response.output_item.added","output_index":{number},"item":{{"type":"function_call","call_id":"c","name":"{name}","arguments":{text}}}}}"#
         ),
-        Dialect::Anthropic => format!(
+        ProviderDialect::Anthropic => format!(
             r#"{{"type":"content_block_start","index":{number},"content_block":{{"type":"tool_use","id":"c","name":"{name}","input":{arguments}}}}}"#
         ),
-        Dialect::Gemini => format!(
+        ProviderDialect::Gemini => format!(
             r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"name":"{name}","args":{arguments}}}}}]}}}}]}}"#
         ),
-        Dialect::Ollama => {
+        ProviderDialect::Ollama => {
             format!(
                 r#"{{"message":{{"tool_calls":[{{"function":{{"name":"{name}","arguments":{arguments}}}}}]}}}}"#
             )
@@ -343,13 +352,15 @@ fn no_number_of_a_provider_sizes_anything() {
         "{}",
         "true",
     ] {
-        for dialect in [Dialect::OpenAiChat, Dialect::OpenAiResponses, Dialect::Anthropic] {
+        for dialect in
+            [ProviderDialect::OpenAiChat, ProviderDialect::OpenAiResponses, ProviderDialect::Anthropic]
+        {
             let event = call_event(dialect, number, "f", "{}");
             let mut decoder = Decoder::new(dialect);
             let refused = decoder.event(event.as_bytes(), &mut VecDeque::new());
             // Blocks of the other two are numbered with their text; a number out of JSON's range is read as none.
-            let is_taken = number == "1e999" || (number == "129" && dialect != Dialect::OpenAiChat);
-            let expected = if is_taken { Ok(Progress::More) } else { Err(Fault::CallIndex) };
+            let is_taken = number == "1e999" || (number == "129" && dialect != ProviderDialect::OpenAiChat);
+            let expected = if is_taken { Ok(ReplyProgress::More) } else { Err(ModelFault::CallIndex) };
             assert_eq!(refused, expected, "{dialect:?} {number}");
         }
     }
@@ -360,19 +371,19 @@ fn usage_that_is_no_count_counts_nothing() {
     for number in ["-1", "1.5", "1e300", "NaN", "99999999999999999999", "\"7\"", "null", "[]"] {
         let events = [
             (
-                Dialect::OpenAiChat,
+                ProviderDialect::OpenAiChat,
                 format!(
                     "data: {{\"choices\":[{{\"finish_reason\":\"stop\"}}],\"usage\":{{\"total_tokens\":{number}}}}}\n\n"
                 ),
             ),
             (
-                Dialect::Gemini,
+                ProviderDialect::Gemini,
                 format!(
                     "data: {{\"candidates\":[{{\"finishReason\":\"STOP\"}}],\"usageMetadata\":{{\"totalTokenCount\":{number}}}}}\n\n"
                 ),
             ),
             (
-                Dialect::Ollama,
+                ProviderDialect::Ollama,
                 format!("{{\"done\":true,\"eval_count\":{number},\"prompt_eval_count\":{number}}}\n"),
             ),
         ];
@@ -382,7 +393,7 @@ fn usage_that_is_no_count_counts_nothing() {
     }
     let most = u64::MAX;
     let body = format!("{{\"done\":true,\"eval_count\":{most},\"prompt_eval_count\":{most}}}\n");
-    assert_eq!(decoded(Dialect::Ollama, &body).1.tokens_used, most);
+    assert_eq!(decoded(ProviderDialect::Ollama, &body).1.tokens_used, most);
 }
 
 #[test]
@@ -403,24 +414,24 @@ fn each_limit_is_an_error_of_its_own() {
             number += 1;
             call_event(dialect, &(number - 1).to_string(), "f", "{}")
         });
-        assert_eq!(fault(&mut calls), Fault::Calls, "{dialect:?}");
+        assert_eq!(fault(&mut calls), ModelFault::Calls, "{dialect:?}");
         let long = "n".repeat(bounds::NAME_BYTES + 1);
-        assert_eq!(fault(&mut std::iter::once(call_event(dialect, "0", &long, "{}"))), Fault::Name);
+        assert_eq!(fault(&mut std::iter::once(call_event(dialect, "0", &long, "{}"))), ModelFault::Name);
         let huge = json!({ "a": "x".repeat(bounds::ARGUMENT_BYTES) }).to_string();
         let huge = call_event(dialect, "0", "f", &huge);
-        assert_eq!(fault(&mut std::iter::once(huge)), Fault::ArgumentBytes, "{dialect:?}");
+        assert_eq!(fault(&mut std::iter::once(huge)), ModelFault::ArgumentBytes, "{dialect:?}");
         let large = json!({ "a": "x".repeat(bounds::ARGUMENT_BYTES - 100) }).to_string();
         let mut number = 0;
         let mut larger = std::iter::repeat_with(|| {
             number += 1;
             call_event(dialect, &(number - 1).to_string(), "f", &large)
         });
-        assert_eq!(fault(&mut larger), Fault::Retained, "{dialect:?}");
+        assert_eq!(fault(&mut larger), ModelFault::Retained, "{dialect:?}");
         let many = format!("[{}0]", "0,".repeat(bounds::ARGUMENT_VALUES));
         let mut decoder = Decoder::new(dialect);
         let event = call_event(dialect, "0", "f", &many);
-        assert_eq!(decoder.event(event.as_bytes(), &mut VecDeque::new()), Ok(Progress::More));
-        assert_eq!(decoder.finish().err(), Some(Fault::ArgumentValues), "{dialect:?}");
+        assert_eq!(decoder.event(event.as_bytes(), &mut VecDeque::new()), Ok(ReplyProgress::More));
+        assert_eq!(decoder.finish().err(), Some(ModelFault::ArgumentValues), "{dialect:?}");
     }
 }
 
@@ -435,7 +446,7 @@ fn a_models_name_stays_in_the_path_of_its_own_origin() {
                 url: Some("http://127.0.0.1:9/v1".to_owned()),
             };
             let target = Target::resolve(&choice).unwrap();
-            let url = Dialect::of(&target).reply_url(&target);
+            let url = ProviderDialect::of(&target).reply_url(&target);
             assert_eq!(url.origin(), target.base.origin(), "{name}");
             assert_eq!(url.query(), (provider == "gemini").then_some("alt=sse"), "{name}");
             assert_eq!(url.fragment(), None, "{name}");
@@ -448,11 +459,15 @@ fn models_are_listed_and_what_is_no_list_is_unreadable() {
     let openai = br#"{"object":"list","data":[{"id":"a"},{"id":7},{},{"id":"b"}]}"#;
     let gemini = br#"{"models":[{"name":"models/a"},{"name":"b"}]}"#;
     let ollama = br#"{"models":[{"name":"a:8b"}]}"#;
-    assert_eq!(Dialect::OpenAiChat.listed(openai), Ok(vec!["a".to_owned(), "b".to_owned()]));
-    assert_eq!(Dialect::Gemini.listed(gemini), Ok(vec!["a".to_owned(), "b".to_owned()]));
-    assert_eq!(Dialect::Ollama.listed(ollama), Ok(vec!["a:8b".to_owned()]));
+    assert_eq!(ProviderDialect::OpenAiChat.listed(openai), Ok(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(ProviderDialect::Gemini.listed(gemini), Ok(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(ProviderDialect::Ollama.listed(ollama), Ok(vec!["a:8b".to_owned()]));
     for broken in ["", "{}", "null", "{\"data\":null}", "<html>"] {
-        assert_eq!(Dialect::Anthropic.listed(broken.as_bytes()), Err(Fault::Unreadable), "{broken}");
+        assert_eq!(
+            ProviderDialect::Anthropic.listed(broken.as_bytes()),
+            Err(ModelFault::Unreadable),
+            "{broken}"
+        );
     }
 }
 

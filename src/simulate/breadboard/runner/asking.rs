@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::Run;
-use crate::simulate::breadboard::permission::{self, Answer, Rule};
+use crate::simulate::breadboard::permission::{self, PermissionAnswer, Rule};
 use crate::simulate::breadboard::session::{Pending, push_to};
 use crate::simulate::breadboard::{clock, python_json, talk};
 
@@ -39,7 +39,9 @@ impl Run {
         let classes = talk::classification("permission_request");
         self.session.emit("permission_request", &python_json::text(&json!(request)), turn, &classes);
         // The sender is dropped only with the session.
-        let answer = answer.await.unwrap_or_else(|_| Answer { all: "reject".into(), ..Answer::default() });
+        let answer = answer
+            .await
+            .unwrap_or_else(|_| PermissionAnswer { all: "reject".into(), ..PermissionAnswer::default() });
         let (responses, allowed) = permission::settled(&request, &answer);
         let seq = {
             let mut state = self.session.state();

@@ -5,7 +5,7 @@
 
 use tokio::time::timeout_at;
 
-use super::{EVICTED, Link, Standing};
+use super::{EVICTED, Standing, StreamLink};
 use crate::app::ports::EngineCursor;
 use crate::engine::breadboard::link::connection::{Connection, Cut, Silence, Standpoint};
 use crate::engine::breadboard::link::report_sender::Closed;
@@ -16,7 +16,7 @@ const COUNTS_ANEW: &str =
     "the engine counts the events of this session anew, so that what it said in between cannot be known";
 const STALLED: &str = "The stream of this session stopped in the middle of an event; it is opened again.";
 
-impl<S: Source> Link<S> {
+impl<S: Source> StreamLink<S> {
     /// Reads until the connection ends.
     pub(super) async fn follow(
         &mut self,

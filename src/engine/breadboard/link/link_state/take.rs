@@ -4,7 +4,7 @@
 
 use tokio::task::yield_now;
 
-use super::{EVICTED, LEFT_OUT, Link, Standing};
+use super::{EVICTED, LEFT_OUT, Standing, StreamLink};
 use crate::app::ports::EngineCursor;
 use crate::domain::delivery::continuity::HOLE_TRIES;
 use crate::domain::delivery::{Resumption, Step};
@@ -24,7 +24,7 @@ struct Unusual {
     tries: u32,
 }
 
-impl<S: Source> Link<S> {
+impl<S: Source> StreamLink<S> {
     pub(super) async fn take(
         &mut self,
         connection: &mut Connection,

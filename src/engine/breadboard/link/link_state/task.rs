@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::{LEFT_OUT, Link, Standing};
+use super::{LEFT_OUT, Standing, StreamLink};
 use crate::app::ports::LinkNews;
 use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
 use crate::engine::breadboard::client::From;
-use crate::engine::breadboard::engine_error::{EngineError, Window};
+use crate::engine::breadboard::engine_error::{EngineError, ErrorWindow};
 use crate::engine::breadboard::link::connection::{Connection, Cut};
 use crate::engine::breadboard::link::report_sender::Closed;
 use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
@@ -20,7 +20,7 @@ use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
 /// Requests for one stream: our place, the whole history, and the two places that the engine may name.
 const OPENINGS: usize = 4;
 
-impl<S: Source> Link<S> {
+impl<S: Source> StreamLink<S> {
     /// Lives until the session is over or nobody listens.
     pub(in crate::engine::breadboard::link) async fn run(mut self) {
         // Closed: the loop is gone, and so is the reason to live.
@@ -121,8 +121,8 @@ impl<S: Source> Link<S> {
             (None, Some(cursor)) => From::After(cursor.id.clone()),
             (None, None) => From::Start,
         };
-        let mut places = Places::beginning_at(&from);
-        let mut refused = EngineError::WindowExceeded(Window::default());
+        let mut places = TaskPlaces::beginning_at(&from);
+        let mut refused = EngineError::WindowExceeded(ErrorWindow::default());
         for _ in 0..OPENINGS {
             let asked = timeout(self.pace.open, self.source.open(&self.session_id, from.clone()));
             let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
@@ -170,13 +170,13 @@ impl<S: Source> Link<S> {
 }
 
 /// Where a stream is asked for, one place after the other, and what the engine said to each.
-struct Places {
+struct TaskPlaces {
     known: Beginning,
     /// The oldest number that the engine says it has.
     first: Option<u64>,
 }
 
-impl Places {
+impl TaskPlaces {
     fn beginning_at(from: &From) -> Self {
         let known = Beginning {
             history: *from == From::Start,
@@ -189,7 +189,7 @@ impl Places {
     }
 
     /// The next place after one that the engine does not know; none when there is no other. `head` is its newest number.
-    fn next(&mut self, window: &Window, head: Option<u64>) -> Option<From> {
+    fn next(&mut self, window: &ErrorWindow, head: Option<u64>) -> Option<From> {
         match (self.known.history, self.first, window.first) {
             (false, _, _) => {
                 self.known.history = true;

@@ -202,7 +202,7 @@ async fn a_place_that_cannot_be_compared_is_told_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_newer_engine_says_where_its_history_begins() {
-    let refuse = |first| Opening::Refuse(EngineError::WindowExceeded(Window { first, last: Some(12) }));
+    let refuse = |first| Opening::Refuse(EngineError::WindowExceeded(ErrorWindow { first, last: Some(12) }));
     let engine = Scripted::new(vec![
         refuse(Some(10)),
         refuse(Some(10)),
@@ -224,7 +224,7 @@ async fn a_newer_engine_says_where_its_history_begins() {
 
 #[tokio::test(start_paused = true)]
 async fn r003_60_what_an_engine_says_it_has_no_more_is_lost_although_nothing_comes_behind_it() {
-    let refuse = |first| Opening::Refuse(EngineError::WindowExceeded(Window { first, last: Some(2) }));
+    let refuse = |first| Opening::Refuse(EngineError::WindowExceeded(ErrorWindow { first, last: Some(2) }));
     let open = || Say(loose("stream.open", &json!({ "headSequence": 2 })));
     let engine = Scripted::new(vec![
         refuse(Some(2)),

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::super::client::From;
-use super::super::engine_error::{EngineError, Window};
+use super::super::engine_error::{EngineError, ErrorWindow};
 use super::source::Chunks;
 use super::*;
 use crate::app::ports::{ResumedLink, StreamReport};
@@ -168,7 +168,7 @@ fn unreachable() -> EngineError {
 }
 
 fn window_exceeded() -> Opening {
-    Opening::Refuse(EngineError::WindowExceeded(Window::default()))
+    Opening::Refuse(EngineError::WindowExceeded(ErrorWindow::default()))
 }
 
 fn gone() -> EngineError {
