@@ -142,7 +142,10 @@ impl Simulator {
     /// Whether a session ended by itself, also one that was deleted since. `false` for those without
     /// `SimulatorOptions::remember`.
     pub fn has_completed(&self, session: &str) -> bool {
-        self.engine.remembered(session).is_some_and(|session| session.state().status == "completed")
+        self.engine.remembered(session).is_some_and(|session| {
+            let state = session.state();
+            state.ended && state.status != "stopped"
+        })
     }
 
     /// Whether a run of this session is under way, or an input waits for one.

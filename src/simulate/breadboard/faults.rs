@@ -310,7 +310,10 @@ fn broken(
         Some(InjectedFault::Gone409) => {
             // Either the client's own number is gone although nothing is lost, or this event is lost for good.
             let up_to = if chance.bool() { event.seq } else { event.seq.saturating_sub(1) };
-            session.state().log.evict(up_to);
+            let log = &mut session.state().log;
+            // Only newer events push old ones out, so the newest is always there.
+            let newest = log.head();
+            log.evict(up_to.min(newest.saturating_sub(1)));
             vec![Out::Cut]
         }
     }
