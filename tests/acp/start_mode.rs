@@ -208,6 +208,37 @@ async fn a_mode_that_the_agent_does_not_list_is_refused_with_those_that_it_does(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_mode_is_set_by_the_option_of_an_agent_that_has_one_and_a_refused_one_is_news_when_it_comes() {
+    // given: an agent with its modes as an option, and no other way to set them
+    let mut desk = laid(as_an_option("careful"), json!([]), careful());
+    desk.make("a").await;
+    // when
+    take(&mut desk, "set_mode", json!({ "modeId": "free" })).await;
+    // then
+    assert_eq!(
+        desk.until_sent("session/set_config_option").await,
+        [json!({ "sessionId": "sim-1", "configId": "how", "value": "free" })]
+    );
+    assert_eq!(json!(desk.told_of["a"]).pointer("/configOptions/0/currentValue"), Some(&json!("free")));
+    // given: an agent that refuses, and goes there by itself later
+    let change = json!({ "update": { "sessionUpdate": "current_mode_update", "currentModeId": "free" } });
+    let mut agent = listed("careful");
+    agent["refuses"] = json!(["session/set_mode"]);
+    let mut desk = laid(agent, json!([change]), careful());
+    desk.make("a").await;
+    // when
+    desk.command("a", "set_mode", json!({ "modeId": "free" })).await.expect_err("is refused");
+    // then
+    assert_eq!(
+        notices(turn(&mut desk, 1).await),
+        [notice(
+            "The agent `sim` changed to its mode “Edit freely” by itself and may edit and run there without asking; choose \
+             another mode if you do not want that."
+        )]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mode_that_is_told_twice_is_the_same_in_both_places() {
     // given: an agent that lists its modes and has an option for them, and changes only what it was asked to change
     let mut agent = listed("free");

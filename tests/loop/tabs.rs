@@ -291,7 +291,7 @@ async fn r001_17_47_a_tab_that_is_opened_anew_while_its_session_is_made_takes_no
 }
 
 #[tokio::test]
-async fn r001_49_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins_another() {
+async fn r001_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins_another() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     let tab_id = open(&desk, 1).await;

@@ -9,8 +9,10 @@ use serde_json::{Map, Value, json};
 use super::agent::Agent;
 use super::command::Command;
 use super::models::model_option;
+use super::modes::ModeChange;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
+use super::session::Session;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
 use crate::app::ports::CommandDone;
@@ -71,7 +73,10 @@ impl Agent {
         let session = self.sessions.get(session_id);
         let at_agent = session.and_then(|session| session.at_agent.clone()).unwrap_or_default();
         let (method, params, time) = match &command {
-            Command::Mode(mode) => ("session/set_mode", encode::set_mode(&at_agent, mode), CHANGE),
+            Command::Mode(mode) => {
+                let (method, params) = self.mode_change(session_id, mode).request(&at_agent);
+                (method, params, CHANGE)
+            }
             Command::Option(option, value) => {
                 ("session/set_config_option", encode::set_config_option(&at_agent, option, value), CHANGE)
             }
@@ -97,6 +102,12 @@ impl Agent {
         };
         let asked = OwnRequest::Command { session_id: session_id.to_owned(), command, reply };
         self.ask(method, &params, asked, Some(time));
+    }
+
+    /// How the agent is asked for a mode: by its option, where it has one for that.
+    fn mode_change(&self, session_id: &str, mode: &str) -> ModeChange {
+        let modes = self.sessions.get(session_id).and_then(Session::mode);
+        modes.map_or_else(|| ModeChange::listed(mode), |modes| modes.change_to(mode))
     }
 
     /// Keeps the mode that the user asks for, so that its coming is no news.
@@ -140,13 +151,17 @@ impl Agent {
         let result = match outcome {
             Ok(result) => result,
             Err(error) => {
+                let for_a_mode = matches!(command, Command::Mode(_) | Command::Option(..));
+                if let Some(session) = self.sessions.get_mut(session_id).filter(|_| for_a_mode) {
+                    session.mode_asked = session.mode().map(|modes| modes.current);
+                }
                 let refusal = self.refused(&error);
                 reply.refuse(refusal);
                 return self.end_if_idle();
             }
         };
         let change = match command {
-            Command::Mode(mode) => Some(AgentChange::ModeSet(mode)),
+            Command::Mode(mode) => Some(self.mode_change(session_id, &mode).taken(&result)),
             Command::Option(..) | Command::Model(_) => Some(AgentChange::OptionsSet(read(&result))),
             Command::Authenticate(_) | Command::Logout => None,
         };

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::presets::stem;
+
 /// How a known agent is installed and logged in to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FirstUse {
@@ -59,7 +61,7 @@ const KNOWN: [FirstUse; 8] = [
 
 /// What is known of the agent that this program is, whatever its path.
 pub(crate) fn first_use_of(program: &str) -> Option<&'static FirstUse> {
-    let name = Path::new(program).file_stem()?.to_str()?;
+    let name = stem(program)?;
     KNOWN.iter().find(|known| known.program == name)
 }
 
@@ -102,7 +104,7 @@ fn executable(file: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::presets::PRESETS;
+    use super::super::presets::{PRESETS, keys_of};
     use super::*;
 
     #[test]
@@ -110,6 +112,12 @@ mod tests {
         for preset in PRESETS {
             let first_use = first_use_of(preset.program).expect(preset.name);
             assert!(!first_use.install.is_empty(), "{}", preset.name);
+            // A key that is told to be set reaches the agent.
+            assert!(
+                first_use.key.is_none_or(|key| keys_of(preset.program).contains(&key)),
+                "{}",
+                preset.name
+            );
         }
         assert_eq!(
             first_use_of("/opt/codex-acp").map(|one| one.install),

@@ -73,6 +73,11 @@ impl Modes {
 }
 
 impl ModeChange {
+    /// A mode of an agent that has told none, or lists them.
+    pub(super) fn listed(id: &str) -> Self {
+        Self { id: id.to_owned(), option: None }
+    }
+
     /// The request that asks for it, of a session with this id of the agent's.
     pub(super) fn request(&self, at_agent: &str) -> (&'static str, Value) {
         match &self.option {

@@ -75,6 +75,7 @@ pub(crate) fn asking_mode_of(program: &str) -> Option<&'static str> {
     PRESETS.iter().find(|preset| Some(preset.program) == stem(program))?.asking_mode
 }
 
-fn stem(program: &str) -> Option<&str> {
+/// The name of a program, whatever directory it lies in.
+pub(super) fn stem(program: &str) -> Option<&str> {
     Path::new(program).file_stem()?.to_str()
 }

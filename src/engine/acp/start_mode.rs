@@ -11,7 +11,7 @@ use super::agents::StartMode;
 use super::modes::ModeChange;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
-use super::session::State;
+use super::session::{Session, State};
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::payload::Payload;
 
@@ -127,7 +127,7 @@ impl Agent {
     }
 
     fn has_no_such_mode(&mut self, session_id: &str, wanted: &str) {
-        let modes = self.sessions.get(session_id).and_then(super::session::Session::mode);
+        let modes = self.sessions.get(session_id).and_then(Session::mode);
         let has = modes.map_or("it names none".to_owned(), |modes| format!("it has {}", modes.ids()));
         let text = format!(
             "The agent `{}` has no mode `{wanted}` ({has}), so it may edit files and run commands without asking; what it \

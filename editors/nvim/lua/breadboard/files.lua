@@ -38,24 +38,6 @@ function M.complete(path, callback)
   end)
 end
 
---- Opens the menu for the `@path` before the cursor, if the cursor is still there when the answer comes.
-function M.offer()
-  local function here()
-    local column = vim.api.nvim_win_get_cursor(0)[2]
-    return M.reference_at(vim.api.nvim_get_current_line():sub(1, column))
-  end
-  local _, path = here()
-  if not path then
-    return
-  end
-  M.complete(path, function(items)
-    local column, now = here()
-    if now == path and column and vim.fn.mode():match('^i') and #items > 0 then
-      vim.fn.complete(column, items)
-    end
-  end)
-end
-
 --- A `path`, `path:line` or `path:line-line` around a column.
 ---@param text string
 ---@param column integer from 1

@@ -29,9 +29,28 @@ function M.send()
   end)
 end
 
+--- Opens the menu for what ends at the cursor, if the cursor is still there when the answer comes.
+---@param source table which has `reference_at` and `complete`
+local function offer_from(source)
+  local function here()
+    local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+    return source.reference_at(vim.api.nvim_get_current_line():sub(1, column), row)
+  end
+  local _, wanted = here()
+  if not wanted then
+    return
+  end
+  source.complete(wanted, function(items)
+    local column, now = here()
+    if column and now == wanted and vim.fn.mode():match('^i') and #items > 0 then
+      vim.fn.complete(column, items)
+    end
+  end)
+end
+
 local function offer()
-  files.offer()
-  slash.offer()
+  offer_from(files)
+  offer_from(slash)
 end
 
 --- A menu that puts nothing into the text before it is chosen. 'completeopt' has no value of its own for a buffer before

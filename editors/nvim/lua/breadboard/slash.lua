@@ -40,22 +40,4 @@ function M.complete(name, callback)
   end)
 end
 
---- Opens the menu for the command before the cursor, if the cursor is still there when the answer comes.
-function M.offer()
-  local function here()
-    local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-    return M.reference_at(vim.api.nvim_get_current_line():sub(1, column), row)
-  end
-  local _, name = here()
-  if not name then
-    return
-  end
-  M.complete(name, function(items)
-    local column, now = here()
-    if column and now == name and vim.fn.mode():match('^i') and #items > 0 then
-      vim.fn.complete(column, items)
-    end
-  end)
-end
-
 return M
