@@ -1,7 +1,16 @@
 #!/usr/bin/env python3
-"""Draws docs/ask.svg from the terminal session in README.md, which is the fenced block behind `<!-- ask.svg -->`."""
+"""Draws docs/ask.svg from the terminal session in README.md, which is the fenced block behind `<!-- ask.svg -->`.
+
+    python3 docs/picture.py                                 draws what stands there
+    python3 docs/picture.py target/release/breadboard-ls    asks that program anew first, and puts its answer there
+
+It asks in `src`, since the README itself would be found first: nothing has the words of the question as it has.
+"""
 
 import re
+import subprocess
+import sys
+import tempfile
 from html import escape
 from pathlib import Path
 
@@ -44,8 +53,34 @@ def draw(lines: list[str]) -> str:
     )
 
 
-readme = (HERE.parent / "README.md").read_text(encoding="utf-8")
+QUESTION = "How does a saved rule decide whether a command may run?"
+
+
+def answered(program: str) -> str:
+    """What the program says, shortened: the first place whole, of the others where they are."""
+    with tempfile.TemporaryDirectory() as state:
+        command = [program, "ask", "--workspace", "src", "--state-dir", state, QUESTION]
+        # What is told on the way stands where a terminal has it.
+        said = subprocess.check_output(
+            command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, text=True
+        )
+    # Counts change with every file, and the rest of an excerpt says nothing more.
+    said = re.sub(r"(places of )\d+( files)", r"\1…\2", said)
+    first, *others = re.split(r"\n(?=\d\. `)", said[: said.rindex("\nTo get answers")].rstrip("\n"))
+    shown, *places = others
+    lines = [f'$ breadboard-ls ask --workspace src "{QUESTION}"', first, shown]
+    for place in places:
+        lines += [place.split("\n", 1)[0], "…"]
+    return "\n".join(lines)
+
+
+path = HERE.parent / "README.md"
+readme = path.read_text(encoding="utf-8")
 session = re.search(r"<!-- ask\.svg -->.*?^````text\n(.*?)\n````$", readme, re.DOTALL | re.MULTILINE)
 if session is None:
     raise SystemExit("README.md has no ````text block behind <!-- ask.svg -->")
-(HERE / "ask.svg").write_text(draw(session[1].split("\n")), encoding="utf-8")
+text = session[1]
+if len(sys.argv) > 1:
+    text = answered(sys.argv[1])
+    path.write_text(readme[: session.start(1)] + text + readme[session.end(1) :], encoding="utf-8")
+(HERE / "ask.svg").write_text(draw(text.split("\n")), encoding="utf-8")

@@ -22,6 +22,7 @@ use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
     ServeOptions, TOKEN_VARIABLES,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
@@ -33,7 +34,6 @@ use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
-use crate::protocol::{ErrorCode, WireError};
 use crate::store::{SqliteJournal, resolve_state_dir};
 use crate::workspace::WorkspaceFiles;
 
@@ -236,7 +236,7 @@ fn open_engine(
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
     hide: Redactor,
-) -> Result<Box<dyn Engine>, WireError> {
+) -> Result<Box<dyn Engine>, CodedError> {
     match settings.engine.kind {
         EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
             reports,
@@ -255,7 +255,7 @@ fn open_engine(
             let setup = agents_setup(settings, hide);
             Ok(Box::new(AcpEngine::new(reports, runtime, settings, setup)))
         }
-        kind @ EngineKind::Desktop => Err(WireError::new(
+        kind @ EngineKind::Desktop => Err(CodedError::new(
             ErrorCode::Unsupported,
             format!(
                 "This version of breadboard-ls has no `{}` engine yet; choose `embedded`, `breadboard` or `acp`.",

@@ -18,11 +18,11 @@ pub mod app {
             AgentCall, AgentHello, AgentProcess, AgentReport, AgentSession, Ambient, Applied, Artifact,
             Attachment, BatchRow, BlockRow, ClientRequest, CommandRan, Commit, Connectivity, DiffFor,
             DiffJob, DiffRoot, DiffSide, DownloadFor, Engine, EngineCall, EngineCursor, EngineDecision,
-            EngineReport, EngineSession, EngineTraits, FileJob, FileJobDone, Files, Found, HolderRequest,
-            Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession, News, OpenJournal,
-            Outbox, PatchText, Preview, Prompt, ResumedLink, Ruling, Secret, SessionHome, SessionReply,
-            SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall, StreamReport, StreamResume, TabRow,
-            TextPart, TurnEnd, TurnScopes,
+            EngineReport, EngineSession, EngineTraits, FileJob, FileJobDone, FileText, Files, Found,
+            HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession,
+            News, OpenJournal, Outbox, PatchText, Preview, Prompt, ResumedLink, Ruling, Secret, SessionHome,
+            SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall, StreamReport,
+            StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnScopes,
         };
     }
     pub mod wire_out {
@@ -116,6 +116,9 @@ pub mod domain {
             EngineEvent, EventClass, LocalKind, NormalizedEvent, Origin, SessionEvent,
         };
     }
+    pub mod coded_error {
+        pub use crate::domain::coded_error::{CodedError, ErrorCode};
+    }
     pub mod fact {
         pub use crate::domain::fact::{Fact, NoticeLevel};
     }
@@ -168,7 +171,8 @@ pub mod engine {
         pub use crate::engine::acp::{AcpEngine, AgentTimeouts, Setup};
         pub mod client_side {
             pub use crate::engine::acp::client_side::{
-                ClientFiles, CreateTerminal, EnvVariable, TerminalExit, TerminalOutput, Terminals, WriteBase,
+                ClientFiles, CreateTerminal, EnvVariable, Printed, TerminalExit, TerminalOutput, Terminals,
+                WriteBase,
             };
         }
         pub mod framing {
@@ -207,7 +211,7 @@ pub mod http {
     pub use crate::http::BaseUrl;
 }
 pub mod protocol {
-    pub use crate::protocol::{ErrorCode, Request, WireError};
+    pub use crate::protocol::Request;
     pub mod agent {
         pub use crate::protocol::agent::AgentStatus;
     }
@@ -217,6 +221,9 @@ pub mod protocol {
     pub mod envelope {
         pub use crate::protocol::envelope::{Opened, failed, open, succeeded};
     }
+    pub mod error {
+        pub use crate::protocol::error::number;
+    }
     pub mod method {
         pub use crate::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
     }
@@ -224,7 +231,9 @@ pub mod protocol {
         pub use crate::protocol::notification::EventsParams;
     }
     pub mod request {
-        pub use crate::protocol::request::{CredentialScope, ListFilesParams, ReadFileSnippetParams};
+        pub use crate::protocol::request::{
+            CommandResult, CredentialScope, ListFilesParams, ReadFileSnippetParams,
+        };
     }
     pub mod schema {
         pub use crate::protocol::schema::{file_name, files};

@@ -116,6 +116,8 @@ macro_rules! laws {
 }
 
 laws! {
+    r003_31_32_a_run_ends_with_one_line_in_the_chat_however_often_it_is_told
+    r003_35_a_turn_begins_with_who_answers_and_ends_with_how_it_went
     r003_39_a_tool_call_opens_a_block_and_its_result_closes_the_same_one
     r003_42_an_ask_is_pending_until_it_is_settled_once
     r003_44_an_error_and_a_gap_stand_in_chat_and_in_run
@@ -228,6 +230,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(("local.turn_end", json!({ "reason": "stop", "message": "Stopped." }))),
         1 => Just(("local.notice", json!({ "level": "info", "text": "n" }))),
         1 => Just(("local.gap", json!({ "reason": "why" }))),
+        1 => Just(("local.command", json!({ "command": "set_model x", "status": "ok" }))),
     ];
     (message, prop_oneof![Just(None), (1..3_u64).prop_map(Some)]).prop_map(|((kind, payload), turn)| Step {
         dialect: Spoken::Desktop,
@@ -352,6 +355,7 @@ fn session_event(step: &Step, seq: u64) -> SessionEvent {
         LocalKind::TurnEnd,
         LocalKind::Notice,
         LocalKind::Gap,
+        LocalKind::Command,
     ]
     .into_iter()
     .find(|kind| kind.as_str() == step.kind);
@@ -671,7 +675,8 @@ proptest! {
             _ => None,
         }).collect();
         let status = if failed { ToolBlockStatus::Failed } else { ToolBlockStatus::Ok };
-        prop_assert_eq!(tools, [(status, Some("text"))]);
+        let text = if failed { "text\n[exit code 1]" } else { "text" };
+        prop_assert_eq!(tools, [(status, Some(text))]);
         prop_assert_eq!(lanes.chat.blocks.len(), 2, "a tool and a plan");
     }
 }
@@ -778,7 +783,8 @@ fn r003_27_a_flood_of_tree_nodes_is_one_closed_group_in_tasks_one_block_in_debug
     }
     let grown = serde_json::to_vec(&state).unwrap().len() - before;
     assert!(grown < 100, "a count costs {grown} bytes");
-    assert_eq!(view.lanes.chat.blocks.len(), 1);
+    let chat: Vec<&str> = view.lanes.chat.blocks.iter().map(|block| block.id.as_str()).collect();
+    assert_eq!(chat, ["u-1", "turn-1"]);
     let group = |status: &str| {
         json!([{ "id": "tree-1", "turn": 1, "seq": 2, "kind": "task", "taskId": "tree-1",
             "title": "Conversation tree: 4999 nodes", "status": status }])

@@ -30,7 +30,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("what happens when a change has a bad range?", "src/domain/edits/overlay.rs"),
     ("where is the sha256 digest of what is asked computed?", "src/domain/approval/ask.rs"),
     ("does a saved rule cover a new ask?", "src/domain/approval/rule.rs"),
-    ("what are the stable error codes on the wire?", "src/protocol/error.rs"),
+    ("what are the stable error codes on the wire?", "src/domain/coded_error.rs"),
     ("how are settings layered with environment and flags?", "src/protocol/settings.rs"),
     ("how long may delivery wait in milliseconds, with its defaults?", "src/protocol/settings.rs"),
     ("how many editor events can wait for the loop?", "src/app/inbox/queue.rs"),

@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::dialect::breadboard::schema::{Field, Holds, SHAPES, SentBy};
-use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::dialect::{Dialect, fact, normalize};
 use breadboard_ls::testing::domain::event::EngineEvent;
 use breadboard_ls::testing::domain::view::ViewState;
 use breadboard_ls::testing::protocol::envelope::{self, Opened};
+use breadboard_ls::testing::protocol::error::number;
 use breadboard_ls::testing::protocol::method::{NOTIFICATIONS, REQUESTS, announced_methods};
-use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError, document, schema};
+use breadboard_ls::testing::protocol::{Request, document, schema};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -93,9 +95,16 @@ fn protocol_md_is_what_the_code_says() {
 #[test]
 fn protocol_md_names_every_method_error_and_link() {
     let text = document::document();
-    for method in announced_methods().iter().chain(NOTIFICATIONS) {
+    for method in announced_methods().iter().chain(NOTIFICATIONS).chain(&["bb/terminal/run"]) {
         assert!(text.contains(&format!("\n### `{method}`\n")), "{method}");
     }
+    for command in ["set_mode", "set_model", "set_config_option", "authenticate", "logout"] {
+        assert!(text.contains(&format!("\n| `{command}` | ")), "{command}");
+    }
+    for bound in ["at most 256 messages or 1 MiB", "At most 128 tabs"] {
+        assert!(text.contains(bound), "{bound}");
+    }
+    assert!(!text.contains("{commands}") && !text.contains("{tabs}"), "each place has its words");
     let headings: BTreeSet<String> = text
         .lines()
         .filter_map(|line| line.strip_prefix("### "))
@@ -120,6 +129,23 @@ fn validator(file: &Value, at: &str) -> Validator {
 
 fn validator_of(name: &str) -> Validator {
     jsonschema::validator_for(&schema::files()[name]).unwrap()
+}
+
+#[test]
+fn a_request_of_the_server_has_a_schema_of_what_it_sends_and_of_the_answer() {
+    let file = &schema::files()["bb.terminal.run.json"];
+    assert_eq!(file["direction"], "request, server to editor");
+    let (params, result) = (validator(file, "/properties/params"), validator(file, "/properties/result"));
+    assert!(params.is_valid(&json!({ "command": "make \"a b\" && ls", "args": [], "cwd": "src" })));
+    let ran = json!({ "exitCode": 7, "stdout": "out", "stderr": "", "durationMs": 5.5 });
+    assert!(result.is_valid(&ran));
+    for field in ["exitCode", "stdout", "stderr", "durationMs"] {
+        let mut fewer = ran.clone();
+        fewer.as_object_mut().unwrap().remove(field);
+        assert!(!result.is_valid(&fewer), "{field}");
+    }
+    assert!(!result.is_valid(&json!({ "exitCode": 7, "stdout": "", "stderr": "", "durationMs": -1 })));
+    assert!(!params.is_valid(&json!({ "command": "make", "cwd": "." })));
 }
 
 /// Examples of the params of every request: those that fit, then those that do not.
@@ -625,7 +651,7 @@ fn r000_21_absent_params_are_an_empty_object() {
 fn r000_75_an_unknown_method_is_refused_by_name() {
     for method in ["bb/nope", "bb.init", "bb/init/", "", "BB/INIT"] {
         let refused = Request::parse(method, json!({})).unwrap_err();
-        assert_eq!((refused.code, refused.code.number()), (ErrorCode::UnknownMethod, -32601), "{method}");
+        assert_eq!((refused.code, number(refused.code)), (ErrorCode::UnknownMethod, -32601), "{method}");
     }
 }
 
@@ -675,7 +701,7 @@ fn r000_09_14_19_envelope_requests_are_read_as_their_schema_says() {
             }
             Opened::Unanswerable(refused) => {
                 assert!(!envelope["id"].is_string(), "{envelope}");
-                assert_eq!(refused.code.number(), -32602);
+                assert_eq!(number(refused.code), -32602);
             }
             Opened::Request { .. } => panic!("{envelope} went through"),
         }
@@ -685,7 +711,7 @@ fn r000_09_14_19_envelope_requests_are_read_as_their_schema_says() {
 #[test]
 fn r000_10_11_17_60_answers_fit_their_schema_and_no_answer_is_both() {
     let validator = validator_of("RpcRes.json");
-    let refused = WireError::new(ErrorCode::NotFound, "gone").with_details(json!({"path": "a"}));
+    let refused = CodedError::new(ErrorCode::NotFound, "gone").with_details(json!({"path": "a"}));
     for good in [
         serde_json::to_value(envelope::succeeded("1".into(), json!({"any": 1}))).unwrap(),
         serde_json::to_value(envelope::failed("1".into(), &refused)).unwrap(),
@@ -1307,7 +1333,6 @@ fn r003_04_this_server_makes_every_event_of_the_engine_into_blocks_that_keep_the
 
 /// Types that are about a block which another event makes, or that begin something.
 const SILENT: &[&str] = &[
-    "turn_start",
     "assistant.message.start",
     "assistant.message.end",
     // Their cards are made and settled with the loop's own ids.
@@ -1413,4 +1438,90 @@ fn r000_70_71_73_no_field_of_this_version_may_go_or_change_without_a_new_one() {
         Vec::<String>::new(),
         "breaking changes need a new `v`; added fields only need BREADBOARD_UPDATE=1"
     );
+}
+
+/// What is read of these payloads of a type, one event after the other: the requests for permission in them, and all of the
+/// view but the lane that keeps raw events.
+fn read_of(kind: &str, payloads: [&Value; 2]) -> String {
+    let mut view = ViewState::default().speaking(Dialect::Breadboard);
+    let mut read = String::new();
+    for (payload, seq) in payloads.into_iter().zip(1..) {
+        let raw = EngineEvent {
+            id: String::new(),
+            kind: kind.to_owned(),
+            turn: Some(1),
+            ts: Some(0),
+            payload: payload.as_object().cloned().unwrap().into(),
+            repaired: false,
+        };
+        let normalized = normalize(Dialect::Breadboard, raw);
+        read.push_str(&format!("{:?}", normalized.ask));
+        let event = normalized.event.sequenced(seq);
+        read.push_str(&format!("{:?}", fact(Dialect::Breadboard, &event)));
+        let changes = view.apply(&event);
+        let changes = changes.iter().map(|change| serde_json::to_value(change).unwrap());
+        let shown: Vec<Value> = changes.filter(|change| change["lane"] != "debug").collect();
+        read.push_str(&json!(shown).to_string());
+    }
+    read
+}
+
+/// Values of which a reader tells at least one from an absent field.
+fn telling(name: &str, holds: Holds) -> Vec<Value> {
+    match (name, holds) {
+        ("catalog", _) => vec![json!({"skills": ["one"]})],
+        ("selection", _) => vec![json!({"allowlist": ["one"]})],
+        ("responses", _) => vec![json!({"default": "once"})],
+        ("payload", _) => {
+            vec![json!({"request_id": "r", "response": "once"})]
+        }
+        ("mode", _) => vec![json!("both")],
+        (_, Holds::Text) => ["assistant", "other", "completed", "failed", "deny"].map(Value::from).into(),
+        (_, Holds::Words) => vec![json!({"text": "words"}), json!("more words")],
+        (_, Holds::Flag) => vec![json!(true), json!(false)],
+        (_, other) => vec![samples(other).0],
+    }
+}
+
+#[test]
+fn r003_02_every_field_of_a_payload_schema_is_one_that_changes_what_is_read() {
+    let with = |payload: &Value, name: &str, value: Option<&Value>| {
+        let mut payload = payload.clone();
+        let fields = payload.as_object_mut().unwrap();
+        match value {
+            Some(value) => drop(fields.insert(name.to_owned(), value.clone())),
+            None => drop(fields.remove(name)),
+        }
+        payload
+    };
+    let mut unread = Vec::new();
+    for shape in SHAPES {
+        let whole = Value::Object(sample(shape.fields));
+        // A task carries the answer of a request, too.
+        let answer = with(&json!({}), "kind", Some(&json!("permission_response")));
+        let mut bases = vec![whole.clone(), answer, json!({})];
+        bases.extend(shape.one_of.iter().map(|name| with(&json!({}), name, Some(&whole[*name]))));
+        for field in shape.fields {
+            let values = telling(field.name, field.holds);
+            let read = bases.iter().any(|base| {
+                let without = with(base, field.name, None);
+                let readings =
+                    values.iter().map(|value| with(base, field.name, Some(value))).flat_map(|payload| {
+                        [
+                            read_of(shape.kind, [&payload, &payload]),
+                            read_of(shape.kind, [&without, &payload]),
+                            read_of(shape.kind, [&whole, &payload]),
+                        ]
+                    });
+                let nothing =
+                    [read_of(shape.kind, [&without, &without]), read_of(shape.kind, [&whole, &without])];
+                let readings: BTreeSet<String> = readings.collect();
+                readings.iter().any(|reading| !nothing.contains(reading))
+            });
+            if !read {
+                unread.push(format!("{}.{}", shape.kind, field.name));
+            }
+        }
+    }
+    assert_eq!(unread, Vec::<String>::new());
 }

@@ -11,16 +11,16 @@ use serde::de::DeserializeOwned;
 use super::ports::AgentProcess;
 use super::record::{AgentSnapshot, Record};
 use super::state::App;
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::Dialect;
 use crate::domain::dialect::acp::state::{AgentChange, is_standing};
 use crate::domain::event::SessionEvent;
 use crate::domain::policy::redact::Redactor;
-use crate::protocol::WireError;
 use crate::protocol::agent::{AgentInfo, SessionInfoResult};
 
 impl App {
     /// `bb/session/info`; of a session that no agent holds there is nothing to tell.
-    pub(super) fn session_info(&mut self, session_id: &str) -> Result<SessionInfoResult, WireError> {
+    pub(super) fn session_info(&mut self, session_id: &str) -> Result<SessionInfoResult, CodedError> {
         self.read_news();
         let record = &self.known(session_id)?.record;
         let Some((held, name)) = record.held.as_ref().and_then(|held| Some((held, held.agent.clone()?)))

@@ -7,17 +7,19 @@ use serde_json::{Map, Value};
 
 use super::client::ClientId;
 use super::inbox::Reply;
-use super::ports::{AgentCall, AgentReport, EngineCall};
+use super::ports::{AgentCall, AgentReport, EngineCall, TerminalPiece};
 use super::prompter::Prompter;
 use super::record::Settler;
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
+use crate::domain::remedy::Remedy;
+use crate::domain::sentence::sentence;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::{ConnectionStatus, Resume, ResumeVerdict};
 use crate::protocol::settings::EngineKind;
 use crate::protocol::tab::AgentRestartResult;
-use crate::protocol::{ErrorCode, WireError};
 
 /// How an agent process ended.
 struct AgentExit {
@@ -45,10 +47,38 @@ impl App {
                 self.agent_exited(&sessions, &AgentExit { generation, code, message, expected });
             }
             AgentReport::Rebound { session_id, at_agent, lost } => self.rebound(&session_id, at_agent, lost),
+            AgentReport::Terminal { session_id, piece } => self.terminal_said(&session_id, piece),
             AgentReport::AskWithdrawn { session_id, engine_request_id } => {
                 self.ask_withdrawn(&session_id, &engine_request_id);
             }
         }
+    }
+
+    /// A terminal of an agent printed something, began or ended.
+    fn terminal_said(&mut self, session_id: &str, piece: TerminalPiece) {
+        if !self.may_record(session_id) || self.load(session_id).is_err() {
+            return;
+        }
+        self.release(session_id);
+        let mut payload = Map::new();
+        payload.insert("terminalId".to_owned(), Value::from(piece.terminal_id));
+        if piece.began {
+            payload.insert("began".to_owned(), Value::from(true));
+        }
+        if !piece.text.is_empty() {
+            payload.insert("text".to_owned(), Value::from(piece.text));
+        }
+        if piece.skipped > 0 {
+            payload.insert("skipped".to_owned(), Value::from(piece.skipped));
+        }
+        if let Some((code, signal)) = piece.exit {
+            payload.insert("ended".to_owned(), Value::from(true));
+            payload.extend(code.map(|code| ("exitCode".to_owned(), Value::from(code))));
+            payload.extend(signal.map(|signal| ("signal".to_owned(), Value::from(signal))));
+        }
+        let now = self.ambient.now_ms();
+        let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
+        self.record_event(session_id, NormalizedEvent::local(LocalKind::Terminal, turn, now, payload));
     }
 
     /// An agent ended. What it had said stays; what it was asked and what it asked is settled; the queues wait for the user.
@@ -68,10 +98,14 @@ impl App {
             }
             payload.insert("message".to_owned(), Value::from(exit.message.as_str()));
             payload.insert("expected".to_owned(), Value::from(exit.expected));
+            let unanswered = self.why_unanswered(session_id, "The agent ended");
             self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Exit);
+            if let Some(sentence) = unanswered {
+                self.notice(session_id, "warning", &sentence);
+            }
             self.record_event(session_id, NormalizedEvent::local(LocalKind::AgentExited, turn, now, payload));
             if let Some(turn) = turn {
-                self.turn_ended(session_id, turn, Some(exit.message.clone()));
+                self.turn_ended(session_id, turn, Some(exit.message.clone().into()));
             }
             self.flush(session_id);
             if !exit.expected {
@@ -80,6 +114,30 @@ impl App {
             }
         }
         self.state_changed = true;
+    }
+
+    /// What is said of requests of an agent that nobody will answer any more, and how one goes on. `None`: nothing waited, or no
+    /// agent asked it.
+    pub(super) fn why_unanswered(&mut self, session_id: &str, what_happened: &str) -> Option<String> {
+        if self.live_mut(session_id)?.asks.is_empty() {
+            return None;
+        }
+        let held = self.known(session_id).ok()?.record.held.as_ref()?;
+        let agent = held.agent.as_ref()?;
+        let here = self.agent_processes.get(agent).and_then(|process| process.hello.as_ref());
+        let kept = held.snapshot.as_ref().and_then(|snapshot| snapshot.process.hello.as_ref());
+        let opens_again = here.or(kept).is_some_and(|hello| {
+            let can = &hello.capabilities;
+            can.load_session || can.session_capabilities.resume
+        });
+        let next = if opens_again {
+            "continue, and the agent opens this session again with what it remembers"
+        } else {
+            "the agent keeps no sessions, so it begins anew with the next prompt"
+        };
+        Some(format!(
+            "{what_happened} before you answered what `{agent}` asked, so that was not done; {next}."
+        ))
     }
 
     /// A session is open at a new process of its agent.
@@ -94,13 +152,14 @@ impl App {
             let now = self.ambient.now_ms();
             let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
             let mut payload = Map::new();
-            payload.insert("reason".to_owned(), Value::from(reason.as_str()));
+            payload.insert("reason".to_owned(), Value::from(sentence(reason)));
             self.record_event(session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
         }
         self.flush(session_id);
         self.tab_agent_back(session_id);
         let verdict = if lost.is_some() { ResumeVerdict::Lost } else { ResumeVerdict::Complete };
-        let resume = Resume { verdict, events: None, from: None, to: None, reason: lost };
+        let resume =
+            Resume { verdict, events: None, from: None, to: None, reason: lost.as_deref().map(sentence) };
         self.of_session(session_id, ConnectionStatus::Connected, None, Some(resume));
     }
 
@@ -124,7 +183,7 @@ impl App {
         }
         match self.engine_for(EngineKind::Acp) {
             Ok(engine) => engine.call(EngineCall::Agent(AgentCall::Restart { agent, reply })),
-            Err(_) => reply.refuse(WireError::new(
+            Err(_) => reply.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "There are no agents here to restart; choose one in the settings.",
             )),
@@ -132,10 +191,10 @@ impl App {
     }
 
     /// What the adapter noticed.
-    pub(super) fn noticed(&mut self, session_id: &str, level: &str, text: &str) {
+    pub(super) fn noticed(&mut self, session_id: &str, level: &str, text: &str, remedy: &Remedy) {
         if self.load(session_id).is_ok() {
             self.release(session_id);
-            self.notice(session_id, level, text);
+            self.notice_with(session_id, level, text, remedy);
             self.flush(session_id);
         }
     }

@@ -10,7 +10,7 @@ use super::inbox::Folder;
 use super::ports::SessionHome;
 use super::state::App;
 use crate::domain::approval::AskRoot;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 impl App {
     /// Name of the folder that an ask of our own agent is about: where several are open, paths begin with it. `None`: the
@@ -56,11 +56,11 @@ impl App {
         session_id: &str,
         asked: &AskRoot,
         named: Option<&str>,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), CodedError> {
         let now = self.ask_root(session_id, named);
         match asked {
             AskRoot::Folder(_) | AskRoot::AtEngine if *asked == now => Ok(()),
-            AskRoot::Folder(_) | AskRoot::AtEngine | AskRoot::Closed => Err(WireError::new(
+            AskRoot::Folder(_) | AskRoot::AtEngine | AskRoot::Closed => Err(CodedError::new(
                 ErrorCode::Conflict,
                 "This was asked for a folder that is not the open one any more, so nothing was allowed; deny it, and ask \
                  again in the folder that is open.",

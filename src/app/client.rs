@@ -16,8 +16,8 @@ use super::ports::Outbox;
 use super::prompter::Prompters;
 use super::subscription::Subscription;
 use super::tell::Unsaid;
+use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
-use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
 
 /// Names a client for as long as it is connected. `Inbox::name_client` gives each name once.
@@ -194,7 +194,7 @@ impl Clients {
             }
             let selecting = client.follows.remove(session_id).map(|follows| follows.selecting);
             for reply in selecting.unwrap_or_default() {
-                reply.refuse(WireError::unknown_session(session_id));
+                reply.refuse(CodedError::unknown_session(session_id));
             }
         }
     }

@@ -36,6 +36,8 @@ impl App {
     pub(super) fn record(&mut self, session_id: &str, recording: Recording) {
         let Recording { event, cursor } = recording;
         let dialect = self.dialect_of(session_id);
+        let ends = event.origin == Origin::Engine && event.class == EventClass::RunFinished;
+        let received_at = ends.then(|| self.ambient.now_ms());
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
         if let Some(ts) = event.ts {
@@ -47,6 +49,7 @@ impl App {
             live.cursor = Some(cursor);
         }
         let mut event = event.sequenced(live.head);
+        event.received_at = received_at;
         let mut text = event.to_json();
         // An engine may spell a letter as an escape; then only the parsed text shows what it says.
         let escaped = self.redactor.knows_any()
@@ -115,8 +118,14 @@ impl App {
         let record_changed = std::mem::take(&mut live.record_changed);
         let mut ledger = std::mem::take(&mut live.ledger);
         let mut prompts = std::mem::take(&mut live.prompts);
+        let mut steps = std::mem::take(&mut live.steps);
         let mut tabs = std::mem::take(&mut live.tabs);
-        if batches.is_empty() && !record_changed && ledger.is_empty() && prompts.is_empty() && tabs.is_empty()
+        if batches.is_empty()
+            && !record_changed
+            && ledger.is_empty()
+            && prompts.is_empty()
+            && steps.is_empty()
+            && tabs.is_empty()
         {
             return;
         }
@@ -137,6 +146,7 @@ impl App {
                 batch,
                 ledger: std::mem::take(&mut ledger),
                 prompts: std::mem::take(&mut prompts),
+                steps: std::mem::take(&mut steps),
                 cursor: cursor.flatten(),
                 ..Commit::default()
             };

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::client::ClientId;
 use super::inbox::Reply;
+use crate::domain::coded_error::CodedError;
 use crate::domain::edits::reference::Reference;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::path::WorkspacePath;
-use crate::protocol::WireError;
 use crate::protocol::request::{OpenDiffResult, TextDocumentResult};
 
 /// One side of a diff.
@@ -91,7 +91,7 @@ pub enum DiffFor {
 
 impl DiffJob {
     /// Answers that it could not be read.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self.purpose {
             DiffFor::Comparison { reply, .. } => reply.refuse(error),
             DiffFor::Document { reply } => reply.refuse(error),

@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, ClientId};
-use super::edits::{EditWait, terminal_ran};
+use super::edits::{EditDone, terminal_ran};
 use super::inbox::Reply;
 use super::ports::CommandRan;
+use super::saves::SaveFirst;
 use super::state::App;
 use super::wire_out;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// Requests that may be outstanding at one client. Each belongs to a turn or to start-up, so this is generous; past it
 /// the thing is done without the editor, or refused with `overloaded`.
@@ -32,7 +33,11 @@ pub(super) enum PendingAsk {
         token: String,
     },
     /// `workspace/applyEdit`.
-    EditApplied(EditWait),
+    EditApplied(Box<EditDone>),
+    /// `bb/document/save`, after an edit.
+    EditSaved(Box<EditDone>),
+    /// `bb/document/save`, before a command.
+    SavedFirst(Box<SaveFirst>),
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -45,26 +50,30 @@ impl PendingAsk {
     fn is_awaited(&self) -> bool {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
-            Self::EditApplied(EditWait { reply, .. }) => !reply.is_abandoned(),
+            Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
+            Self::SavedFirst(_) => true,
             Self::TerminalRan { reply } => !reply.is_abandoned(),
         }
     }
 
-    /// The client left before it answered.
-    pub(super) fn withdraw(self) {
+    /// The client left before it answered. What nobody but the loop can tell of it comes back.
+    pub(super) fn withdraw(self) -> Option<SaveFirst> {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => {}
-            Self::EditApplied(EditWait { reply, .. }) => reply.refuse(WireError::new(
+            Self::EditSaved(edit) => edit.unsaved(),
+            Self::SavedFirst(first) => return Some(*first),
+            Self::EditApplied(edit) => edit.reply.refuse(CodedError::new(
                 ErrorCode::Conflict,
                 "The editor that was to apply the edit disconnected before it said whether it did; read the file again before \
                  you go on.",
             )),
-            Self::TerminalRan { reply } => reply.refuse(WireError::new(
+            Self::TerminalRan { reply } => reply.refuse(CodedError::new(
                 ErrorCode::EngineRejected,
                 "The editor that ran the command disconnected before it ended, so it is not known how it ended; look at what it \
                  did before you run it again.",
             )),
         }
+        None
     }
 }
 
@@ -77,15 +86,19 @@ impl App {
         params: &Value,
         pending: PendingAsk,
     ) {
-        match self.clients.get_mut(client) {
+        let unasked = match self.clients.get_mut(client) {
             Some(client) => client.ask(method, params, pending),
             None => pending.withdraw(),
+        };
+        if let Some(first) = unasked {
+            self.not_saved(&first);
         }
     }
 }
 
 impl Client {
-    fn ask(&mut self, method: &'static str, params: &Value, pending: PendingAsk) {
+    /// What nobody but the loop can tell of one that cannot be sent comes back.
+    fn ask(&mut self, method: &'static str, params: &Value, pending: PendingAsk) -> Option<SaveFirst> {
         self.last_ask += 1;
         let id = format!("bb-{}", self.last_ask);
         if self.asks.len() >= OUTSTANDING {
@@ -93,18 +106,21 @@ impl Client {
             self.asks.retain(|_, pending| pending.is_awaited());
         }
         if self.asks.len() >= OUTSTANDING || !self.push(wire_out::request(&id, method, params)) {
-            let error = WireError::new(
+            let error = CodedError::new(
                 ErrorCode::Overloaded,
                 "The editor does not read what it is sent; try again when it answers.",
             );
             match pending {
-                PendingAsk::EditApplied(EditWait { reply, .. }) => reply.refuse(error),
+                PendingAsk::EditApplied(edit) => edit.reply.refuse(error),
+                PendingAsk::EditSaved(edit) => edit.unsaved(),
+                PendingAsk::SavedFirst(first) => return Some(*first),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
                 PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
             }
-            return;
+            return None;
         }
         self.asks.insert(id, pending);
+        None
     }
 
     /// Requests for which nobody waits any more, because their turn was stopped: the editor is told, so that a command
@@ -114,11 +130,12 @@ impl Client {
             .asks
             .iter()
             .filter(|(_, pending)| match pending {
-                PendingAsk::EditApplied(EditWait { reply, .. }) => reply.is_abandoned(),
+                PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
-                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {
-                    false
-                }
+                PendingAsk::SavedFirst(_)
+                | PendingAsk::Registered
+                | PendingAsk::Configuration
+                | PendingAsk::ProgressCreated { .. } => false,
             })
             .map(|(id, _)| id.clone())
             .collect();
@@ -130,11 +147,9 @@ impl Client {
         }
     }
 
-    /// The client left: what waits for it is told.
-    pub(super) fn withdraw_asks(&mut self) {
-        for (_, pending) in std::mem::take(&mut self.asks) {
-            pending.withdraw();
-        }
+    /// The client left: what waits for it is told. What nobody but the loop can tell comes back.
+    pub(super) fn withdraw_asks(&mut self) -> Vec<SaveFirst> {
+        std::mem::take(&mut self.asks).into_values().filter_map(PendingAsk::withdraw).collect()
     }
 }
 
@@ -169,7 +184,9 @@ impl App {
             PendingAsk::ProgressCreated { session_id, token } => {
                 self.progress_created(client, &session_id, &token, outcome);
             }
-            PendingAsk::EditApplied(wait) => self.edit_applied(wait, outcome),
+            PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
+            PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
+            PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

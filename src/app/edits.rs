@@ -13,11 +13,12 @@ use super::inbox::Reply;
 use super::ports::{Applied, ClientRequest, CommandRan, FileJob, FileText};
 use super::prompter::Prompter;
 use super::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::replace::replacement;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
-use crate::protocol::{ErrorCode, WireError};
+use crate::protocol::terminal::{TERMINAL_RUN, TerminalRunParams};
 
 /// Bytes kept of each output of a command that the editor ran: as much as of one that we run. A compiler's first error and its
 /// summary fit; the middle of more is left out, and said.
@@ -26,26 +27,59 @@ const OUTPUT_KEPT: usize = 128 * 1_024;
 /// Characters of an editor's reason in a sentence.
 const REASON: usize = 300;
 
-/// An edit that waits for the editor.
+/// An edit of a file that goes through an editor.
 #[derive(Debug)]
-pub(super) struct EditWait {
-    /// Where the result goes.
-    pub reply: Reply<Applied>,
-    /// Hash of the text as it will be.
-    pub applied_hash: String,
+pub(super) struct EditDone {
+    pub(super) session_id: String,
+    /// The client that applies it.
+    pub(super) client: ClientId,
+    pub(super) uri: String,
+    /// Name of the root; `None` for the first.
+    pub(super) root: Option<String>,
+    /// Relative to it.
+    pub(super) path: String,
+    /// The whole text as it will be.
+    pub(super) text: String,
+    /// Its hash.
+    pub(super) applied_hash: String,
+    /// Nothing of the file was unsaved before.
+    pub(super) was_clean: bool,
+    pub(super) reply: Reply<Applied>,
 }
 
-/// An edit that waits for the text it replaces. It travels with the job that reads it, so that whatever drops the job
-/// answers its `Reply`.
+impl EditDone {
+    /// The editor will never say more: what it did stands there, as far as anybody knows unsaved.
+    pub(super) fn unsaved(self) {
+        self.reply.answer(Applied { applied_hash: self.applied_hash, saved: false });
+    }
+}
+
+/// An edit that waits for the text on disk. It travels with the job that reads it, so that whatever drops the job answers its
+/// `Reply`.
 #[derive(Debug)]
 pub struct EditBase {
-    session_id: String,
-    /// The client that applies it.
-    client: ClientId,
-    uri: String,
-    base_hash: String,
-    text: String,
-    reply: Reply<Applied>,
+    pub(super) done: EditDone,
+    pub(super) step: EditStep,
+}
+
+/// What the text on disk is for.
+#[derive(Debug)]
+pub(super) enum EditStep {
+    /// The file is open nowhere: this is what is replaced.
+    Closed {
+        /// Hash of what may be replaced.
+        base_hash: String,
+    },
+    /// The file is open: whether its buffer has something unsaved.
+    Open {
+        /// Hash of the buffer that may be replaced.
+        base_hash: String,
+    },
+    /// The edit stands in the editor: whether it is on disk.
+    Stands {
+        /// The editor said that it saved it.
+        is_saved: bool,
+    },
 }
 
 /// A text to be written in place of another.
@@ -62,7 +96,7 @@ impl App {
         // The engine was stopped meanwhile, or its turn is over: nothing may happen for it any more.
         let runs = self.known(session_id).is_ok_and(|session| session.record.turn.is_open());
         match want {
-            want if !runs || want.is_abandoned() => want.refuse(WireError::new(
+            want if !runs || want.is_abandoned() => want.refuse(CodedError::new(
                 ErrorCode::Cancelled,
                 "The turn that wanted this is over, so it was not done; ask again.",
             )),
@@ -87,7 +121,7 @@ impl App {
     }
 
     /// Whether the folder is still the one that the answer was given for; it may have changed behind the answer.
-    fn still_allowed(&mut self, session_id: &str, root: Option<&str>) -> Result<(), WireError> {
+    fn still_allowed(&mut self, session_id: &str, root: Option<&str>) -> Result<(), CodedError> {
         let allowed = self.live_mut(session_id).and_then(|live| live.allowed_root.clone());
         // A file that an agent has us write is named by its absolute path, which was shown.
         let named = root.filter(|_| !self.traits_of(session_id).sessions.is_elsewhere());
@@ -98,8 +132,8 @@ impl App {
     fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
         match self.able(session_id, |client| client.abilities.terminal_run) {
             Some(client) => {
-                let params = json!({ "command": command, "args": [], "cwd": cwd });
-                self.ask_editor(client, "bb/terminal/run", &params, PendingAsk::TerminalRan { reply });
+                let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });
+                self.ask_editor(client, TERMINAL_RUN, &params, PendingAsk::TerminalRan { reply });
             }
             None => {
                 let buffers = self.buffers_of_turn(session_id);
@@ -130,59 +164,95 @@ impl App {
                 let client = self.clients.get(*client);
                 client.is_some_and(|client| client.abilities.apply_edit) && other.text == document.text
             };
-            return match open.iter().find(takes).cloned() {
-                Some((client, uri, document)) => {
-                    self.edit_in_editor(client, &uri, Some(document.version), &now, &text, reply);
-                }
-                None => reply.refuse(WireError::new(
+            let Some((client, uri, _)) = open.iter().find(takes).cloned() else {
+                return reply.refuse(CodedError::new(
                     ErrorCode::Conflict,
                     "The file is open in an editor that cannot take edits; save and close it, then try again.",
-                )),
+                ));
             };
+            let step = EditStep::Open { base_hash: content_hash(now.as_bytes()) };
+            return self.read_base(session_id, (client, uri), (root, path, text), step, reply);
         }
         // Open nowhere: only whoever prompted can undo it, so no other window is touched.
         let client = self
             .windows_of(session_id)
             .into_iter()
             .find(|client| self.clients.get(*client).is_some_and(|client| client.abilities.apply_edit));
-        let buffers = self.buffers_of_turn(session_id);
-        let job = match (uri, base_hash, client) {
+        match (uri, base_hash, client) {
             (Some(uri), Some(base_hash), Some(client)) => {
-                let session_id = session_id.to_owned();
-                let edit = Box::new(EditBase { session_id, client, uri, base_hash, text, reply });
-                FileJob::Read { root, path, edit }
+                let step = EditStep::Closed { base_hash };
+                self.read_base(session_id, (client, uri), (root, path, text), step, reply);
             }
-            (_, base_hash, _) => FileJob::Write { root, path, base_hash, text, reply },
-        };
-        self.files.submit(job, buffers);
-    }
-
-    /// The text that an edit replaces was read from disk.
-    pub(super) fn edit_base_read(&mut self, edit: EditBase, outcome: Result<Option<FileText>, WireError>) {
-        let EditBase { session_id, client, uri, base_hash, text, reply } = edit;
-        match outcome {
-            // Trust or the turn may have gone while the file was read.
-            Ok(_) if !self.turn_trusted(&session_id) || reply.is_abandoned() => reply.refuse(untrusted()),
-            Ok(Some(file)) if file.hash == base_hash => {
-                self.edit_in_editor(client, &uri, None, &file.text, &text, reply)
+            (_, base_hash, _) => {
+                let buffers = self.buffers_of_turn(session_id);
+                self.files.submit(FileJob::Write { root, path, base_hash, text, reply }, buffers);
             }
-            Ok(_) => reply.refuse(changed_since()),
-            Err(error) => reply.refuse(error),
         }
     }
 
-    fn edit_in_editor(
+    /// Reads what is on disk before an edit goes to an editor.
+    fn read_base(
         &mut self,
-        client: ClientId,
-        uri: &str,
-        version: Option<i64>,
-        old: &str,
-        new: &str,
+        session_id: &str,
+        (client, uri): (ClientId, String),
+        (root, path, text): (Option<String>, String, String),
+        step: EditStep,
         reply: Reply<Applied>,
     ) {
-        let wait = EditWait { reply, applied_hash: content_hash(new.as_bytes()) };
-        let Some(editor) = self.clients.get(client) else { return PendingAsk::EditApplied(wait).withdraw() };
-        let (start, end, inserted) = replacement(old, new, editor.encoding);
+        let done = EditDone {
+            session_id: session_id.to_owned(),
+            client,
+            uri,
+            root: root.clone(),
+            path: path.clone(),
+            applied_hash: content_hash(text.as_bytes()),
+            text,
+            was_clean: false,
+            reply,
+        };
+        let buffers = self.buffers_of_turn(session_id);
+        self.files.submit(FileJob::Read { root, path, edit: Box::new(EditBase { done, step }) }, buffers);
+    }
+
+    /// The text of a file was read from disk, for an edit.
+    pub(super) fn edit_base_read(&mut self, edit: EditBase, outcome: Result<Option<FileText>, CodedError>) {
+        let EditBase { mut done, step } = edit;
+        // Trust or the turn may have gone while the file was read.
+        let gone = !self.turn_trusted(&done.session_id) || done.reply.is_abandoned();
+        match (step, outcome) {
+            (EditStep::Stands { is_saved }, outcome) => self.edit_settled(done, is_saved, outcome),
+            (_, Ok(_)) if gone => done.reply.refuse(untrusted()),
+            (EditStep::Closed { base_hash }, Ok(Some(file))) if file.hash == base_hash => {
+                done.was_clean = true;
+                self.edit_in_editor(None, &file.text, done);
+            }
+            (EditStep::Closed { .. }, Ok(_)) => done.reply.refuse(changed_since()),
+            (EditStep::Closed { .. }, Err(error)) => done.reply.refuse(error),
+            (EditStep::Open { base_hash }, outcome) => {
+                let open = self.open_documents(&done.session_id, &done.uri);
+                let mine = open.into_iter().find(|(client, ..)| *client == done.client);
+                // The user may have typed meanwhile, or closed it.
+                let now = mine.map(|(_, uri, document)| (uri, document.version, document.text.to_string()));
+                match now.filter(|(.., text)| content_hash(text.as_bytes()) == base_hash) {
+                    Some((uri, version, text)) => {
+                        done.uri = uri;
+                        // What cannot be read as text is not known to be saved.
+                        done.was_clean = outcome.ok().flatten().is_some_and(|file| file.text == text);
+                        self.edit_in_editor(Some(version), &text, done);
+                    }
+                    None => done.reply.refuse(changed_since()),
+                }
+            }
+        }
+    }
+
+    fn edit_in_editor(&mut self, version: Option<i64>, old: &str, done: EditDone) {
+        let client = done.client;
+        let Some(editor) = self.clients.get(client) else {
+            PendingAsk::EditApplied(Box::new(done)).withdraw();
+            return;
+        };
+        let (start, end, inserted) = replacement(old, &done.text, editor.encoding);
         let edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
@@ -190,26 +260,26 @@ impl App {
             },
             "newText": inserted,
         });
+        let uri = &done.uri;
         let edit = if editor.abilities.document_changes {
             json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
         } else {
             json!({ "changes": { uri: [edit] } })
         };
         let params = json!({ "label": "BreadBoard", "edit": edit });
-        self.ask_editor(client, "workspace/applyEdit", &params, PendingAsk::EditApplied(wait));
+        self.ask_editor(client, "workspace/applyEdit", &params, PendingAsk::EditApplied(Box::new(done)));
     }
 
-    pub(super) fn edit_applied(&mut self, wait: EditWait, outcome: Result<Value, Value>) {
+    pub(super) fn edit_applied(&mut self, done: EditDone, outcome: Result<Value, Value>) {
         let applied = outcome.as_ref().ok().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
         if applied == Some(true) {
-            wait.reply.answer(Applied { applied_hash: wait.applied_hash });
-            return;
+            return self.edit_stands(done);
         }
         let why = match &outcome {
             Ok(answer) => answer.get("failureReason").and_then(Value::as_str),
             Err(error) => error.get("message").and_then(Value::as_str),
         };
-        wait.reply.refuse(WireError::new(
+        done.reply.refuse(CodedError::new(
             ErrorCode::Conflict,
             format!("The editor did not apply the edit: {}.", why.unwrap_or("no reason given")),
         ));
@@ -246,16 +316,16 @@ impl App {
     }
 
     /// Open buffers as the turn of a session sees them.
-    fn buffers_of_turn(&mut self, session_id: &str) -> Arc<Overlay> {
+    pub(super) fn buffers_of_turn(&mut self, session_id: &str) -> Arc<Overlay> {
         let client = self.clients.prompters.client_of(session_id);
         self.clients.buffers(client)
     }
 }
 
 /// What `bb/terminal/run` came to. An answer that is not what the protocol says is no result: nothing is guessed from it.
-pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, WireError> {
+pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, CodedError> {
     let unusable = |why: &str| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::EngineRejected,
             format!(
                 "The editor gave an unusable answer about the command ({why}), so it is not known how it ended; look at the \
@@ -266,7 +336,7 @@ pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, 
     let answer = outcome.map_err(|error| {
         let why = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
         let why: String = why.chars().take(REASON).collect();
-        WireError::new(
+        CodedError::new(
             ErrorCode::EngineRejected,
             format!("The editor's terminal did not run the command: {why}."),
         )
@@ -304,15 +374,15 @@ fn shortened(text: &str) -> String {
     format!("{head}\n[… {} bytes left out …]\n{tail}", text.len() - head.len() - tail.len())
 }
 
-fn untrusted() -> WireError {
-    WireError::new(
+pub(super) fn untrusted() -> CodedError {
+    CodedError::new(
         ErrorCode::UntrustedWorkspace,
         "This workspace is not trusted, so nothing may be written or run in it; trust it first.",
     )
 }
 
-fn changed_since() -> WireError {
-    WireError::new(
+fn changed_since() -> CodedError {
+    CodedError::new(
         ErrorCode::Conflict,
         "The file changed since the patch was made; ask again, so that it is made from what is there now.",
     )

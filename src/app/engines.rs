@@ -5,19 +5,19 @@
 use super::ports::{Engine, EngineCall, EngineTraits, SessionHome};
 use super::record::Record;
 use super::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::Dialect;
 use crate::protocol::settings::EngineKind;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// The engine of this kind, or why there is none. Agents are there beside whatever the settings name.
-    pub(super) fn engine_for(&self, kind: EngineKind) -> Result<&dyn Engine, WireError> {
+    pub(super) fn engine_for(&self, kind: EngineKind) -> Result<&dyn Engine, CodedError> {
         if kind == self.settings.engine.kind {
             return self.engine.as_deref().map_err(Clone::clone);
         }
         match (kind, &self.agents) {
             (EngineKind::Acp, Some(agents)) => Ok(agents.as_ref()),
-            _ => Err(WireError::new(
+            _ => Err(CodedError::new(
                 ErrorCode::Unsupported,
                 "This session lives at another engine than the one in use; choose that engine, or create a new session.",
             )),
@@ -25,7 +25,7 @@ impl App {
     }
 
     /// The engine of a session.
-    pub(super) fn engine_of(&self, session_id: &str) -> Result<&dyn Engine, WireError> {
+    pub(super) fn engine_of(&self, session_id: &str) -> Result<&dyn Engine, CodedError> {
         self.engine_for(self.known(session_id)?.record.engine)
     }
 

@@ -5,21 +5,26 @@
 
 use super::inbox::Reply;
 use super::live::{LinkState, Live, UseOfStream};
+use super::on_request::turn_end;
 use super::ports::{
     AgentCall, AgentSession, Connectivity, EngineCall, EngineSession, ListedSessions, NewSession,
-    SessionHome, SessionReply, StreamCall, StreamResume,
+    SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
 };
 use super::prompter::Prompter;
 use super::record::{Record, RemoteSession};
 use super::state::{App, Session};
-use super::turn::{Stop, TurnState};
+use super::turn::{Stop, TurnState, Whose};
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::remedy::{Retry, RetryWhen};
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Streams open at one time: fewer than the adapter has places for, since one that was let go may take a moment to end.
 const STREAMS: usize = 48;
+
+/// What is said of a prompt whose run cannot be told from another client's.
+const UNCLAIMED: &str = "The engine took this prompt and never told of it in words that are known here. It has been silent since a run with other words ended, so that run is probably its answer; look at it before you send the prompt again.";
 
 impl App {
     /// The engine answers, or does not.
@@ -64,7 +69,7 @@ impl App {
     pub(super) fn session_made(
         &mut self,
         wish: NewSession,
-        outcome: Result<EngineSession, WireError>,
+        outcome: Result<EngineSession, CodedError>,
         reply: SessionReply,
     ) {
         if let SessionReply::Tab { tab_id, waits } = &reply {
@@ -108,7 +113,7 @@ impl App {
                     let sent = attached.and_then(|()| self.prompt_with_spec(client, &session_id, *prompt));
                     reply.settle(sent);
                 }
-                None => reply.refuse(WireError::new(
+                None => reply.refuse(CodedError::new(
                     ErrorCode::Cancelled,
                     "The editor that sent the spec has left, so it was not sent; its draft is kept.",
                 )),
@@ -175,7 +180,7 @@ impl App {
 
     pub(super) fn sessions_listed(
         &mut self,
-        outcome: Result<ListedSessions, WireError>,
+        outcome: Result<ListedSessions, CodedError>,
         reply: Option<Reply<ListSessionsResult>>,
     ) {
         match outcome {
@@ -226,6 +231,7 @@ impl App {
                 held.over = Some(end);
                 self.state_changed = true;
             }
+            self.tab_session_ended(&session_id);
         }
     }
 
@@ -328,15 +334,31 @@ impl App {
             self.begin_progress(session_id, words);
             self.state_changed = true;
         }
-        self.turn_begun(session_id);
+        // As they will be written: the view has our own prompt without secrets, too.
+        let mut written = words.to_owned();
+        self.redactor.scrub_text(&mut written);
+        let whose = match self.live_mut(session_id) {
+            _ if words.is_empty() => Whose::NotSaid,
+            Some(live) if !live.view.may_be_echo(&written) => Whose::Anothers,
+            _ => Whose::Ours,
+        };
+        self.change_turn(session_id, |turn| turn.prompt_begins(whose));
     }
 
     /// The engine works on the open turn.
     pub(super) fn turn_begun(&mut self, session_id: &str) {
-        if self.known(session_id).is_ok_and(|session| !session.record.turn.has_begun())
+        self.change_turn(session_id, TurnState::begins);
+    }
+
+    /// Changes the turn; the record is written again only where that changed something.
+    fn change_turn(&mut self, session_id: &str, change: impl FnOnce(&mut TurnState)) {
+        let Ok(session) = self.known(session_id) else { return };
+        let mut turn = session.record.turn.clone();
+        change(&mut turn);
+        if turn != session.record.turn
             && let Ok(record) = self.record_mut(session_id)
         {
-            record.turn.begins();
+            record.turn = turn;
         }
     }
 
@@ -346,8 +368,26 @@ impl App {
         let Ok(session) = self.known(session_id) else { return };
         if let TurnState::Unconfirmed(turn) = session.record.turn {
             let why = "breadboard-ls ended while this prompt was on its way, and the engine has not begun it so far; send it again if no answer comes.";
-            self.turn_ended(session_id, turn.number, Some(why.to_owned()));
+            self.turn_ended(session_id, turn.number, Some(why.into()));
         }
+    }
+
+    /// The engine took a prompt, told of another one, ended a run, and has begun nothing behind it for a while. It takes inputs
+    /// in their order and at once, so that run was this prompt's, in words that nobody knows again. Where something runs, or
+    /// the stream does not stand, there is nothing to conclude.
+    pub(super) fn unclaimed(&mut self, session_id: &str, turn: u64) {
+        let Ok(session) = self.known(session_id) else { return };
+        let record = &session.record.turn;
+        let passed = record.open() == Some(turn) && record.was_passed();
+        let stands = self.live_mut(session_id).is_some_and(|live| matches!(live.link, LinkState::Up(_)));
+        if !passed || !stands {
+            return;
+        }
+        let now = self.ambient.now_ms();
+        let failure = TurnFailure::new(UNCLAIMED, Retry::perhaps_taken(RetryWhen::Later));
+        self.record_event(session_id, turn_end(turn, now, "no_end", &failure));
+        self.change_turn(session_id, |turn| turn.ended(Some("no_end".to_owned())));
+        self.turn_over(session_id, turn, None, false);
     }
 
     /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing; but a newer engine
@@ -361,7 +401,10 @@ impl App {
             TurnState::Sending(turn) | TurnState::Unconfirmed(turn) if cancelled && turn.stop != Stop::No => {
                 self.turn_over(session_id, turn.number, None, true);
             }
-            TurnState::Idle | TurnState::Sending(_) | TurnState::Unconfirmed(_) => {}
+            TurnState::Sending(_) | TurnState::Unconfirmed(_) => {
+                self.change_turn(session_id, TurnState::run_before_ended);
+            }
+            TurnState::Idle | TurnState::Paused(_) => {}
         }
     }
 }

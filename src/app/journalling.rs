@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::leases::digest;
 use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
 use super::on_request::journal_failed;
-use super::ports::{BatchRow, BlockRow, Commit, JournalError};
+use super::ports::{BatchRow, BlockRow, Commit, JournalError, StepChange};
 use super::state::App;
 
 /// What the disk did not take yet, and what was said of it.
@@ -121,6 +121,10 @@ impl App {
         let records = commit.session.iter_mut().map(|row| &mut row.record);
         let records = records.chain(commit.ledger.iter_mut().map(|row| &mut row.record));
         let records = records.chain(commit.tabs.iter_mut().filter_map(|row| row.record.as_mut()));
+        let records = records.chain(commit.steps.iter_mut().filter_map(|step| match step {
+            StepChange::Taken(record) => Some(record),
+            StepChange::Cleared => None,
+        }));
         for record in records.chain(commit.prompts.iter_mut().map(|(_, answer)| answer)) {
             if let Cow::Owned(clean) = self.redactor.scrub_json(record) {
                 *record = clean;
@@ -269,7 +273,8 @@ fn weight(commit: &Commit) -> usize {
     let record = commit.session.as_ref().map_or(0, |session| session.record.len());
     let ledger: usize = commit.ledger.iter().map(|row| row.record.len()).sum();
     let tabs: usize = commit.tabs.iter().filter_map(|row| row.record.as_ref()).map(Vec::len).sum();
-    256 + events + record + ledger + tabs
+    let steps: usize = commit.steps.iter().map(StepChange::bytes).sum();
+    256 + events + record + ledger + tabs + steps
 }
 
 /// The part of a stored batch from `seq` on.

@@ -15,7 +15,7 @@ use super::ports::{EngineCall, JournalError, Lease};
 use super::record::Record;
 use super::state::{App, Session};
 use super::wait_for_lease::Waiting;
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
 
 /// What this window knows of leases.
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub(in crate::app) fn digest(record: &[u8]) -> u64 {
 
 impl App {
     /// Before a session is changed: its lease is this window's, and the copy in memory is the newest there is.
-    pub(super) fn hold(&mut self, session_id: &str) -> Result<(), WireError> {
+    pub(super) fn hold(&mut self, session_id: &str) -> Result<(), CodedError> {
         if self.leases.ours.contains(session_id) {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl App {
     }
 
     /// Reads the record of a session anew, and all of it where another window went on with it.
-    fn renew(&mut self, session_id: &str) -> Result<(), WireError> {
+    fn renew(&mut self, session_id: &str) -> Result<(), CodedError> {
         let failed = |error| journal_failed(&error);
         let row = self.journal()?.session(session_id).map_err(failed)?;
         let head = self.journal()?.head(session_id).map_err(failed)?;
@@ -86,7 +86,7 @@ impl App {
                 self.leases.ours.remove(session_id);
                 let _ = self.journal()?.release(session_id);
                 self.session_gone(session_id);
-                return Err(WireError::unknown_session(session_id));
+                return Err(CodedError::unknown_session(session_id));
             }
             None => {}
             Some(row) => self.take_record(session_id, &row.record),
@@ -110,10 +110,10 @@ impl App {
         Ok(())
     }
 
-    fn record_of(&mut self, session_id: &str) -> Result<&mut Record, WireError> {
+    fn record_of(&mut self, session_id: &str) -> Result<&mut Record, CodedError> {
         match self.sessions.get_mut(session_id) {
             Some(session) => Ok(&mut session.record),
-            None => Err(WireError::unknown_session(session_id)),
+            None => Err(CodedError::unknown_session(session_id)),
         }
     }
 
@@ -159,18 +159,21 @@ impl App {
     /// Whether nothing of a session is under way here.
     fn is_idle(&self, session_id: &str) -> bool {
         let Some(session) = self.sessions.get(session_id) else { return true };
+        // What waits for an answer of a turn that nobody runs is any window's.
+        let paused = session.record.turn.is_paused();
         let rests = |live: &Live| {
-            live.asks.is_empty()
+            (live.asks.is_empty() || paused)
                 && live.batcher.due_us().is_none()
                 && live.head == live.flushed
                 && live.ledger.is_empty()
                 && live.prompts.is_empty()
+                && live.steps.is_empty()
                 && live.tabs.is_empty()
                 && !live.record_changed
                 && live.held.is_empty()
                 && matches!(live.link, LinkState::Detached | LinkState::Over)
         };
-        !session.record.turn.is_open()
+        !session.record.turn.is_worked_on()
             && session.live.as_deref().is_none_or(rests)
             && !self.clients.is_selected(session_id)
             && !self.backlog.commits.iter().any(|commit| commit.session_id == session_id)

@@ -13,11 +13,13 @@ use super::record::{SessionEnd, Settler};
 use super::resume_verdict::{Hearing, resume_verdict, resumed_link};
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::normalize;
 use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
+use crate::domain::remedy::Remedy;
+use crate::domain::sentence::sentence;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Gaps that are remembered for a rebuild. Of more than this the oldest is forgotten: its card stays in the transcript.
 const GAPS: usize = 64;
@@ -45,9 +47,14 @@ impl App {
             LinkNews::Resumed(resumed) => self.link_resumed(session_id, resumed),
             LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
             LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
-            LinkNews::Ended { status } => {
-                let failure =
-                    (status != "completed").then(|| format!("The engine ended the session: {status}."));
+            LinkNews::Ended { status, configuration } => {
+                let failure = match configuration {
+                    _ if status == "completed" => None,
+                    Some(name) if status == "failed" => Some(format!(
+                        "The engine ended the session: {status}. It was made with the configuration `{name}`; if that cannot start, make a session with another one."
+                    )),
+                    _ => Some(format!("The engine ended the session: {status}.")),
+                };
                 self.link_over(session_id, SessionEnd::Ended { status }, failure);
             }
             LinkNews::Gone { reason } => {
@@ -116,7 +123,7 @@ impl App {
         if let Some(to) = to {
             payload.insert("to".to_owned(), Value::from(to));
         }
-        payload.insert("reason".to_owned(), Value::from(reason));
+        payload.insert("reason".to_owned(), Value::from(sentence(reason)));
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
         if let Ok(record) = self.record_mut(session_id)
             && let Some(held) = record.held.as_mut()
@@ -149,7 +156,7 @@ impl App {
         if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
             let why = "The engine no longer has what it said last, so whether this turn goes on there cannot be known; look at \
                        the session before you send the prompt again.";
-            self.turn_ended(session_id, turn, Some(why.to_owned()));
+            self.turn_ended(session_id, turn, Some(why.into()));
         }
     }
 
@@ -186,7 +193,7 @@ impl App {
         let cursor = self.live_mut(session_id).and_then(|live| live.cursor.as_ref()).map(|cursor| cursor.seq);
         let payload = Map::from_iter([
             ("from".to_owned(), Value::from(cursor.map_or(1, |seq| seq.saturating_add(1)))),
-            ("reason".to_owned(), Value::from(end.unheard())),
+            ("reason".to_owned(), Value::from(end.unheard().as_deref().map(sentence))),
         ]);
         if let Ok(record) = self.record_mut(session_id)
             && let Some(held) = record.held.as_mut()
@@ -207,13 +214,14 @@ impl App {
         }
         self.tell_what_is_unheard(session_id);
         if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
-            self.turn_ended(session_id, turn, failure.clone());
+            self.turn_ended(session_id, turn, failure.clone().map(Into::into));
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Engine);
         if let Some(live) = self.live_mut(session_id) {
             live.link = LinkState::Over;
         }
         self.flush(session_id);
+        self.tab_session_ended(session_id);
         self.state_changed = true;
         let status = if failure.is_some() { ConnectionStatus::Error } else { ConnectionStatus::Connected };
         self.connection(ConnectionParams {
@@ -237,7 +245,7 @@ impl App {
     ) {
         let known = match self.live_mut(session_id) {
             Some(live) => matches!(live.link, LinkState::Up(_) | LinkState::Over),
-            None => return reply.refuse(WireError::unknown_session(session_id)),
+            None => return reply.refuse(CodedError::unknown_session(session_id)),
         };
         let not_ours = self.hold(session_id).is_err();
         self.tell_what_is_unheard(session_id);
@@ -266,7 +274,7 @@ impl App {
     }
 
     /// What the history of a session is worth now.
-    pub(super) fn worth(&self, session_id: &str, head: u64) -> Result<Resume, WireError> {
+    pub(super) fn worth(&self, session_id: &str, head: u64) -> Result<Resume, CodedError> {
         let session = self.known(session_id)?;
         let record = &session.record;
         let live = session.live.as_ref();
@@ -290,7 +298,7 @@ impl App {
         }
         let Ok(session) = self.known(session_id) else { return };
         if !self.is_at_engine(&session.record) {
-            return reply.refuse(WireError::new(
+            return reply.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "This session does not live at an engine that keeps run artifacts, so nothing can be rebuilt.",
             ));
@@ -302,7 +310,7 @@ impl App {
                 events: Some(0),
                 from: None,
                 to: None,
-                reason: Some("nothing is missing".to_owned()),
+                reason: Some("Nothing is missing.".to_owned()),
             };
             return reply.answer(RebuildResult { resume });
         };
@@ -323,7 +331,7 @@ impl App {
     pub(super) fn rebuilt(
         &mut self,
         session_id: &str,
-        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
+        outcome: Result<Vec<(EngineEvent, u64)>, CodedError>,
         reply: Reply<RebuildResult>,
     ) {
         let found = match outcome {
@@ -381,13 +389,30 @@ impl App {
 
     /// A sentence in the transcript.
     pub(super) fn notice(&mut self, session_id: &str, level: &str, text: &str) {
+        self.notice_with(session_id, level, text, &Remedy::default());
+    }
+
+    /// The same, with what can be done about it.
+    pub(super) fn notice_with(&mut self, session_id: &str, level: &str, text: &str, remedy: &Remedy) {
         let now = self.ambient.now_ms();
         let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
-        let mut payload = Map::new();
-        payload.insert("level".to_owned(), Value::from(level));
-        payload.insert("text".to_owned(), Value::from(text));
-        self.record_event(session_id, NormalizedEvent::local(LocalKind::Notice, turn, now, payload));
+        self.record_event(session_id, notice(turn, now, level, text, remedy));
     }
+}
+
+/// `local.notice`.
+pub(super) fn notice(
+    turn: Option<u64>,
+    now: i64,
+    level: &str,
+    text: &str,
+    remedy: &Remedy,
+) -> NormalizedEvent {
+    let mut payload = Map::new();
+    payload.insert("level".to_owned(), Value::from(level));
+    payload.insert("text".to_owned(), Value::from(text));
+    payload.extend(remedy.fields());
+    NormalizedEvent::local(LocalKind::Notice, turn, now, payload)
 }
 
 /// What is left of a missing stretch once these numbers, in order, were found.
@@ -425,7 +450,7 @@ fn rebuilt_verdict(left: &[(u64, Option<u64>)], found: &[u64]) -> Resume {
             events,
             from: Some(*from),
             to: *to,
-            reason: Some("the engine does not have these any more".to_owned()),
+            reason: Some("The engine does not have these any more.".to_owned()),
         },
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::ports::{EngineCursor, LedgerRow, ResumedLink, TabRow};
+use super::ports::{EngineCursor, LedgerRow, ResumedLink, StepChange, TabRow};
 use super::record::Ask;
 use crate::domain::approval::AskRoot;
 use crate::domain::delivery::batch::Batcher;
@@ -43,6 +43,8 @@ pub(super) struct Live {
     pub ledger: Vec<LedgerRow>,
     /// Answers to prompts, to be written with the next batch.
     pub prompts: Vec<(String, Vec<u8>)>,
+    /// Steps of the turn, to be written with the next batch.
+    pub steps: Vec<StepChange>,
     /// Tabs that changed, to be written with the record.
     pub tabs: Vec<TabRow>,
     /// Whether the record changed since it was written.

@@ -13,9 +13,11 @@ use super::state::{App, Batching, Session, Unopened, Workspace};
 use super::stored_session::StoredSession;
 use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
+use crate::domain::coded_error::CodedError;
 use crate::domain::event::{EventClass, LocalKind, NormalizedEvent, SessionEvent};
 use crate::domain::policy::settings_secrets::MOST;
-use crate::protocol::WireError;
+use crate::domain::remedy::Remedy;
+use crate::domain::sentence::sentence;
 use crate::protocol::settings::{DeliverySetting, EngineKind, Settings};
 
 /// Bytes read at a time when events after the checkpoint are reduced again.
@@ -163,7 +165,7 @@ impl App {
             {
                 continue;
             }
-            let payload = serde_json::Map::from_iter([("reason".to_owned(), reason.clone().into())]);
+            let payload = serde_json::Map::from_iter([("reason".to_owned(), sentence(&reason).into())]);
             let now = self.ambient.now_ms();
             let turn = self.known(&session_id).ok().and_then(|session| session.record.turn.open());
             self.record_event(&session_id, NormalizedEvent::local(LocalKind::Gap, turn, now, payload));
@@ -180,14 +182,19 @@ impl App {
         }
     }
 
-    /// A turn was running when the last process ended: its asks are cancelled, its end is said, its queue waits for the
-    /// user.
+    /// A turn was running when the last process ended. One of ours that waits for an answer waits on; of any other the asks are
+    /// cancelled, the end is said, and the queue waits for the user.
     fn settle_interrupted(&mut self, session_id: &str) {
         if self.load(session_id).is_err() {
             return;
         }
+        let Some(cut) = self.pause_or_cut(session_id) else { return };
         let now = self.ambient.now_ms();
+        let unanswered = self.why_unanswered(session_id, "breadboard-ls ended");
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Restart);
+        if let Some(sentence) = unanswered {
+            self.notice(session_id, "warning", &sentence);
+        }
         let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) else {
             return;
         };
@@ -196,16 +203,19 @@ impl App {
             record.turn = TurnState::Idle;
         }
         if !self.has_end(session_id, turn) {
-            self.record_event(
-                session_id,
-                super::on_request::turn_end(
-                    turn,
-                    now,
-                    "interrupted",
-                    "breadboard-ls ended while this turn ran; what it had said is kept. Send the prompt again to go on.",
-                ),
-            );
+            if let Some(left) = cut.left {
+                self.record_event(
+                    session_id,
+                    super::link::notice(Some(turn), now, "warning", &left, &Remedy::default()),
+                );
+                if let Ok(record) = self.record_mut(session_id) {
+                    record.left = Some(left);
+                }
+            }
+            let end = super::on_request::turn_end(turn, now, "interrupted", &cut.end.into());
+            self.record_event(session_id, end);
         }
+        self.steps_over(session_id);
         self.flush(session_id);
     }
 
@@ -230,7 +240,7 @@ impl App {
     }
 
     /// Brings a session into memory: its view from the checkpoint, the events after it reduced again.
-    pub(super) fn load(&mut self, session_id: &str) -> Result<(), WireError> {
+    pub(super) fn load(&mut self, session_id: &str) -> Result<(), CodedError> {
         self.meet(session_id);
         if self.known(session_id)?.live.is_some() {
             return Ok(());
@@ -245,7 +255,7 @@ impl App {
         loaded
     }
 
-    fn load_now(&mut self, session_id: &str) -> Result<(), WireError> {
+    fn load_now(&mut self, session_id: &str) -> Result<(), CodedError> {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.record.turn.read_again();
         }
@@ -291,7 +301,7 @@ impl App {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.live = Some(Box::new(live));
         }
-        if !waiting.is_empty() && self.leases.ours.contains(session_id) {
+        if !waiting.is_empty() && (self.leases.ours.contains(session_id) || self.is_paused(session_id)) {
             let now = self.ambient.now_ms();
             for request_id in waiting {
                 self.watch_expiry(session_id, &request_id, now);

@@ -24,7 +24,10 @@ impl App {
     /// tabs wait for it.
     pub(super) fn client_gone(&mut self, id: ClientId) {
         let Some(mut client) = self.clients.remove(id) else { return };
-        client.withdraw_asks();
+        for unsaved in client.withdraw_asks() {
+            self.not_saved(&unsaved);
+        }
+        self.unsaved.left(id);
         self.clients.prompters.left(id, client.trusted);
         self.leave_tabs(id, client.trusted);
         self.leases.forget_requests_of(id);

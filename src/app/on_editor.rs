@@ -100,6 +100,9 @@ impl App {
     }
 
     fn on_document(&mut self, id: ClientId, event: DocumentEvent) {
+        if let DocumentEvent::Saved { uri } | DocumentEvent::Closed { uri } = &event {
+            self.unsaved.saved(id, uri);
+        }
         self.clients.buffers_changed();
         let Some(client) = self.clients.get_mut(id) else { return };
         let encoding = client.encoding;
@@ -119,6 +122,7 @@ impl App {
                 let change = overlay.change(&uri, version, &changes, encoding);
                 after_change(overlay, &uri, change).map(|why| (uri, why))
             }
+            DocumentEvent::Saved { .. } => None,
             DocumentEvent::Closed { uri } => {
                 overlay.close(&uri);
                 client.unknown_buffers.remove(&uri);

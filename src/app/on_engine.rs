@@ -9,7 +9,7 @@ use super::state::{App, Session};
 use crate::domain::approval::{
     PermissionAsk, PermissionOptionKind, PermissionStatus, RuleHolder, rule_allows,
 };
-use crate::domain::dialect::{Dialect, fact, normalize};
+use crate::domain::dialect::{Dialect, fact, normalize, runs_here};
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
 use crate::domain::fact::{Answered, Confirmed, Fact, Prompt, TurnReport};
 
@@ -32,6 +32,7 @@ impl App {
                 self.release(&session_id);
                 self.turn_over(&session_id, turn, failure, cancelled)
             }
+            EngineReport::Stepped { session_id, turn, step } => self.stepped(&session_id, turn, step),
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
             EngineReport::Connectivity(reach) => self.reached(reach),
             EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),
@@ -41,9 +42,9 @@ impl App {
             }
             EngineReport::Stream(report) => self.on_stream_report(report),
             EngineReport::Agent(report) => self.on_agent_report(report),
-            EngineReport::Noticed { session_id, level, text } => {
+            EngineReport::Noticed { session_id, level, text, remedy } => {
                 if self.may_record(&session_id) {
-                    self.noticed(&session_id, level, &text);
+                    self.noticed(&session_id, level, &text, &remedy);
                 }
             }
         }
@@ -52,9 +53,13 @@ impl App {
     /// What only engines say whose sessions are streams.
     fn on_stream_report(&mut self, report: StreamReport) {
         match report {
+            StreamReport::QuietBehindAnother { session_id, turn } => self.unclaimed(&session_id, turn),
             StreamReport::Link { session_id, news } => self.link_news(&session_id, news),
             StreamReport::Answered { session_id, request_id, outcome, reply } => {
                 self.decision_taken(&session_id, &request_id, outcome, reply);
+            }
+            StreamReport::Commanded { session_id, command, outcome, reply } => {
+                self.commanded(&session_id, &command, outcome, reply);
             }
             StreamReport::Downloading { token, bytes, total } => self.downloading(&token, bytes, total),
             StreamReport::Downloaded { artifact_path, outcome, purpose, .. } => {
@@ -163,7 +168,10 @@ impl App {
     fn take_ask(&mut self, session_id: &str, dialect: Dialect, ask: PermissionAsk, mut recording: Recording) {
         let engine_seq = engine_number(&ask);
         let asked_at = self.ambient.now_ms();
-        let ask = self.completed(session_id, dialect, ask);
+        let mut ask = self.completed(session_id, dialect, ask);
+        if runs_here(dialect, &recording.event.kind) {
+            ask = self.save_before(session_id, ask);
+        }
         let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
         let permission = self.permission(session_id, &ask, &root, asked_at);
@@ -180,6 +188,8 @@ impl App {
             engine_request_id: ask.engine_request_id,
             status: PermissionStatus::Pending,
             resolved_by: None,
+            given: None,
+            given_rule: None,
             answered: None,
             engine_seq,
             sent: false,
@@ -318,10 +328,11 @@ impl LoopNews {
             | Fact::Text(_)
             | Fact::ToolOutput(_)
             | Fact::ToolResult(_)
+            | Fact::Terminal(_)
             | Fact::Plan(_)
             | Fact::Patch(_)
             | Fact::Ask { .. }
-            | Fact::Answered(Answered::Settled { .. } | Answered::Unnamed)
+            | Fact::Answered(Answered::Settled { .. } | Answered::Saving { .. } | Answered::Unnamed)
             | Fact::Usage(_)
             | Fact::Reward(_)
             | Fact::Mode(_)
@@ -331,8 +342,10 @@ impl LoopNews {
             | Fact::Compaction(_)
             | Fact::Search { .. }
             | Fact::Link(_)
+            | Fact::Picture(_)
             | Fact::TreeNode
             | Fact::Tree { .. }
+            | Fact::Command { .. }
             | Fact::Notice(_)
             | Fact::Gap(_)
             | Fact::Failure(_)

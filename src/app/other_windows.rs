@@ -5,7 +5,7 @@
 
 use super::live::LinkState;
 use super::ports::{EngineCall, HolderRequest, News};
-use super::state::App;
+use super::state::{App, Session};
 
 /// Between two looks for what other windows did, in microseconds. A session that another window works on is to be seen here
 /// within two seconds: its events wait there for so long at most, and are read here after as long again. A look costs some
@@ -81,10 +81,15 @@ impl App {
             self.leases.elsewhere = elsewhere;
             self.state_changed = true;
         }
+        if self.state_changed {
+            // Who works on a session is told before what is done there.
+            self.tell_news();
+        }
         let others = |id: &String| !self.leases.ours.contains(id);
         for session_id in self.loaded.iter().filter(|id| others(id)).cloned().collect::<Vec<_>>() {
             self.tail(&session_id);
         }
+        self.end_tabs_of_others();
         for (session_id, wish) in wishes {
             self.grant(&session_id, wish);
         }
@@ -95,10 +100,18 @@ impl App {
         self.take_over();
     }
 
-    /// Turns that nobody works on: the window that began them is gone.
+    /// Turns that nobody works on: the window that began them is gone. One that is paused stays as it is, and shows what it asks.
     pub(super) fn take_over(&mut self) {
+        let paused = |(_, session): &(&String, &Session)| session.record.turn.is_paused();
+        let shown = self.sessions.iter().filter(paused).filter(|(_, session)| session.live.is_none());
+        for session_id in shown.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            if let Err(error) = self.load(&session_id) {
+                tracing::debug!(session_id, message = error.message, "a turn that waits could not be read");
+            }
+        }
         let free = |id: &str| !self.leases.ours.contains(id) && !self.leases.elsewhere.contains(id);
-        let open = self.sessions.iter().filter(|(id, session)| session.record.turn.is_open() && free(id));
+        let open =
+            self.sessions.iter().filter(|(id, session)| session.record.turn.is_worked_on() && free(id));
         for session_id in open.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
             if self.hold(&session_id).is_ok() {
                 self.settle_left(&session_id);
@@ -109,6 +122,7 @@ impl App {
     /// A session is not there any more: another window deleted it, or removed it when the journal had reached its size.
     pub(super) fn session_gone(&mut self, session_id: &str) {
         self.clients.forget_session(session_id);
+        self.unsaved.forget(session_id);
         self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         self.sessions.remove(session_id);
         self.loaded.remove(session_id);
@@ -126,8 +140,11 @@ impl App {
                 }
             }
             HolderRequest::Yield => {
-                let idle = self.known(session_id).is_ok_and(|session| !session.record.turn.is_open());
-                if idle && let Some(live) = self.live_mut(session_id).filter(|live| live.asks.is_empty()) {
+                let turn =
+                    self.known(session_id).map(|session| session.record.turn.clone()).unwrap_or_default();
+                let asks = self.live_mut(session_id).is_some_and(|live| !live.asks.is_empty());
+                let idle = turn.is_paused() || (!turn.is_open() && !asks);
+                if idle && let Some(live) = self.live_mut(session_id) {
                     // Only its stream is open.
                     live.link = LinkState::Detached;
                     self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });

@@ -6,9 +6,11 @@ use std::path::{Component, Path, PathBuf};
 
 use super::journalling::{from_seq_on, split};
 use super::state::App;
-use crate::domain::approval::{AskRoot, Permission, PermissionAsk};
+use crate::domain::approval::{Action, AskRoot, Permission, PermissionAsk};
 use crate::domain::dialect::{Dialect, completed};
 use crate::domain::event::SessionEvent;
+use crate::domain::fact::PromptFolder;
+use crate::domain::shown::{Kind, show};
 
 impl App {
     /// The request with everything that the engine said of its tool call before it asked.
@@ -51,14 +53,21 @@ impl App {
         now: i64,
     ) -> Permission {
         let places = self.places_of(session_id);
+        let title = places.of_title(&ask.title, &ask.subject.action);
         let subject = ask.subject.clone().placed(|path| places.of(path));
-        let ask = PermissionAsk { subject, ..ask.clone() };
+        let ask = PermissionAsk { title, subject, ..ask.clone() };
         let expires_at = self.settings.ask_expiry_ms.map(|ms| now.saturating_add(ms));
         let mut permission = Permission::of(&ask, self.ambient.fresh_id(), root, expires_at);
         if self.redactor.knows_any() {
             permission.for_each_text(|text| self.redactor.scrub_text(text));
         }
         permission
+    }
+
+    /// The folders of the workspace as a prompt of an agent names them.
+    pub(super) fn folders_told(&self, session_id: &str) -> Vec<PromptFolder> {
+        let folders = self.places_of(session_id).folders.into_iter();
+        folders.map(|(path, name)| PromptFolder { path: path.to_string_lossy().into_owned(), name }).collect()
     }
 
     /// Where the paths of a session are.
@@ -94,6 +103,55 @@ struct SubjectPlaces {
 }
 
 impl SubjectPlaces {
+    /// The title with the paths of the workspace as the subject has them. A command is never touched: it runs as it stands there.
+    fn of_title(&self, title: &str, action: &Action) -> String {
+        match action {
+            Action::Edit { .. } => self.without_folders(title),
+            Action::Tool { .. } if !title.starts_with("Run ") && !title.contains('{') => {
+                self.without_folders(title)
+            }
+            Action::Command { command, cwd, .. } => {
+                let here = format!(" in {}", show(cwd, Kind::Code));
+                // Behind the command, which is at least as long as it was written.
+                let from = title.floor_char_boundary("Run ".len() + command.len());
+                let Some(at) = title[from..].find(&here).map(|at| from + at) else { return title.to_owned() };
+                let (before, rest) = (&title[..at], &title[at + here.len()..]);
+                if !(rest.is_empty() || rest.starts_with(" with ")) {
+                    return title.to_owned();
+                }
+                match self.of(cwd) {
+                    (path, _) if path == *cwd => title.to_owned(),
+                    (path, None) if path == "." => format!("{before}{rest}"),
+                    (path, root) => {
+                        let path = root.map_or(path.clone(), |root| format!("{root}/{path}"));
+                        format!("{before} in {}{rest}", show(&path, Kind::Code))
+                    }
+                }
+            }
+            Action::Tool { .. } | Action::Question { .. } => title.to_owned(),
+        }
+    }
+
+    /// A text of words and paths, in which the paths of the workspace begin at their folder.
+    fn without_folders(&self, text: &str) -> String {
+        // What leads up may lead anywhere.
+        if text.contains("/../") || text.ends_with("/..") {
+            return text.to_owned();
+        }
+        let words = text.split_inclusive(' ').map(|word| {
+            let inside = self.folders.iter().find_map(|(folder, name)| {
+                let folder = show(&folder.to_string_lossy(), Kind::Code).into_owned();
+                Some((word.strip_prefix(&folder)?.strip_prefix('/')?, name))
+            });
+            match inside {
+                Some((inside, Some(name))) => format!("{name}/{inside}"),
+                Some((inside, None)) => inside.to_owned(),
+                None => word.to_owned(),
+            }
+        });
+        words.collect()
+    }
+
     /// The path relative to its folder, and the folder's name; as it is, where it is in none.
     fn of(&self, path: &str) -> (String, Option<String>) {
         let as_it_is = || (path.to_owned(), None);
@@ -150,6 +208,31 @@ mod tests {
         assert_eq!(told("/w/application/a"), ("/w/application/a".to_owned(), None));
         assert_eq!(told("../lib/b"), ("../lib/b".to_owned(), None));
         assert_eq!(told("/etc/passwd"), ("/etc/passwd".to_owned(), None));
+        // And titles name them so too, but for what a command says
+        let edit = Action::Edit { files: Vec::new() };
+        for (title, told) in [
+            ("Write /w/app/src/a.rs (3 bytes)", "Write app/src/a.rs (3 bytes)"),
+            ("Edit /real/lib/b, /etc/passwd", "Edit lib/b, /etc/passwd"),
+            ("Edit /x/w/app/a", "Edit /x/w/app/a"),
+            ("Edit /w/app/../b", "Edit /w/app/../b"),
+        ] {
+            assert_eq!(places.of_title(title, &edit), told);
+        }
+        let run = |command: &str, cwd: &str| Action::Command {
+            command: command.to_owned(),
+            cwd: cwd.to_owned(),
+            env: None,
+        };
+        for (title, action, told) in [
+            ("Run ls /w/app/x in /w/app/d", run("ls /w/app/x", "/w/app/d"), "Run ls /w/app/x in app/d"),
+            ("Run ls in /w/app/d with A=b", run("ls", "/w/app/d"), "Run ls in app/d with A=b"),
+            ("Run ls in /etc", run("ls", "/etc"), "Run ls in /etc"),
+        ] {
+            assert_eq!(places.of_title(title, &action), told);
+        }
+        let alone = SubjectPlaces { folders: vec![("/w/app".into(), None)], base: None, named: false };
+        assert_eq!(alone.of_title("Run ls in /w/app", &run("ls", "/w/app")), "Run ls");
+        assert_eq!(alone.of_title("Write /w/app/a (3 bytes)", &edit), "Write a (3 bytes)");
         // Given our own engine, whose paths begin with the name of their folder
         let named = SubjectPlaces { base: None, named: true, ..places };
         assert_eq!(named.of("lib/b"), ("b".to_owned(), name("lib")));

@@ -36,6 +36,9 @@ pub(super) struct Record {
     /// Rules the user saved for this session. Those of records before rules belonged to a folder are not read.
     #[serde(default)]
     pub rooted_rules: Vec<RootedRule>,
+    /// Rules that the user allowed and that others keep, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_elsewhere: Vec<KeptRule>,
     /// Model asked for by `bb/createSession`.
     pub model: Option<String>,
     /// Attachments stored for later prompts.
@@ -46,9 +49,21 @@ pub(super) struct Record {
     /// What is known of it at the engine, where the engine holds sessions.
     #[serde(default)]
     pub held: Option<RemoteSession>,
+    /// What the engine has to hear of the last turn with the next prompt: something of it that was begun may have been done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
     /// Why events of it may be missing since the journal was damaged on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
+}
+
+/// A rule that an engine or an agent keeps, as far as it was told here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptRule {
+    /// What it covers, in its keeper's words.
+    pub rule: OfferedRule,
+    /// Who keeps it: the kind of the engine, or the name of the agent.
+    pub keeper: String,
 }
 
 fn embedded() -> EngineKind {
@@ -148,12 +163,19 @@ impl Record {
             turn: TurnState::Idle,
             queue: PromptQueue::default(),
             rooted_rules: Vec::new(),
+            kept_elsewhere: Vec::new(),
             model,
             attachments: Vec::new(),
             engine,
             held: None,
+            left: None,
             damage: None,
         }
+    }
+
+    /// How its engine ended it, if it did.
+    pub(super) fn over(&self) -> Option<&SessionEnd> {
+        self.held.as_ref().and_then(|held| held.over.as_ref())
     }
 
     /// The row that the journal stores.
@@ -200,6 +222,12 @@ pub(super) struct Ask {
     pub status: PermissionStatus,
     /// Who settled it.
     pub resolved_by: Option<Settler>,
+    /// The option that was answered with, while the engine has not confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+    /// The rule that was narrowed with that answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_rule: Option<PermissionRule>,
     /// What was answered, while the engine has not confirmed it.
     #[serde(default)]
     pub answered: Option<PermissionStatus>,
@@ -209,6 +237,17 @@ pub(super) struct Ask {
 }
 
 impl Ask {
+    /// The rule that comes of an answer with this option; `saved` is what it was narrowed to.
+    pub(super) fn rule_of(&self, option_id: &str, saved: Option<&PermissionRule>) -> Option<OfferedRule> {
+        let offered = self.rules.get(option_id)?;
+        Some(match saved {
+            Some(PermissionRule { pattern, scope }) => {
+                OfferedRule { pattern: pattern.clone(), scope: Some(*scope), holder: offered.holder }
+            }
+            None => offered.clone(),
+        })
+    }
+
     /// The rule of ours that answers such a request: the one that its options would save.
     pub(super) fn server_rule(&self) -> Option<PermissionRule> {
         self.rules.values().filter(|rule| rule.holder == RuleHolder::Server).find_map(OfferedRule::saved)

@@ -6,6 +6,7 @@
 use super::live::LinkState;
 use super::ports::ResumedLink;
 use super::record::{Record, SessionEnd};
+use crate::domain::sentence::sentence;
 use crate::protocol::request::{Resume, ResumeVerdict};
 
 /// Who hears what the engine says in a session.
@@ -85,7 +86,7 @@ pub(super) fn resumed_link(resumed: &ResumedLink) -> Resume {
         }
         ResumedLink::Resynced { from, to } => (ResumeVerdict::Resynced, None, Some(*from), Some(*to), None),
         ResumedLink::Lost { from, to, reason } => {
-            (ResumeVerdict::Lost, None, Some(*from), *to, Some(reason.clone()))
+            (ResumeVerdict::Lost, None, Some(*from), *to, Some(sentence(reason)))
         }
     };
     Resume { verdict, events, from, to, reason }
@@ -101,7 +102,7 @@ fn lost(reason: &str) -> Resume {
         events: None,
         from: None,
         to: None,
-        reason: Some(reason.to_owned()),
+        reason: Some(sentence(reason)),
     }
 }
 

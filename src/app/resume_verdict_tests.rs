@@ -24,17 +24,17 @@ fn r003_60_the_verdict_has_a_line_for_every_state_of_the_stream() {
     let states = [
         (
             LinkState::Detached,
-            "Lost events None from None to None: the stream of the session is not open; whether anything is missing will be said when it is",
+            "Lost events None from None to None: The stream of the session is not open; whether anything is missing will be said when it is.",
         ),
         (
             LinkState::Opening,
-            "Lost events None from None to None: the stream is being opened; whether anything is missing will be said when it is",
+            "Lost events None from None to None: The stream is being opened; whether anything is missing will be said when it is.",
         ),
         (
             LinkState::Broken(Some("it cannot be reached".to_owned())),
-            "Lost events None from None to None: it cannot be reached",
+            "Lost events None from None to None: It cannot be reached.",
         ),
-        (LinkState::Broken(None), "Lost events None from None to None: the stream is being opened again"),
+        (LinkState::Broken(None), "Lost events None from None to None: The stream is being opened again."),
         (LinkState::Up(ResumedLink::Complete), "Complete events Some(0) from None to None: "),
         (
             LinkState::Up(ResumedLink::Replayed { events: 2, from: 42, to: 43 }),
@@ -44,11 +44,11 @@ fn r003_60_the_verdict_has_a_line_for_every_state_of_the_stream() {
             LinkState::Up(ResumedLink::Resynced { from: 42, to: 43 }),
             "Resynced events None from Some(42) to Some(43): ",
         ),
-        (LinkState::Up(lost("evicted")), "Lost events None from Some(7) to Some(9): evicted"),
+        (LinkState::Up(lost("evicted")), "Lost events None from Some(7) to Some(9): Evicted."),
         // Without an end in the record nobody knows what it was.
         (
             LinkState::Over,
-            "Lost events None from None to None: the stream of the session is not open; whether anything is missing will be said when it is",
+            "Lost events None from None to None: The stream of the session is not open; whether anything is missing will be said when it is.",
         ),
     ];
     for (state, verdict) in states {
@@ -63,8 +63,8 @@ fn r003_60_a_session_that_is_gone_is_lost_and_one_that_was_heard_to_its_end_is_c
             let gone = record(Some(SessionEnd::Gone { heard: HEARD, told }), &[]);
             assert_eq!(
                 said(&gone, Hearing::Stream(&state)),
-                "Lost events None from Some(44) to None: the engine no longer has this session, so what happened there after \
-                 2026-11-22 19:24:05 UTC cannot be known",
+                "Lost events None from Some(44) to None: The engine no longer has this session, so what happened there after \
+                 2026-11-22 19:24:05 UTC cannot be known.",
             );
             let ended = record(Some(SessionEnd::Ended { status: "completed".to_owned() }), &[]);
             assert_eq!(said(&ended, Hearing::Stream(&state)), "Complete events None from None to Some(50): ");
@@ -75,7 +75,7 @@ fn r003_60_a_session_that_is_gone_is_lost_and_one_that_was_heard_to_its_end_is_c
 #[test]
 fn r003_60_what_was_lost_before_stays_lost_whatever_came_since() {
     let missing = [(5, Some(6)), (20, None)];
-    let still = "Lost events None from Some(5) to None: events that were missing before have not come since";
+    let still = "Lost events None from Some(5) to None: Events that were missing before have not come since.";
     let ended = || Some(SessionEnd::Ended { status: "completed".to_owned() });
     for over in [None, ended()] {
         let state = LinkState::Up(ResumedLink::Complete);
@@ -83,10 +83,10 @@ fn r003_60_what_was_lost_before_stays_lost_whatever_came_since() {
         assert_eq!(said(&record(over, &missing), Hearing::OtherWindow), still);
     }
     let mut damaged = record(None, &[]);
-    damaged.damage = Some("the disk lost events 3 to 9".to_owned());
+    damaged.damage = Some("the disk lost events 3 to 9.".to_owned());
     assert_eq!(
         said(&damaged, Hearing::Direct),
-        "Lost events None from None to None: some events are missing: the disk lost events 3 to 9"
+        "Lost events None from None to None: Some events are missing: the disk lost events 3 to 9."
     );
 }
 
@@ -97,7 +97,7 @@ fn r003_60_only_an_engine_that_is_in_use_can_be_known_to_be_heard() {
     assert_eq!(said(&held, Hearing::OtherWindow), "Complete events None from None to Some(50): ");
     assert_eq!(
         said(&held, Hearing::Nobody),
-        "Lost events None from None to None: the session belongs to another engine than the one in use, so whether it went on \
-         there is not known",
+        "Lost events None from None to None: The session belongs to another engine than the one in use, so whether it went on \
+         there is not known.",
     );
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use super::ports::JournalError;
 use super::record::Record;
 use super::state::App;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// Most that a journal in memory takes: it must not crowd out what the user works with.
 const MEMORY_BYTES: u64 = 128 << 20;
@@ -93,12 +93,12 @@ impl App {
     }
 
     /// Refuses numbers of events that were removed.
-    pub(super) fn still_kept(&mut self, session_id: &str, seq: u64) -> Result<(), WireError> {
+    pub(super) fn still_kept(&mut self, session_id: &str, seq: u64) -> Result<(), CodedError> {
         let first = self.first_kept(session_id);
         if seq >= first {
             return Ok(());
         }
-        Err(WireError::new(
+        Err(CodedError::new(
             ErrorCode::NotFound,
             format!(
                 "The events before {first} were removed when the journal had reached its size; read from {first} on."

@@ -17,15 +17,16 @@ use super::live::Live;
 use super::ports::{AgentProcess, Ambient, Connectivity, Engine, Files, Journal, OpenJournal, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
+use super::saves::Unsaved;
 use super::tabs::Tabs;
 use crate::domain::approval::RootedRule;
+use crate::domain::coded_error::CodedError;
 use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::Spec;
-use crate::protocol::WireError;
 use crate::protocol::settings::{Delivery, InitializationOptions, ModelSetting, Overrides, Settings};
 
 /// Makes the engine once the settings are known.
-pub(super) type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, WireError> + Send>;
+pub(super) type OpenEngine = Box<dyn FnOnce(&Settings) -> Result<Box<dyn Engine>, CodedError> + Send>;
 
 /// Makes the agents that stand beside an engine of another kind; called only then. They start no process until they are used.
 pub(super) type OpenAgents = Box<dyn FnOnce(&Settings) -> Box<dyn Engine> + Send>;
@@ -109,7 +110,7 @@ pub struct App {
     /// What makes journal and engines; `None` once the first client opened the workspace.
     pub(super) unopened: Option<Unopened>,
     pub(super) journal: Option<Box<dyn Journal>>,
-    pub(super) engine: Result<Box<dyn Engine>, WireError>,
+    pub(super) engine: Result<Box<dyn Engine>, CodedError>,
     /// Agents beside an engine of another kind.
     pub(super) agents: Option<Box<dyn Engine>>,
     /// The agents that were used since the start, by name: one process each.
@@ -140,6 +141,8 @@ pub struct App {
     /// Rules that hold in this workspace.
     pub(super) rules: Vec<RootedRule>,
     pub(super) draft: Draft,
+    /// What edits left unsaved in editors.
+    pub(super) unsaved: Unsaved,
 }
 
 impl App {
@@ -156,7 +159,7 @@ impl App {
                 agents: ports.open_agents,
             }),
             journal: None,
-            engine: Err(WireError::internal()),
+            engine: Err(CodedError::internal()),
             agents: None,
             agent_processes: BTreeMap::new(),
             connectivity: None,
@@ -177,6 +180,7 @@ impl App {
             closing: false,
             rules: Vec::new(),
             draft: Draft::default(),
+            unsaved: Unsaved::default(),
         }
     }
 
@@ -186,14 +190,14 @@ impl App {
     }
 
     /// The session, or the refusal that names it.
-    pub(super) fn known(&self, session_id: &str) -> Result<&Session, WireError> {
-        self.sessions.get(session_id).ok_or_else(|| WireError::unknown_session(session_id))
+    pub(super) fn known(&self, session_id: &str) -> Result<&Session, CodedError> {
+        self.sessions.get(session_id).ok_or_else(|| CodedError::unknown_session(session_id))
     }
 
     /// The session's record, for changes; they are written with its next commit.
-    pub(super) fn record_mut(&mut self, session_id: &str) -> Result<&mut Record, WireError> {
+    pub(super) fn record_mut(&mut self, session_id: &str) -> Result<&mut Record, CodedError> {
         let session =
-            self.sessions.get_mut(session_id).ok_or_else(|| WireError::unknown_session(session_id))?;
+            self.sessions.get_mut(session_id).ok_or_else(|| CodedError::unknown_session(session_id))?;
         if let Some(live) = session.live.as_mut() {
             live.record_changed = true;
         }
@@ -206,10 +210,10 @@ impl App {
     }
 
     /// The journal. It is there from `initialize` on.
-    pub(super) fn journal(&mut self) -> Result<&mut dyn Journal, WireError> {
+    pub(super) fn journal(&mut self) -> Result<&mut dyn Journal, CodedError> {
         match self.journal.as_mut() {
             Some(journal) => Ok(journal.as_mut()),
-            None => Err(WireError::internal()),
+            None => Err(CodedError::internal()),
         }
     }
 

@@ -62,6 +62,7 @@ impl StoredSession {
             changes: Vec::new(),
             ledger: Vec::new(),
             prompts: Vec::new(),
+            steps: Vec::new(),
             tabs: Vec::new(),
             record_changed: false,
             asks: self.asks,

@@ -7,7 +7,8 @@ use super::inbox::EditorReply;
 use super::on_request::journal_failed;
 use super::ports::HolderRequest;
 use super::state::App;
-use crate::protocol::{ErrorCode, Request, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::protocol::Request;
 
 /// How long a request waits for a window that has a session but does nothing with it, in microseconds: some looks of both.
 const YIELD_US: u64 = 2_000_000;
@@ -55,7 +56,7 @@ impl App {
                 return None;
             }
         }
-        let idle = self.known(&session_id).is_ok_and(|session| !session.record.turn.is_open());
+        let idle = self.known(&session_id).is_ok_and(|session| !session.record.turn.is_worked_on());
         if !idle || self.leases.waiting.requests.len() >= WAITING {
             reply.refuse(error);
             return None;
@@ -142,7 +143,7 @@ impl App {
     }
 
     /// Passes a stop on to the window that works on a session. Whether there is a turn to stop.
-    pub(super) fn pass_stop_on(&mut self, session_id: &str) -> Result<bool, WireError> {
+    pub(super) fn pass_stop_on(&mut self, session_id: &str) -> Result<bool, CodedError> {
         self.journal()?.wish(session_id, HolderRequest::Stop).map_err(|error| journal_failed(&error))?;
         Ok(self.known(session_id)?.record.turn.is_open())
     }

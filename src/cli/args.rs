@@ -173,8 +173,10 @@ impl EngineArg {
 /// Options of `ask`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {
-    /// The question, or what to do; `-` reads it from stdin. What is piped in goes along with it.
-    pub question: String,
+    /// The question, or what to do; `-` reads it from stdin. What is piped in goes along with it. Without one, --continue and
+    /// --session put what waits for an answer, or ask the engine to continue where it stopped.
+    #[arg(required_unless_present_any = ["go_on", "session"])]
+    pub question: Option<String>,
     /// The folder it is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
@@ -187,8 +189,8 @@ pub(crate) struct AskArgs {
     /// Set the mode of the agent's session first, by its id, as in --mode plan; an unknown one is answered with those there are.
     #[arg(long, value_name = "ID")]
     pub mode: Option<String>,
-    /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again
-    /// [default: 200, 600 and 60].
+    /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again, or asks
+    /// for a longer wait before it takes the question [default: 200, 600, 60 and 120].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
     /// Print the server's raw notifications, one JSON message a line, and nothing else.

@@ -3,6 +3,7 @@
 //! Owns how a conversation begins and how it ends. The turn itself is `turn`'s, its questions to the person are `answers`'.
 //! Text is made by `render`, written by `console`; the wire is `client`'s.
 
+mod again;
 mod answers;
 mod keyboard;
 mod mode;
@@ -25,6 +26,7 @@ use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
+use crate::protocol::permission::PermissionListResult;
 use crate::protocol::request::{InitResult, ListSessionsResult};
 use crate::protocol::settings::EngineKind;
 
@@ -42,11 +44,12 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         let _ =
             writeln!(std::io::stderr(), "Reading stdin; end it, or start with </dev/null to leave it out.");
     };
-    let question = match question::prompt(&args.question, !terminal.stdin, waits) {
+    let asked = args.question.as_deref();
+    let question = match asked.map(|asked| question::prompt(asked, !terminal.stdin, waits)).transpose() {
         Ok(question) => question,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
-    let keyboard = Keyboard::find(&terminal, question.from_stdin);
+    let keyboard = Keyboard::find(&terminal, question.as_ref().is_some_and(|question| question.from_stdin));
     let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
     if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
         return refuse(
@@ -71,7 +74,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
     };
     let person = Person { terminal: &terminal, keyboard };
     let mut turn = AskTurn::new(client, console, person, args, workspace, opened, interrupted);
-    let ended = turn.run(&question.prompt);
+    let ended = turn.run(question.as_ref().map(|question| question.prompt.as_str()));
     finish(turn, ended)
 }
 
@@ -168,7 +171,8 @@ fn open(
         return Err(error);
     }
     let dialect = hello.engine.kind.dialect();
-    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect }))
+    let waiting = Vec::new();
+    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect, waiting }))
 }
 
 /// The mode that was asked for, before the prompt goes out.
@@ -218,7 +222,14 @@ fn resume(
     })?;
     let kind = if found.agent.is_some() { EngineKind::Acp } else { hello.engine.kind };
     let trusted = hello.workspace_trusted;
-    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect: kind.dialect() })
+    let params = json!({ "sessionId": found.session_id });
+    let listed = client.request("bb/permission/list", params, ANSWER)?;
+    let listed: PermissionListResult = serde_json::from_value(listed).map_err(|error| {
+        ClientError::Nonsense(format!("The server's list of requests does not fit this version ({error})."))
+    })?;
+    let waiting = listed.pending.into_iter().map(|pending| pending.permission).collect();
+    let dialect = kind.dialect();
+    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect, waiting })
 }
 
 /// Asks for a session; that it takes its time is said.

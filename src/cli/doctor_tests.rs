@@ -55,6 +55,19 @@ fn a_token_is_told_with_its_origin_and_refused_in_the_clear() {
 }
 
 #[test]
+fn a_token_of_two_lines_is_said_to_go_nowhere_and_a_line_end_behind_one_is_nothing() {
+    let mark = |token: &'static str| {
+        let env = move |name: &str| (name == ENV_MODEL_TOKEN).then(|| token.to_owned());
+        let checks = model(&with_model("https://127.0.0.1:1"), &Proxies::read(|_| None), knowledge(), &env);
+        checks.into_iter().find(|check| check.id == "token").expect("is checked")
+    };
+    assert_eq!(mark("s3cret\n").mark, Mark::Ok);
+    let refused = mark("s3cret\nmore");
+    let said = "BREADBOARD_MODEL_TOKEN has a line end or another control character in its middle, so it is never sent";
+    assert_eq!((refused.mark, refused.found.as_str()), (Mark::Fail, said));
+}
+
+#[test]
 fn no_model_is_a_warning_and_a_token_without_engine_too() {
     let none = |_: &str| None;
     let some = |name: &str| (name == ENV_API_TOKEN).then(|| "t".to_owned());

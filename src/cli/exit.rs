@@ -50,7 +50,7 @@ impl From<Exit> for ExitCode {
 
 /// What happened during a turn, as far as the exit code cares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct TurnOutcome {
+pub(super) struct AskOutcome {
     /// The user stopped it.
     pub interrupted: bool,
     /// An event of class `run.error_or_gap` came.
@@ -61,7 +61,7 @@ pub(super) struct TurnOutcome {
     pub unsuccessful: bool,
 }
 
-impl TurnOutcome {
+impl AskOutcome {
     /// The exit of a turn that ended. A stop explains whatever else happened; an error explains more than a denial; a
     /// denial is the likely reason why a turn did not succeed.
     pub(super) fn exit(self) -> Exit {
@@ -85,15 +85,15 @@ mod tests {
 
     #[test]
     fn every_outcome_has_its_exit_code() {
-        let base = TurnOutcome::default();
+        let base = AskOutcome::default();
         let rows = [
             (base, 0),
-            (TurnOutcome { unsuccessful: true, ..base }, 1),
-            (TurnOutcome { errors: true, ..base }, 1),
-            (TurnOutcome { errors: true, unanswered: true, ..base }, 1),
-            (TurnOutcome { unanswered: true, ..base }, 4),
-            (TurnOutcome { unanswered: true, unsuccessful: true, ..base }, 4),
-            (TurnOutcome { interrupted: true, errors: true, unanswered: true, unsuccessful: true }, 130),
+            (AskOutcome { unsuccessful: true, ..base }, 1),
+            (AskOutcome { errors: true, ..base }, 1),
+            (AskOutcome { errors: true, unanswered: true, ..base }, 1),
+            (AskOutcome { unanswered: true, ..base }, 4),
+            (AskOutcome { unanswered: true, unsuccessful: true, ..base }, 4),
+            (AskOutcome { interrupted: true, errors: true, unanswered: true, unsuccessful: true }, 130),
         ];
         for (outcome, code) in rows {
             assert_eq!(outcome.exit().code(), code, "{outcome:?}");

@@ -40,7 +40,8 @@ use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
 pub(crate) use self::exit::Exit;
 use self::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use crate::engine::acp::agents::{AgentLine, Agents};
-use crate::engine::acp::installed::{FirstUse, first_use_of, program_on};
+use crate::engine::acp::installed::program_on;
+use crate::engine::acp::presets::preset_of;
 use crate::host::models::{ModelChoice, Target};
 use crate::protocol::settings::{EngineKind, ModelSetting, Overrides, Settings};
 use crate::store::resolve_state_dir;
@@ -113,13 +114,13 @@ fn known_agents(overrides: &Overrides, path: &str, folder: &Path) -> KnownAgents
     let settings = Settings::layered(Default::default(), overrides);
     let agents = Agents::read(&settings);
     let known = |line: &AgentLine| {
-        let first_use = first_use_of(&line.program);
+        let first_use = preset_of(&line.program).map(|preset| preset.first_use);
         KnownAgent {
             name: line.name.clone(),
             program: line.program.clone(),
             at: program_on(&line.program, path, folder),
             install: first_use.map(|first_use| first_use.install),
-            login: first_use.and_then(FirstUse::how_to_log_in),
+            login: first_use.and_then(|first_use| first_use.how_to_log_in()),
         }
     };
     let chosen = (settings.engine.kind == EngineKind::Acp)

@@ -11,6 +11,7 @@ use super::args::{ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TO
 use super::check::Check;
 use super::knowledge::Knowledge;
 use super::proxy::{Proxies, masked};
+use crate::domain::policy::token::{NoToken, token_in};
 use crate::protocol::settings::{EngineKind, Overrides};
 
 /// Longest wait for a connection.
@@ -48,7 +49,9 @@ pub(super) fn engine_origin(
         let found = format!("{} is no http or https URL", masked(text));
         return vec![Check::fail("engine-url", found, "correct --engine-url or BREADBOARD_API_URL")];
     };
-    vec![reach("engine-url", &url, proxies), token(&url, has_token.then_some(ENV_API_TOKEN), "engine")]
+    let token = unusable(env, has_token.then_some(ENV_API_TOKEN))
+        .unwrap_or_else(|| token(&url, has_token.then_some(ENV_API_TOKEN), "engine"));
+    vec![reach("engine-url", &url, proxies), token]
 }
 
 /// The model of the embedded engine: its endpoint and its token.
@@ -82,12 +85,21 @@ pub(super) fn model(
     vec![
         Check::ok("model", format!("{} at {origin}", setting.name)),
         reach("model-url", &base, proxies),
-        token(&base, variable, "model"),
+        unusable(env, variable).unwrap_or_else(|| token(&base, variable, "model")),
     ]
 }
 
 fn present(env: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
     env(name).is_some_and(|value| !value.trim().is_empty())
+}
+
+/// What is wrong with a token that no header can carry.
+fn unusable(env: &impl Fn(&str) -> Option<String>, variable: Option<&str>) -> Option<Check> {
+    let name = variable?;
+    let NoToken = token_in(&env(name)?).err()?;
+    let found =
+        format!("{name} has a line end or another control character in its middle, so it is never sent");
+    Some(Check::fail("token", found, "set it again, as one line"))
 }
 
 /// Whether there is a token for this origin and whether it may travel there; never the token.

@@ -7,15 +7,19 @@
 mod ask;
 mod calls;
 mod markdown;
+mod places;
+mod turn_end;
 
 use std::collections::HashMap;
 
-pub(super) use self::ask::{Choice, choices};
+pub(super) use self::ask::{Choice, choices, kept};
 use self::calls::{Calls, Line};
 use self::markdown::Markdown;
+pub(super) use self::places::Places;
 use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
+use crate::protocol::settings::EngineKind;
 
 /// Characters of a progress line; the console cuts it to the width of the terminal.
 const LINE: usize = 200;
@@ -93,6 +97,8 @@ pub(super) struct Renderer {
     answer: String,
     read: Vec<String>,
     read_more: usize,
+    /// How long the turn took and what it spent, where it ended well.
+    spent: Option<String>,
 }
 
 impl Renderer {
@@ -113,7 +119,14 @@ impl Renderer {
             answer: String::new(),
             read: Vec::new(),
             read_more: 0,
+            spent: None,
         }
+    }
+
+    /// Draws these places of the answer as links, where it is drawn.
+    pub(super) fn linking(mut self, places: Places) -> Self {
+        self.markdown = self.markdown.map(|_| Markdown::with(places));
+        self
     }
 
     /// How the turn ended, once the view says so.
@@ -189,7 +202,19 @@ impl Renderer {
                     self.note(pieces, self.seen.err.paint(Tone::Dim, &lines));
                 }
             }
-            BlockBody::Notice { level, text } => self.tell(pieces, *level, text),
+            BlockBody::Notice { level, text, .. } => self.tell(pieces, *level, text),
+            // In the chat it is a picture.
+            BlockBody::Link { label, .. } => {
+                self.part(pieces);
+                self.note(pieces, self.seen.err.paint(Tone::Dim, &visible_line(label, LINE)));
+            }
+            BlockBody::TurnStart { engine, model, .. } => {
+                let named = engine.as_ref().filter(|engine| *engine != EngineKind::Embedded.as_str());
+                if let Some(who) = model.as_ref().or(named) {
+                    progress(pieces, &format!("Waiting for {who}."));
+                }
+            }
+            BlockBody::TurnEnd { .. } => self.spent = turn_end::line(&block.body),
             // A permission needs an answer, so the driver asks for `permission` itself; a patch is shown whole, by its fact; the
             // rest is not for a terminal.
             BlockBody::Reasoning { .. }
@@ -199,7 +224,6 @@ impl Renderer {
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }
             | BlockBody::Checkpoint { .. }
-            | BlockBody::Link { .. }
             | BlockBody::Summary { .. }
             | BlockBody::Unknown { .. } => {}
         }
@@ -224,7 +248,8 @@ impl Renderer {
         if self.failure_told { Vec::new() } else { self.remark_once(NoticeLevel::Warning, sentence) }
     }
 
-    /// The last pieces: the end of the last line, and the files that were read but that the answer does not name.
+    /// The last pieces: the end of the last line, the files that were read but that the answer does not name, and what the turn
+    /// spent.
     pub(super) fn close(&mut self) -> Vec<RenderPiece> {
         let mut pieces = Vec::new();
         self.end_line(&mut pieces);
@@ -235,6 +260,10 @@ impl Renderer {
                 if self.read_more > 0 { format!(" and {} more", self.read_more) } else { String::new() };
             let line = format!("also read: {}{more}", unnamed.join(", "));
             pieces.push(RenderPiece::Note(self.seen.err.paint(Tone::Dim, &line)));
+        }
+        // For a person who looks on; a log has no use for it.
+        if let Some(spent) = self.spent.take().filter(|_| self.seen.one_screen) {
+            pieces.push(RenderPiece::Note(self.seen.err.paint(Tone::Dim, &spent)));
         }
         pieces
     }

@@ -16,6 +16,7 @@ fn event(class: &str, kind: &str, payload: Value) -> SessionEvent {
         kind: kind.to_owned(),
         turn: None,
         ts: None,
+        received_at: None,
         payload: payload.as_object().cloned().expect("payload is an object").into(),
         seq: 1,
         class: serde_json::from_value(json!(class)).expect("is a class"),
@@ -292,6 +293,51 @@ fn a_plan_is_shown_with_its_marks_and_then_only_what_changed() {
         [plan("in_progress", "pending"), plan("in_progress", "pending"), plan("completed", "pending")];
     let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &events);
     assert_eq!(notes(&pieces), ["plan:\n  [>] one\n  [ ] two", "plan:\n  [x] one"]);
+}
+
+#[test]
+fn a_call_that_its_agent_titles_by_a_word_is_told_by_its_file_or_its_command() {
+    // Given calls as an agent writes them that titles each by the name of its tool
+    let call = |id: &str, title: &str, kind: &str, more: Value| {
+        let mut call = json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind,
+            "status": "completed"});
+        call.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        update(call)
+    };
+    let diff = json!({"content": [{"type": "diff", "path": "src/b.rs", "oldText": "a\n", "newText": "b\n"}]});
+    let events = [
+        call("a", "WriteFile", "edit", json!({"rawInput": {"file_path": "src/a.rs", "content": "x"}})),
+        call("b", "Edit", "edit", diff),
+        call("c", "Shell", "execute", json!({"rawInput": {"command": "cargo test", "is_background": false}})),
+        call("d", "ReadFile", "read", json!({"rawInput": {"absolute_path": "/w/c.rs"}})),
+        call("e", "ReadFile", "read", json!({"locations": [{"path": "/w/d.rs", "line": 3}]})),
+        call("f", "Shell", "execute", json!({})),
+        call("g", "make", "execute", json!({"rawInput": {"command": "make"}})),
+    ];
+    // Then each line says what was done to what
+    assert_eq!(
+        notes(&drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &events)),
+        [
+            "· WriteFile src/a.rs",
+            "· Edit src/b.rs",
+            "· Shell cargo test",
+            "· ReadFile /w/c.rs",
+            "· ReadFile /w/d.rs:3",
+            "· execute Shell",
+            "· execute make",
+        ]
+    );
+}
+
+#[test]
+fn a_failed_call_is_told_without_the_colours_of_its_output() {
+    let text = "\u{1b}[31merror\u{1b}[0m: \u{1b}[2Jno";
+    let failed = update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": "a", "title": "make all", "kind": "execute",
+        "status": "failed", "content": [{"type": "content", "content": {"type": "text", "text": text}}]}),
+    );
+    let pieces = drawn_of(&mut Renderer::new(PIPED), Dialect::Acp, &[failed]);
+    assert_eq!(notes(&pieces), ["✗ execute make all failed: error: ⟨U+001B⟩[2Jno"]);
 }
 
 #[test]

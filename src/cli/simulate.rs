@@ -23,7 +23,8 @@ pub(super) fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option
         SimulatedEngine::Breadboard(args) => args,
         SimulatedEngine::Acp(args) => return agent(args),
     };
-    let token = environment(ENV_API_TOKEN).filter(|token| !token.is_empty());
+    let token =
+        environment(ENV_API_TOKEN).map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
     let options = match options(args, token) {
         Ok(options) => options,
         Err(sentence) => return refuse(&sentence, Exit::Usage),

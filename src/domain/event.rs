@@ -68,6 +68,9 @@ pub struct SessionEvent {
     /// Milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ts: Option<i64>,
+    /// When this server took it in, by its own clock, on what an engine says of the end of a turn.
+    #[serde(default, rename = "receivedAt", skip_serializing_if = "Option::is_none")]
+    pub received_at: Option<i64>,
     /// The engine's payload, untouched but for repairs that `repaired` announces.
     pub payload: Payload,
     /// Ours: per session from 1, without holes, the same at every replay of the same journal.
@@ -110,6 +113,7 @@ impl NormalizedEvent {
             kind: self.kind,
             turn: self.turn,
             ts: self.ts,
+            received_at: None,
             payload: self.payload,
             seq,
             class: self.class,
@@ -142,6 +146,9 @@ impl SessionEvent {
         }
         if let Some(ts) = &self.ts {
             field(out, ",\"ts\":", ts)?;
+        }
+        if let Some(at) = &self.received_at {
+            field(out, ",\"receivedAt\":", at)?;
         }
         match self.payload.raw() {
             Some(raw) => {
@@ -249,7 +256,7 @@ pub enum EventClass {
     /// The engine waits for an answer.
     #[serde(rename = "permission.request")]
     PermissionRequest,
-    /// An ask was settled.
+    /// An ask was answered or settled.
     #[serde(rename = "permission.response")]
     PermissionResponse,
     /// The list of checkpoints.
@@ -320,10 +327,14 @@ pub enum EventClass {
 /// The closed list of server-made event types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalKind {
-    /// A prompt goes to the engine: `{ messageId, text, attachmentIds? }`.
+    /// A prompt goes to the engine: `{ messageId, text, attachmentIds?, engine, model?, folders? }`, where `folders` are those of the
+    /// workspace, `{ path, name? }`, for an agent, which names files by their whole paths.
     Prompt,
-    /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, reason? }`.
+    /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, chosen? }`, where `chosen` is the option that the user took
+    /// and the rule that was saved with it: `{ optionId, label, rule? }`, as a `permission` block has it.
     PermissionSettled,
+    /// An ask was answered with what saves first: `{ requestId, problem? }`. With a `problem` that failed, and the ask waits again.
+    PermissionSaving,
     /// Events are missing: `{ from?, to?, reason }`.
     Gap,
     /// A turn ended without the engine's own end, or was stopped and the engine does not say so: `{ reason, message }`, where
@@ -333,12 +344,27 @@ pub enum LocalKind {
     AgentExited,
     /// A sentence for the user: `{ level, text }`.
     Notice,
+    /// The engine took a command of the user that changes or runs something: `{ command, status }`.
+    Command,
+    /// A command that we run for an agent in a terminal of its own printed more, or ended: `{ terminalId, began?, text?, skipped?,
+    /// ended?, exitCode?, signal? }`, where `began` stands on the first news of a terminal, `text` is what came since, in whole lines
+    /// until the end, and `skipped` counts the bytes left out before it.
+    Terminal,
 }
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 6] =
-        [Self::Prompt, Self::PermissionSettled, Self::Gap, Self::TurnEnd, Self::AgentExited, Self::Notice];
+    const ALL: [Self; 9] = [
+        Self::Prompt,
+        Self::PermissionSettled,
+        Self::PermissionSaving,
+        Self::Gap,
+        Self::TurnEnd,
+        Self::AgentExited,
+        Self::Notice,
+        Self::Command,
+        Self::Terminal,
+    ];
 
     /// The kind that a `type` names.
     pub fn of(kind: &str) -> Option<Self> {
@@ -350,26 +376,35 @@ impl LocalKind {
         match self {
             Self::Prompt => "local.prompt",
             Self::PermissionSettled => "local.permission_settled",
+            Self::PermissionSaving => "local.permission_saving",
             Self::Gap => "local.gap",
             Self::TurnEnd => "local.turn_end",
             Self::AgentExited => "local.agent_exited",
             Self::Notice => "local.notice",
+            Self::Command => "local.command",
+            Self::Terminal => "local.terminal",
         }
     }
 
     fn class(self) -> EventClass {
         match self {
             Self::Prompt => EventClass::UserMessage,
-            Self::PermissionSettled => EventClass::PermissionResponse,
+            Self::PermissionSettled | Self::PermissionSaving => EventClass::PermissionResponse,
             Self::Gap | Self::AgentExited => EventClass::RunErrorOrGap,
             Self::TurnEnd => EventClass::RunFinished,
-            Self::Notice => EventClass::Notice,
+            Self::Notice | Self::Command => EventClass::Notice,
+            Self::Terminal => EventClass::ToolOutput,
         }
     }
 
     fn panes(self) -> &'static [Pane] {
         match self {
-            Self::Prompt | Self::PermissionSettled | Self::Notice => &[Pane::Chat],
+            Self::Prompt
+            | Self::PermissionSettled
+            | Self::PermissionSaving
+            | Self::Notice
+            | Self::Command
+            | Self::Terminal => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
         }
     }
@@ -383,7 +418,7 @@ mod tests {
     #[test]
     fn the_text_of_an_event_is_what_serde_makes_of_it() {
         let least = json!({"id": "", "type": "t", "payload": {}, "seq": 1, "class": "notice", "pane": [], "origin": "local"});
-        let most = json!({"id": "7\"", "type": "t\n", "turn": 2, "ts": -3, "payload": {"a": [1.5, "é"]}, "seq": 4,
+        let most = json!({"id": "7\"", "type": "t\n", "turn": 2, "ts": -3, "receivedAt": 5, "payload": {"a": [1.5, "é"]}, "seq": 4,
             "class": "permission.request", "pane": ["chat", "run"], "origin": "engine", "repaired": true,
             "permission": {"requestId": "r", "digest": "d", "title": "x", "subject": {"kind": "tool", "name": "x"}, "options": []}});
         for json in [least, most] {

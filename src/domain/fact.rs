@@ -9,6 +9,7 @@ mod notice;
 mod session;
 mod speech;
 mod task;
+mod terminal;
 mod tool;
 mod turn;
 
@@ -16,14 +17,16 @@ pub(crate) use self::decision::{Answered, Confirmed, Patch};
 pub(crate) use self::notice::Notice;
 pub use self::notice::NoticeLevel;
 pub(crate) use self::session::{
-    Checkpoint, Commands, CommandsOf, Compaction, Link, Restored, RestoredWhat, Usage, UsageOf,
+    Checkpoint, Commands, CommandsOf, Compaction, Link, Picture, Restored, RestoredWhat, Usage, UsageOf,
 };
-pub(crate) use self::speech::{Prompt, Text, TextOf, TextPart, Voice};
+pub(crate) use self::speech::{Prompt, PromptFolder, Text, TextOf, TextPart, Voice};
 pub(crate) use self::task::{TaskNews, TaskStatus};
+pub(crate) use self::terminal::{TerminalEnd, TerminalNews};
 pub(crate) use self::tool::{
-    Plan, PlanStep, Shape, ToolNews, ToolOutcome, ToolProgress, ToolState, ToolStep,
+    Plan, PlanStep, PrintStream, Shape, ToolNews, ToolOutcome, ToolProgress, ToolState, ToolStep,
 };
-pub(crate) use self::turn::{RunReason, RunReport, TurnClosed, TurnEnd, TurnReport};
+pub(crate) use self::turn::{Cost, TurnOutcome};
+pub(crate) use self::turn::{RunReason, RunReport, Spent, TurnClosed, TurnEnd, TurnReport};
 
 /// What one event says.
 #[derive(Debug, PartialEq)]
@@ -38,6 +41,8 @@ pub enum Fact<'a> {
     ToolOutput(ToolNews<'a>),
     /// A tool call has a result.
     ToolResult(ToolNews<'a>),
+    /// A command in a terminal that we run for an agent printed something, or ended.
+    Terminal(TerminalNews<'a>),
     /// A plan or a list of things to do, whole.
     Plan(Plan),
     /// A patch waits for a decision.
@@ -55,7 +60,7 @@ pub enum Fact<'a> {
     TurnEnded(Box<TurnEnd<'a>>),
     /// A turn is over; its report, where there is one, is an event of its own.
     TurnClosed(TurnClosed),
-    /// Tokens, cost or limits.
+    /// Tokens, cost or limits, or how far the engine's loop is.
     Usage(Usage),
     /// A reward, in one sentence.
     Reward(String),
@@ -80,12 +85,21 @@ pub enum Fact<'a> {
     },
     /// A link to a log or an artifact.
     Link(Link<'a>),
+    /// A picture.
+    Picture(Picture),
     /// A node of the conversation tree. They are most of a stream and are not looked into.
     TreeNode,
     /// The whole conversation tree; how many nodes it has.
     Tree {
         /// Nodes, where the engine counts them.
         nodes: Option<u64>,
+    },
+    /// The engine took a command of the user.
+    Command {
+        /// Its name and its arguments.
+        command: &'a str,
+        /// The engine's word for how it stands.
+        status: &'a str,
     },
     /// A sentence for the user.
     Notice(Notice),

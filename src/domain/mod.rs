@@ -7,6 +7,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod approval;
+pub(crate) mod coded_error;
 mod cut;
 pub(crate) mod delivery;
 pub(crate) mod dialect;
@@ -17,8 +18,11 @@ mod fingerprint;
 mod json_size;
 pub(crate) mod payload;
 pub(crate) mod policy;
+pub(crate) mod remedy;
+pub(crate) mod sentence;
 pub(crate) mod shown;
 pub(crate) mod spec;
+pub(crate) mod steps;
 pub(crate) mod tabs;
 pub(crate) mod view;
 pub(crate) mod wire;

@@ -7,16 +7,20 @@
 //!
 //! The marks: `⟨U+202E⟩` is a character by its number, `⟨3×U+200B⟩` several, `⟨40 spaces⟩` a run of blanks; `⏎`, `⇥` and `␍`
 //! are a line feed, a tab and a carriage return. Where the text has these characters itself, they are written by number.
+//! What a program printed keeps its colours (`show_output`); no other text has any.
 
 mod characters;
+mod colours;
 mod confusable;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
 use self::characters::{Word, is_marked, is_of_word};
+pub(crate) use self::colours::{cut_at, without as without_colours, without_unfinished};
 use crate::domain::edits::text::hex;
 
 /// Blanks in a row on one line that are shown as they are; more could push what follows out of sight.
@@ -46,6 +50,17 @@ pub(crate) fn show(text: &str, kind: Kind) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(written(text, kind, Marks::WrittenOut))
+}
+
+/// What a program printed, as it may be shown: text of several lines with its colours. They part no word and no run, so what
+/// is marked without them is marked with them.
+pub(crate) fn show_output(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return show(text, Kind::Lines);
+    }
+    let (words, colours) = colours::split(text);
+    let out = WrittenText { colours: colours.into(), ..WrittenText::default() };
+    Cow::Owned(each_character(&words, Kind::Lines, Marks::WrittenOut, out))
 }
 
 /// The start of a text as it may be shown: at most `most` bytes of the text, then how much is missing and a digest of the
@@ -176,7 +191,8 @@ enum Marks {
 fn written(text: &str, kind: Kind, marks: Marks) -> String {
     let start = plain_start(text, kind);
     let rest = text.get(start..).unwrap_or_default();
-    let out = WrittenText { text: text.get(..start).unwrap_or_default().to_owned(), in_brackets: false };
+    let out =
+        WrittenText { text: text.get(..start).unwrap_or_default().to_owned(), ..WrittenText::default() };
     each_character(rest, kind, marks, out)
 }
 
@@ -191,7 +207,7 @@ fn plain_start(text: &str, kind: Kind) -> usize {
     if is_plain(start, kind) { end } else { 0 }
 }
 
-fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText) -> String {
+fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText<'_>) -> String {
     let chars: Vec<char> = text.chars().collect();
     let (mut word, mut word_end) = (Word::default(), 0);
     let mut at = 0;
@@ -253,30 +269,50 @@ fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText) ->
 
 /// The text so far; numbers that follow each other share their brackets.
 #[derive(Default)]
-struct WrittenText {
+struct WrittenText<'a> {
     text: String,
     in_brackets: bool,
+    /// Characters that were looked at.
+    at: usize,
+    /// The colours to come, each with the number of characters before it.
+    colours: VecDeque<(usize, &'a str)>,
 }
 
-impl WrittenText {
+impl WrittenText<'_> {
     fn plain(&mut self, c: char, count: usize) {
         self.close();
-        self.text.extend(std::iter::repeat_n(c, count));
+        for _ in 0..count {
+            self.colour();
+            self.text.push(c);
+            self.at += 1;
+        }
     }
 
     fn spaces(&mut self, count: usize) {
         self.close();
+        self.colour();
+        self.at += count;
         let word = if count == 1 { "space" } else { "spaces" };
         // Writing to a string does not fail.
         let _ = write!(self.text, "⟨{count} {word}⟩");
     }
 
     fn number(&mut self, c: char, count: usize) {
+        self.colour();
+        self.at += count;
         self.text.push(if self.in_brackets { ' ' } else { '⟨' });
         self.in_brackets = true;
         let times = if count == 1 { String::new() } else { format!("{count}×") };
         // Writing to a string does not fail.
         let _ = write!(self.text, "{times}U+{:04X}", u32::from(c));
+    }
+
+    /// The colours that stand before the next character.
+    fn colour(&mut self) {
+        while let Some((_, colour)) = self.colours.pop_front_if(|(before, _)| *before <= self.at) {
+            self.close();
+            self.text.push_str(colour);
+        }
     }
 
     fn close(&mut self) {
@@ -287,6 +323,7 @@ impl WrittenText {
 
     fn finish(mut self) -> String {
         self.close();
+        self.colours.iter().for_each(|(_, colour)| self.text.push_str(colour));
         self.text
     }
 }

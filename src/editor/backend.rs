@@ -24,11 +24,13 @@ use super::outbox::FrameOutbox;
 use super::{capabilities, command_sender::CommandSender, documents, options};
 use crate::app::inbox::{EditorEvent, EditorReply, Reply};
 use crate::app::ports::{Outbox, Secret};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::shown::{Kind, show};
+use crate::protocol::Request;
 use crate::protocol::envelope::{self, Opened};
+use crate::protocol::error::{data, number};
 use crate::protocol::method::{REQUESTS, RPC, TEXT_DOCUMENT_CONTENT, WORKSPACE_TRUST};
 use crate::protocol::settings::{Overrides, WorkspaceConfiguration};
-use crate::protocol::{ErrorCode, Request, WireError};
 
 /// Notifications that we hear, and the name under which they pass the framework. The framework's own handlers would read
 /// them with types that re-spell every URI and drop without a word what does not fit; a dropped change of a document is a
@@ -36,6 +38,7 @@ use crate::protocol::{ErrorCode, Request, WireError};
 const HEARD: &[(&str, &str)] = &[
     ("textDocument/didOpen", "heard:textDocument/didOpen"),
     ("textDocument/didChange", "heard:textDocument/didChange"),
+    ("textDocument/didSave", "heard:textDocument/didSave"),
     ("textDocument/didClose", "heard:textDocument/didClose"),
     ("workspace/didChangeWorkspaceFolders", "heard:workspace/didChangeWorkspaceFolders"),
     ("workspace/didChangeConfiguration", "heard:workspace/didChangeConfiguration"),
@@ -145,7 +148,7 @@ impl LanguageServer for Backend {
         match receiver.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(to_rpc(&error)),
-            Err(_) => Err(to_rpc(&WireError::internal())),
+            Err(_) => Err(to_rpc(&CodedError::internal())),
         }
     }
 }
@@ -179,14 +182,14 @@ impl Backend {
                         Ok(result) => envelope::succeeded(id, result),
                         Err(error) => envelope::failed(id, &error),
                     };
-                    serde_json::to_value(answer).map_err(|_| to_rpc(&WireError::internal()))
+                    serde_json::to_value(answer).map_err(|_| to_rpc(&CodedError::internal()))
                 }
                 .boxed()
             }
             Opened::Violation(answer) => {
                 let why = answer.error.as_ref().map_or("", |error| error.message.as_str());
                 tracing::warn!(target: PROTOCOL_VIOLATION, "An envelope was refused: {why}");
-                future::ready(serde_json::to_value(answer).map_err(|_| to_rpc(&WireError::internal())))
+                future::ready(serde_json::to_value(answer).map_err(|_| to_rpc(&CodedError::internal())))
                     .boxed()
             }
             Opened::Unanswerable(error) => {
@@ -202,7 +205,7 @@ impl Backend {
         method: &str,
         named: &str,
         params: Value,
-    ) -> impl Future<Output = Result<Value, WireError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Value, CodedError>> + Send + use<> {
         #[cfg(debug_assertions)]
         let waits = {
             self.fault.strike(named);
@@ -226,7 +229,7 @@ impl Backend {
         async move {
             // A reply that is kept here is never answered: the fault `slow`.
             let (_kept, receiver) = waiting?;
-            receiver.await.unwrap_or_else(|_| Err(WireError::internal()))
+            receiver.await.unwrap_or_else(|_| Err(CodedError::internal()))
         }
     }
 
@@ -254,6 +257,7 @@ impl Backend {
         Some(match method {
             "textDocument/didOpen" => EditorEvent::Document(documents::read_open(params)),
             "textDocument/didChange" => EditorEvent::Document(documents::read_change(params)),
+            "textDocument/didSave" => EditorEvent::Document(documents::read_save(params)?),
             "textDocument/didClose" => EditorEvent::Document(documents::read_close(params)),
             "workspace/didChangeWorkspaceFolders" => {
                 let event = params.get("event")?;
@@ -285,11 +289,11 @@ impl Backend {
 }
 
 /// A refusal of the contract in the framework's words.
-pub(super) fn to_rpc(error: &WireError) -> Error {
+pub(super) fn to_rpc(error: &CodedError) -> Error {
     Error {
-        code: Number::from(error.code.number()),
+        code: Number::from(number(error.code)),
         message: show(&error.message, Kind::Lines).into_owned().into(),
-        data: Some(error.data()),
+        data: Some(data(error)),
     }
 }
 
@@ -301,7 +305,7 @@ pub(super) fn complete(mut error: Error) -> Error {
     let code = match error.code {
         Number::InvalidParams => ErrorCode::InvalidParams,
         Number::MethodNotFound => ErrorCode::UnknownMethod,
-        Number::InternalError => return to_rpc(&WireError::internal()),
+        Number::InternalError => return to_rpc(&CodedError::internal()),
         Number::RequestCancelled => {
             error.message = "The request was cancelled by the editor.".into();
             ErrorCode::Cancelled

@@ -27,7 +27,7 @@ pub(super) fn announce(encoding: PositionEncoding) -> InitializeResult {
             text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
                 open_close: Some(true),
                 change: Some(TextDocumentSyncKind::INCREMENTAL),
-                save: Some(TextDocumentSyncSaveOptions::Supported(false)),
+                save: Some(TextDocumentSyncSaveOptions::Supported(true)),
                 ..TextDocumentSyncOptions::default()
             })),
             workspace: Some(WorkspaceServerCapabilities {
@@ -76,7 +76,7 @@ mod tests {
                 "serverInfo": { "name": "breadboard-ls", "version": SERVER_VERSION },
                 "capabilities": {
                     "positionEncoding": "utf-8",
-                    "textDocumentSync": { "openClose": true, "change": 2, "save": false },
+                    "textDocumentSync": { "openClose": true, "change": 2, "save": true },
                     "workspace": { "workspaceFolders": { "supported": true, "changeNotifications": true } },
                     "experimental": { "breadboard": {
                         "v": 1, "methods": announced_methods(), "notifications": NOTIFICATIONS } },

@@ -234,6 +234,7 @@ fn uri_of(change: DocumentEvent) -> Option<String> {
     match change {
         DocumentEvent::Opened { uri, .. }
         | DocumentEvent::Changed { uri, .. }
+        | DocumentEvent::Saved { uri }
         | DocumentEvent::Closed { uri } => Some(uri),
         DocumentEvent::Lost { uri, .. } => uri,
     }
@@ -257,7 +258,7 @@ fn name_of(event: &EditorEvent) -> &'static str {
 mod tests {
     use super::*;
     use crate::app::inbox::EDITOR_BOUND;
-    use crate::protocol::ErrorCode;
+    use crate::domain::coded_error::ErrorCode;
     use serde_json::json;
 
     fn closed(uri: &str) -> EditorEvent {

@@ -35,6 +35,11 @@ pub(super) fn read_change(params: &Value) -> DocumentEvent {
     changed().unwrap_or_else(|| lost(uri(params)))
 }
 
+/// Reads `textDocument/didSave`. Without its document it says nothing.
+pub(super) fn read_save(params: &Value) -> Option<DocumentEvent> {
+    uri(params).map(|uri| DocumentEvent::Saved { uri })
+}
+
 /// Reads `textDocument/didClose`.
 pub(super) fn read_close(params: &Value) -> DocumentEvent {
     match uri(params) {

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::coded_error::CodedError;
 use crate::domain::shown::{Kind, show};
-use crate::protocol::WireError;
+use crate::protocol::error::{data, number};
 
 /// Numbers of JSON-RPC and LSP that no `ErrorCode` stands for.
 pub(super) const PARSE_ERROR: i64 = -32700;
@@ -172,8 +173,8 @@ pub(super) fn error_message(
 }
 
 /// A refusal of the contract as an answer.
-pub(super) fn refusal_message(id: &RequestId, error: &WireError) -> Vec<u8> {
-    error_message(Some(id), error.code.number(), &error.message, Some(&error.data()))
+pub(super) fn refusal_message(id: &RequestId, error: &CodedError) -> Vec<u8> {
+    error_message(Some(id), number(error.code), &error.message, Some(&data(error)))
 }
 
 /// A notification.

@@ -92,6 +92,7 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         configuration: able("/capabilities/workspace/configuration"),
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
+        document_save: able("/capabilities/experimental/breadboard/documentSave"),
     }
 }
 
@@ -189,7 +190,7 @@ mod tests {
                 "workspace": { "applyEdit": true, "configuration": true,
                     "workspaceEdit": { "documentChanges": true },
                     "didChangeConfiguration": { "dynamicRegistration": true } },
-                "experimental": { "breadboard": { "terminalRun": true } },
+                "experimental": { "breadboard": { "terminalRun": true, "documentSave": true } },
             },
             "initializationOptions": { "workspaceTrusted": true, "unknown": 5, "delivery": { "maxEvents": 3 } },
         });
@@ -216,7 +217,8 @@ mod tests {
                 document_changes: true,
                 configuration: true,
                 register_configuration: true,
-                terminal_run: true
+                terminal_run: true,
+                document_save: true
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

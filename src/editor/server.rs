@@ -32,8 +32,9 @@ use super::outbox::FrameOutbox;
 use super::skim::Skimmed;
 use crate::app::ClientId;
 use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox, WhyLost};
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::protocol::error::{data, number};
 use crate::protocol::settings::Overrides;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Requests that may wait for their answers. The loop answers in microseconds; only asks of files, models and engines take
 /// longer, and no editor has hundreds of those. The next one is refused with `overloaded`.
@@ -107,7 +108,7 @@ enum NotTaken {
     /// It breaks the rules of JSON-RPC or LSP: the number and the sentence of its error.
     OutOfTurn(i64, &'static str),
     /// By a code of our own.
-    Refused(WireError),
+    Refused(CodedError),
 }
 
 struct Driver {
@@ -255,7 +256,7 @@ impl Driver {
             Known::No => {
                 let short: String = method.chars().take(80).collect();
                 tracing::warn!(target: PROTOCOL_VIOLATION, "An unknown method was asked for: `{short}`.");
-                return Some(NotTaken::Refused(WireError::new(
+                return Some(NotTaken::Refused(CodedError::new(
                     ErrorCode::UnknownMethod,
                     format!("There is no method `{short}`; `initialize` announces the ones there are."),
                 )));
@@ -269,7 +270,7 @@ impl Driver {
         }
         let full = self.answers.in_flight.len() >= IN_FLIGHT && method != "shutdown";
         full.then(|| {
-            NotTaken::Refused(WireError::new(
+            NotTaken::Refused(CodedError::new(
                 ErrorCode::Overloaded,
                 format!("{IN_FLIGHT} requests wait for their answers; wait for one of them, then try again."),
             ))
@@ -393,16 +394,18 @@ impl Driver {
             format!("`{name}` was refused: {mib} MiB are more than the {cap} MiB that one message may have;");
         match (id, method.as_deref()) {
             (Some(id), Some(_)) => {
-                let error =
-                    WireError::new(ErrorCode::TooLarge, format!("{text} send less, or name a file instead."));
+                let error = CodedError::new(
+                    ErrorCode::TooLarge,
+                    format!("{text} send less, or name a file instead."),
+                );
                 self.answers.outbox.answer(frame::refusal_message(&id, &error));
                 return;
             }
             (Some(RequestId::Text(id)), None) => {
                 let error =
-                    WireError::new(ErrorCode::TooLarge, format!("The answer of the editor had {mib} MiB."));
+                    CodedError::new(ErrorCode::TooLarge, format!("The answer of the editor had {mib} MiB."));
                 let outcome = Err(
-                    json!({ "code": error.code.number(), "message": error.message, "data": error.data() }),
+                    json!({ "code": number(error.code), "message": error.message, "data": data(&error) }),
                 );
                 self.response(Value::String(id), outcome);
             }
@@ -434,10 +437,10 @@ impl Answers {
     fn finish(&self, id: &RequestId, method: &str, handled: Handled) {
         let outcome = match handled {
             Ok(Ok(Some(response))) => response.into_parts().1,
-            Ok(Ok(None) | Err(_)) => Err(backend::to_rpc(&WireError::internal())),
+            Ok(Ok(None) | Err(_)) => Err(backend::to_rpc(&CodedError::internal())),
             Err(_) => {
                 tracing::error!("breadboard-ls failed inside while handling `{method}`; please report it.");
-                Err(backend::to_rpc(&WireError::internal()))
+                Err(backend::to_rpc(&CodedError::internal()))
             }
         };
         let answer = match outcome {

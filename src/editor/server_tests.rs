@@ -312,7 +312,7 @@ fn envelopes_say_what_they_can() {
     );
 
     bench.request(2, "bb/rpc", envelope("bb.listSessions"));
-    bench.next_request().1.refuse(WireError::unknown_session("x"));
+    bench.next_request().1.refuse(CodedError::unknown_session("x"));
     assert_eq!(bench.answer()["result"]["error"]["code"], "unknown_session");
     bench.request(3, "bb/rpc", envelope("bb.nothing"));
     assert_eq!(bench.answer()["result"]["error"]["code"], "unknown_method");

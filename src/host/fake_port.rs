@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use url::Url;
 
-use super::ports::{Answer, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView};
-use crate::domain::dialect::desktop::message::ServerMessage;
+use super::ports::{Answer, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written};
+use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
 use crate::domain::edits::text::content_hash;
+use crate::domain::steps::TurnStep;
 
 /// How the user answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub(crate) struct FakePort {
     stop: watch::Sender<bool>,
     ids: AtomicU64,
     pub(crate) said: Mutex<Vec<ServerMessage>>,
+    pub(crate) steps: Mutex<Vec<TurnStep>>,
     pub(crate) writes: Mutex<Vec<Write>>,
     pub(crate) commands: Mutex<Vec<(String, String)>>,
     /// Stop the turn when this many tokens were said.
@@ -50,6 +52,7 @@ impl FakePort {
             stop: watch::channel(false).0,
             ids: AtomicU64::new(0),
             said: Mutex::default(),
+            steps: Mutex::default(),
             writes: Mutex::default(),
             commands: Mutex::default(),
             stop_after_tokens: None,
@@ -74,7 +77,16 @@ impl FakePort {
         tokens(&self.said()).concat()
     }
 
-    /// The types of what was said, in order, thinking left out.
+    /// The states of the session that were said, in order.
+    pub(crate) fn states(&self) -> Vec<SessionState> {
+        let state = |message: ServerMessage| match message {
+            ServerMessage::SessionState { state } => Some(state),
+            _ => None,
+        };
+        self.said().into_iter().filter_map(state).collect()
+    }
+
+    /// The types of what was said, in order, thinking and states left out.
     pub(crate) fn kinds(&self) -> Vec<String> {
         self.said()
             .iter()
@@ -83,7 +95,7 @@ impl FakePort {
                 (kind, Some(status)) => format!("{kind}:{status}"),
                 (kind, None) => kind.to_owned(),
             })
-            .filter(|kind| kind != "assistant.thinking")
+            .filter(|kind| kind != "assistant.thinking" && kind != "session.state")
             .collect()
     }
 }
@@ -112,6 +124,10 @@ impl TurnPort for FakePort {
         })
     }
 
+    fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {
+        Box::pin(async move { self.steps.lock().unwrap().push(step) })
+    }
+
     fn answer(&self, _request_id: &str) -> PortFuture<'_, Answer> {
         Box::pin(async move {
             match self.user {
@@ -135,10 +151,10 @@ impl TurnPort for FakePort {
         path: String,
         base_hash: Option<String>,
         text: String,
-    ) -> PortFuture<'_, Result<String, PortError>> {
+    ) -> PortFuture<'_, Result<Written, PortError>> {
         let hash = content_hash(text.as_bytes());
         self.writes.lock().unwrap().push((root, path, base_hash, text));
-        Box::pin(async move { Ok(hash) })
+        Box::pin(async move { Ok(Written { hash, saved: true }) })
     }
 
     fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {

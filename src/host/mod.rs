@@ -20,3 +20,8 @@ pub(crate) mod turn_output;
 mod planner_tests;
 #[cfg(test)]
 mod turn_tests;
+
+/// `1 place`, `2 places`.
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

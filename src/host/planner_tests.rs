@@ -18,7 +18,13 @@ fn folder() -> tempfile::TempDir {
 }
 
 async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
-    let request = TurnRequest { text: text.to_owned(), history: vec![], attachments: vec![], model: None };
+    let request = TurnRequest {
+        text: text.to_owned(),
+        history: vec![],
+        attachments: vec![],
+        model: None,
+        goes_on: None,
+    };
     turn::run(port, request).await;
     match port.said().last().unwrap() {
         ServerMessage::MessageFinal { message, metadata } => {

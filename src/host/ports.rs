@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::steps::TurnStep;
 
 /// A future that a port returns.
 pub(crate) type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,6 +54,15 @@ pub(crate) enum Answer {
     Denied,
 }
 
+/// How a text was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Hash of what is there now.
+    pub hash: String,
+    /// Whether it is on disk; else it stands in the editor, unsaved.
+    pub saved: bool,
+}
+
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {
@@ -70,16 +80,18 @@ pub(crate) trait TurnPort: Send + Sync {
     fn workspace(&self) -> WorkspaceView;
     /// Says one message; awaits a free place, which holds the agent back when the loop is busy.
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()>;
+    /// Has a step of the turn journalled: before anything that is said or wanted after it.
+    fn step(&self, step: TurnStep) -> PortFuture<'_, ()>;
     /// Waits for the answer to an ask that was said with this `request_id`.
     fn answer(&self, request_id: &str) -> PortFuture<'_, Answer>;
-    /// Writes the whole new text of a file; gives the hash after it.
+    /// Writes the whole new text of a file.
     fn apply_text(
         &self,
         root: Option<String>,
         path: String,
         base_hash: Option<String>,
         text: String,
-    ) -> PortFuture<'_, Result<String, PortError>>;
+    ) -> PortFuture<'_, Result<Written, PortError>>;
     /// Runs a command.
     fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>>;
     /// A fresh id.

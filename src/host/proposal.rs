@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::ports::{Answer, Root, WorkspaceView};
+use super::ports::{Answer, Root, WorkspaceView, Written};
+use super::request::AnsweredAsk;
 use super::retrieval::{self, RetrievalError};
 use super::turn_output::TurnOutput;
 use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
@@ -20,6 +21,7 @@ use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, 
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::patch;
 use crate::domain::edits::text::content_hash;
+use crate::domain::steps::EffectAsked;
 
 /// Largest text a patch may make; the same as the largest file that is read by name.
 const TEXT_LIMIT: usize = 16 << 20;
@@ -64,6 +66,8 @@ pub(crate) enum Outcome {
         path: String,
         /// Hash after.
         hash: String,
+        /// Whether it is on disk.
+        saved: bool,
         /// Lines added.
         added: usize,
         /// Lines removed.
@@ -152,20 +156,32 @@ pub(crate) fn read_base(
     Ok(Base { root: name, path: rel, shown, text, hash })
 }
 
-/// Proposes a change, asks, and writes it when it is allowed.
+/// Proposes a change, asks, and writes it when it is allowed. One that was asked for before, by a process that is gone, is made
+/// again, and written only if it is the same.
 pub(crate) async fn propose(
     voice: &mut TurnOutput<'_>,
     proposal: Proposal,
+    before: Option<AnsweredAsk>,
 ) -> Result<Outcome, ProposalRefusal> {
     let port = voice.port();
+    if before.as_ref().is_some_and(|before| before.answer == Answer::Denied) {
+        return Ok(Outcome::Denied);
+    }
     let view = port.workspace();
     if !view.trusted {
         return Err(ProposalRefusal::untrusted());
     }
     let Proposal { path, rationale, acceptance_criteria, change } = proposal;
+    let shown = before.as_ref().map(|before| before.effect.clone());
     let (base, text, warnings) = blocking(move |cancel| {
         let base = read_base(&view, &path, cancel)?;
+        if shown.as_ref().is_some_and(|shown| !is_base_of(shown, &base)) {
+            return Err(changed_since(&base));
+        }
         let (text, warnings) = changed(&base, change)?;
+        if shown.is_some_and(|shown| shown != effect(&base, &text)) {
+            return Err(changed_since(&base));
+        }
         Ok((base, text, warnings))
     })
     .await?;
@@ -197,23 +213,32 @@ pub(crate) async fn propose(
         base_hash: base.hash.clone(),
         warnings: warnings.clone(),
     };
-    if ask_about(voice, patch).await == Answer::Denied {
-        return Ok(Outcome::Denied);
-    }
+    let request_id = match before {
+        Some(before) => before.request_id,
+        None => match ask_about(voice, patch, effect(&base, &text)).await {
+            (_, Answer::Denied) => return Ok(Outcome::Denied),
+            (request_id, Answer::Allowed) => request_id,
+        },
+    };
     // Trust may have gone while the question was open.
     if !port.workspace().trusted {
         return Err(ProposalRefusal::untrusted());
     }
-    let hash = port
+    voice.step_performing(&request_id).await;
+    let Written { hash, saved } = port
         .apply_text(base.root, base.path, base.hash, text)
         .await
         .map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
     voice.file_modified(&base.shown);
-    Ok(Outcome::Applied { path: base.shown, hash, added, removed, warnings })
+    Ok(Outcome::Applied { path: base.shown, hash, saved, added, removed, warnings })
 }
 
 /// Says what would be written, and waits for the answer to that.
-async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
+async fn ask_about(
+    voice: &mut TurnOutput<'_>,
+    patch: PatchProposed,
+    effect: EffectAsked,
+) -> (String, Answer) {
     let port = voice.port();
     let mut args: Map<String, Value> = [
         ("file_path".to_owned(), json!(patch.file_path)),
@@ -226,17 +251,47 @@ async fn ask_about(voice: &mut TurnOutput<'_>, patch: PatchProposed) -> Answer {
     if !patch.warnings.is_empty() {
         args.insert("warnings".to_owned(), json!(patch.warnings));
     }
-    voice.say(ServerMessage::PatchProposed(patch)).await;
+    voice.proposes(patch).await;
     let request_id = port.fresh_id();
+    voice.step_asked(&request_id, effect).await;
     voice
         .say(ServerMessage::ToolRequestApproval {
             request_id: request_id.clone(),
             tool_name: "write_file".to_owned(),
             args,
             risk_level: RiskLevel::Medium,
+            call_id: voice.call_id(),
         })
         .await;
-    port.answer(&request_id).await
+    let answer = port.answer(&request_id).await;
+    (request_id, answer)
+}
+
+/// What a change would do, as a step keeps it.
+fn effect(base: &Base, text: &str) -> EffectAsked {
+    EffectAsked::Write {
+        path: base.shown.clone(),
+        base_hash: base.hash.clone(),
+        text_hash: content_hash(text.as_bytes()),
+    }
+}
+
+/// Whether what was shown was made from this text of the file.
+fn is_base_of(shown: &EffectAsked, base: &Base) -> bool {
+    match shown {
+        EffectAsked::Write { path, base_hash, .. } => *path == base.shown && *base_hash == base.hash,
+        EffectAsked::Command { .. } => false,
+    }
+}
+
+fn changed_since(base: &Base) -> ProposalRefusal {
+    ProposalRefusal::new(
+        "conflict",
+        format!(
+            "`{}` is not what it was when this change was shown, so nothing was written; read it again.",
+            base.shown
+        ),
+    )
 }
 
 /// Runs blocking work on its own thread. Its flag is set when this future is dropped, as at a stop.

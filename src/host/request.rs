@@ -1,6 +1,8 @@
 //! What one turn is given: the question, what was said before, what is attached, which model.
 
 use super::models::{ModelClient, ModelError, Target, Token};
+use super::ports::Answer;
+use crate::domain::steps::{EffectAsked, PausedTurn};
 
 /// Bytes of one attachment that a model gets.
 pub(crate) const ATTACHMENT_LIMIT: usize = 64 * 1024;
@@ -16,6 +18,40 @@ pub(crate) struct TurnRequest {
     pub attachments: Vec<Attached>,
     /// The model; `None` when none is configured, an error when it cannot be used.
     pub model: Option<Result<ModelInUse, ModelError>>,
+    /// Where it goes on, if an earlier process began it.
+    pub goes_on: Option<GoesOn>,
+}
+
+/// A turn that waited for an answer, and the answer.
+#[derive(Debug, Clone)]
+pub(crate) struct GoesOn {
+    /// How far it had come.
+    pub from: PausedTurn,
+    /// What was answered.
+    pub answer: Answer,
+}
+
+impl GoesOn {
+    /// The question that waited, with its answer.
+    pub(crate) fn answered(&self) -> AnsweredAsk {
+        let asked = &self.from.asked;
+        AnsweredAsk {
+            request_id: asked.request_id.clone(),
+            effect: asked.effect.clone(),
+            answer: self.answer,
+        }
+    }
+}
+
+/// What an earlier process asked, and what was answered since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AnsweredAsk {
+    /// Id of the request.
+    pub request_id: String,
+    /// What was shown.
+    pub effect: EffectAsked,
+    /// What was answered.
+    pub answer: Answer,
 }
 
 /// One attachment.

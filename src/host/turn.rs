@@ -12,6 +12,8 @@ use super::request::{ModelInUse, TurnRequest};
 use super::tools;
 use super::turn_output::TurnOutput;
 use crate::domain::dialect::desktop::message::{ServerErrorCode, ServerMessage, ThinkingPhase};
+use crate::domain::remedy::Remedy;
+use crate::domain::steps::Exchange;
 
 /// Replies of the model in one turn.
 const STEPS: usize = 24;
@@ -38,7 +40,10 @@ enum ReplyEnd {
 
 /// Runs one turn to its end.
 pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
-    let mut voice = TurnOutput::new(port);
+    let mut voice = match &request.goes_on {
+        Some(goes_on) => TurnOutput::going_on(port, &goes_on.from),
+        None => TurnOutput::new(port),
+    };
     let end = {
         let drive = drive(&mut voice, request);
         tokio::pin!(drive);
@@ -52,22 +57,34 @@ pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
         None => voice.end_stopped().await,
         Some(ReplyEnd::Answered { success }) => voice.end(success).await,
         Some(ReplyEnd::Failed(error)) => {
-            let details = match error.status {
-                Some(status) => Map::from_iter([("status".to_owned(), json!(status))]),
-                None => Map::new(),
-            };
-            voice.end_failed(ServerErrorCode::ModelError, error.message, details, error.recoverable).await;
+            let mut details = Remedy::from(error.retry).fields();
+            if let Some(status) = error.status {
+                details.insert("status".to_owned(), json!(status));
+            }
+            let recoverable = error.is_recoverable();
+            voice.end_failed(ServerErrorCode::ModelError, error.message, details, recoverable).await;
         }
     }
 }
 
 async fn drive(voice: &mut TurnOutput<'_>, request: TurnRequest) -> ReplyEnd {
-    voice.thinking(ThinkingPhase::Analyzing, "Reading the question.").await;
-    match &request.model {
-        None => ReplyEnd::Answered { success: planner::answer(voice, &request.text).await },
-        Some(Err(error)) => ReplyEnd::Failed(error.clone()),
-        Some(Ok(model)) => converse(voice, model, &request).await,
+    match (&request.model, &request.goes_on) {
+        (None, Some(goes_on)) => {
+            let call_id = &goes_on.from.asked.call.call_id;
+            let success = planner::go_on(voice, &request.text, call_id, goes_on.answered()).await;
+            ReplyEnd::Answered { success }
+        }
+        (None, None) => ReplyEnd::Answered { success: planner::answer(voice, &request.text).await },
+        (Some(Err(error)), _) => ReplyEnd::Failed(error.clone()),
+        (Some(Ok(model)), _) => converse(voice, model, &request).await,
     }
+}
+
+/// Calls of one reply, and what the model was told of the first of them.
+#[derive(Default)]
+struct CallsUnderWay {
+    calls: Vec<Call>,
+    results: Vec<(Call, String)>,
 }
 
 async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &TurnRequest) -> ReplyEnd {
@@ -81,33 +98,30 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
     }
     conversation.user(&question(request));
     let mut room = RESULTS_LIMIT;
-    for _ in 0..STEPS {
-        let reply = match reply(voice, model, &conversation).await {
-            Ok(reply) => reply,
-            Err(error) => return ReplyEnd::Failed(error),
+    let mut goes_on = request.goes_on.as_ref();
+    let mut begun = goes_on.map(|goes_on| taken_up(&mut conversation, &mut room, &goes_on.from.exchanges));
+    let taken = goes_on.map_or(0, |goes_on| goes_on.from.exchanges.len().saturating_sub(1));
+    let mut replied = goes_on.is_some();
+    for step in taken..STEPS {
+        voice.step_begins(step + 1, STEPS).await;
+        let CallsUnderWay { calls, mut results } = match begun.take() {
+            Some(begun) => begun,
+            None => match wanted(voice, model, &mut conversation).await {
+                Ok(calls) => CallsUnderWay { calls, results: Vec::new() },
+                // What its earlier replies led to was done.
+                Err(ReplyEnd::Failed(error)) if replied => return ReplyEnd::Failed(error.within_a_turn()),
+                Err(end) => return end,
+            },
         };
-        voice.count_tokens(reply.tokens_used);
-        if let (true, Some(why)) = (reply.calls.is_empty(), reply.ended_early) {
-            voice.lines(&format!("{}{why}", gap(voice.text()))).await;
-            return ReplyEnd::Answered { success: false };
-        }
-        if reply.calls.is_empty() {
-            if voice.text().is_empty() {
-                voice.token("The model gave an empty answer; ask again.".to_owned()).await;
-                return ReplyEnd::Answered { success: false };
-            }
-            return ReplyEnd::Answered { success: true };
-        }
-        conversation.replied(&reply);
-        let mut results: Vec<(Call, String)> = Vec::new();
-        for (index, call) in reply.calls.into_iter().enumerate() {
-            let result = if index >= CALLS_PER_STEP {
-                "Error (overloaded): This call was not run, because a reply may hold at most 16.".to_owned()
-            } else if room == 0 {
-                "Error (too_large): This call was not run, because this turn has read enough; answer now."
-                    .to_owned()
-            } else {
-                tools::run(voice, &call).await
+        replied = true;
+        let mut answered = goes_on.take();
+        for (index, call) in calls.into_iter().enumerate().skip(results.len()) {
+            let result = match answered.take() {
+                Some(goes_on) => {
+                    let call_id = &goes_on.from.asked.call.call_id;
+                    tools::go_on(voice, &call, call_id, goes_on.answered()).await
+                }
+                None => run_call(voice, &call, index, room).await,
             };
             room = room.saturating_sub(result.len());
             results.push((call, result));
@@ -116,6 +130,60 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
     }
     voice.lines(&format!("{}I stopped after {STEPS} steps without a final answer.", gap(voice.text()))).await;
     ReplyEnd::Answered { success: false }
+}
+
+/// What was said with the model in an earlier process. Gives the calls of its last reply.
+fn taken_up(conversation: &mut Conversation, room: &mut usize, exchanges: &[Exchange]) -> CallsUnderWay {
+    let mut under_way = CallsUnderWay::default();
+    for exchange in exchanges {
+        if !under_way.calls.is_empty() {
+            conversation.results(std::mem::take(&mut under_way).results);
+        }
+        let reply = Finished::again(exchange.parts.clone());
+        conversation.replied(&reply);
+        let told: usize = exchange.results.iter().map(String::len).sum();
+        *room = room.saturating_sub(told);
+        let results = reply.calls.iter().cloned().zip(exchange.results.iter().cloned()).collect();
+        under_way = CallsUnderWay { calls: reply.calls, results };
+    }
+    under_way
+}
+
+/// The calls that the model wants next, or how the turn ends without any.
+async fn wanted(
+    voice: &mut TurnOutput<'_>,
+    model: &ModelInUse,
+    conversation: &mut Conversation,
+) -> Result<Vec<Call>, ReplyEnd> {
+    let reply = reply(voice, model, conversation).await.map_err(ReplyEnd::Failed)?;
+    voice.count_tokens(reply.tokens_used);
+    if let (true, Some(why)) = (reply.calls.is_empty(), reply.ended_early) {
+        voice.lines(&format!("{}{why}", gap(voice.text()))).await;
+        return Err(ReplyEnd::Answered { success: false });
+    }
+    if reply.calls.is_empty() {
+        if voice.text().is_empty() {
+            voice.token("The model gave an empty answer; ask again.".to_owned()).await;
+            return Err(ReplyEnd::Answered { success: false });
+        }
+        return Err(ReplyEnd::Answered { success: true });
+    }
+    voice.step_replied(&reply).await;
+    conversation.replied(&reply);
+    Ok(reply.calls)
+}
+
+/// Runs one call of a reply, unless there were too many or the turn has read enough; gives what the model is told.
+async fn run_call(voice: &mut TurnOutput<'_>, call: &Call, index: usize, room: usize) -> String {
+    let refused = if index >= CALLS_PER_STEP {
+        "Error (overloaded): This call was not run, because a reply may hold at most 16."
+    } else if room == 0 {
+        "Error (too_large): This call was not run, because this turn has read enough; answer now."
+    } else {
+        return tools::run(voice, call).await;
+    };
+    voice.step_result(refused).await;
+    refused.to_owned()
 }
 
 /// One reply of the model, streamed to the user as it comes.

@@ -7,27 +7,26 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::models::Finished;
 use super::ports::TurnPort;
 use crate::domain::dialect::desktop::message::{
-    FinalMetadata, RetrieveStage, ServerError, ServerErrorCode, ServerMessage, ThinkingPhase, ToolStatus,
+    FinalMetadata, PatchProposed, RetrieveStage, ServerError, ServerErrorCode, ServerMessage, SessionState,
+    ThinkingPhase, ToolStatus,
 };
-
-/// A tool that began and has not ended.
-#[derive(Debug, Clone)]
-struct CallInOutput {
-    call_id: String,
-    tool_name: String,
-    args: Map<String, Value>,
-}
+use crate::domain::steps::{AskedStep, CallInOutput, EffectAsked, PausedTurn, Tally, TurnStep};
 
 /// What was said and done in this turn.
 #[derive(Debug, Default)]
 struct OutputRecord {
     text: String,
+    /// Bytes of `text` that stand in a step.
+    journalled: usize,
     tokens_used: u64,
     files_modified: BTreeSet<String>,
     tools_used: Vec<String>,
     open: Vec<CallInOutput>,
+    /// How far the turn is, and what waits in it.
+    state: SessionState,
 }
 
 /// The mouth of one turn.
@@ -39,7 +38,28 @@ pub(crate) struct TurnOutput<'a> {
 impl<'a> TurnOutput<'a> {
     /// A turn that has said nothing yet.
     pub(crate) fn new(port: &'a dyn TurnPort) -> Self {
-        Self { port, record: OutputRecord::default() }
+        let state = SessionState { current_step: 1, total_steps: 1, ..SessionState::default() };
+        Self { port, record: OutputRecord { state, ..OutputRecord::default() } }
+    }
+
+    /// A turn that an earlier process began, as it stood when it asked.
+    pub(crate) fn going_on(port: &'a dyn TurnPort, turn: &PausedTurn) -> Self {
+        let Tally { tokens_used, files_modified, tools_used } = turn.asked.tally.clone();
+        let record = OutputRecord {
+            text: turn.said.clone(),
+            journalled: turn.said.len(),
+            tokens_used,
+            files_modified: files_modified.into_iter().collect(),
+            tools_used,
+            open: vec![turn.asked.call.clone()],
+            state: SessionState {
+                pending_approvals: vec![turn.asked.request_id.clone()],
+                current_step: 1,
+                total_steps: 1,
+                ..SessionState::default()
+            },
+        };
+        Self { port, record }
     }
 
     /// The world of this turn.
@@ -57,9 +77,80 @@ impl<'a> TurnOutput<'a> {
         self.record.tokens_used = self.record.tokens_used.saturating_add(tokens);
     }
 
+    /// A step of the loop begins: the model is asked. The first one is the turn's own beginning, and goes without saying.
+    pub(crate) async fn step_begins(&mut self, step: usize, of: usize) {
+        (self.record.state.current_step, self.record.state.total_steps) = (step as u64, of as u64);
+        if step > 1 {
+            self.say_state().await;
+        }
+    }
+
+    /// A patch is proposed, which waits for a decision.
+    pub(crate) async fn proposes(&mut self, patch: PatchProposed) {
+        self.record.state.pending_patches.push(patch.patch_id.clone());
+        self.say(ServerMessage::PatchProposed(patch)).await;
+    }
+
+    /// Nothing waits any more.
+    async fn settled(&mut self) {
+        let state = &mut self.record.state;
+        let waited = !(state.pending_approvals.is_empty() && state.pending_patches.is_empty());
+        state.pending_approvals.clear();
+        state.pending_patches.clear();
+        if waited {
+            self.say_state().await;
+        }
+    }
+
+    async fn say_state(&self) {
+        self.say(ServerMessage::SessionState { state: self.record.state.clone() }).await;
+    }
+
     /// A file was changed.
     pub(crate) fn file_modified(&mut self, path: &str) {
+        let applied = std::mem::take(&mut self.record.state.pending_patches);
+        self.record.state.applied_patches.extend(applied);
         self.record.files_modified.insert(path.to_owned());
+    }
+
+    /// The model replied and wants calls to be made.
+    pub(crate) async fn step_replied(&mut self, reply: &Finished) {
+        let said = self.unjournalled();
+        self.port.step(TurnStep::Replied { said, parts: reply.parts() }).await;
+    }
+
+    /// The tool that began last asks the user.
+    pub(crate) async fn step_asked(&mut self, request_id: &str, effect: EffectAsked) {
+        let Some(call) = self.record.open.last().cloned() else { return };
+        let tally = Tally {
+            tokens_used: self.record.tokens_used,
+            files_modified: self.record.files_modified.iter().cloned().collect(),
+            tools_used: self.record.tools_used.clone(),
+        };
+        let said = self.unjournalled();
+        let request_id = request_id.to_owned();
+        self.record.state.pending_approvals = vec![request_id.clone()];
+        let asked = AskedStep { request_id, effect, call, said, tally };
+        self.port.step(TurnStep::Asked(Box::new(asked))).await;
+        self.say_state().await;
+    }
+
+    /// What was asked for is allowed, and is done next.
+    pub(crate) async fn step_performing(&self, request_id: &str) {
+        self.port.step(TurnStep::Performing { request_id: request_id.to_owned() }).await;
+    }
+
+    /// A call is over; before that is shown.
+    pub(crate) async fn step_result(&mut self, text: &str) {
+        self.port.step(TurnStep::Result { text: text.to_owned() }).await;
+        self.settled().await;
+    }
+
+    /// What of the answer is in no step yet.
+    fn unjournalled(&mut self) -> String {
+        let said = self.record.text.get(self.record.journalled..).unwrap_or_default().to_owned();
+        self.record.journalled = self.record.text.len();
+        said
     }
 
     /// Any other message.
@@ -111,6 +202,11 @@ impl<'a> TurnOutput<'a> {
         call_id
     }
 
+    /// The call that runs: they run one after the other.
+    pub(crate) fn call_id(&self) -> Option<String> {
+        self.record.open.last().map(|call| call.call_id.clone())
+    }
+
     /// A tool ended. `Err` is one sentence.
     pub(crate) async fn tool_ended(&mut self, call_id: &str, outcome: Result<Value, String>) {
         let Some(call) = self.record.open.iter().find(|call| call.call_id == call_id).cloned() else {
@@ -149,6 +245,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     async fn close_tools(&mut self, why: &str) {
+        self.settled().await;
         for call in std::mem::take(&mut self.record.open) {
             self.say(execute(&call, ToolStatus::Failed, json!({ "error": why }))).await;
         }

@@ -35,7 +35,8 @@ pub(crate) struct CreateSpecAutosaveResult {
     pub last_updated: Option<i64>,
 }
 
-/// Params of `bb/createSpec/submit`. The prompt goes to the session named, else to the active one, else to a new one.
+/// Params of `bb/createSpec/submit`. The prompt goes to the session named, else to the active one if that takes prompts, else
+/// to a new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSpecSubmitParams {

@@ -10,20 +10,25 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::breadboard_schema;
-use super::error::ErrorCode;
+use super::error::number;
 use super::method::{Direction, rows};
+use super::refusals::{ANY, codes};
 use super::schema::{file_name, files};
+use crate::domain::coded_error::ErrorCode;
+use crate::domain::dialect::acp::commands::COMMANDS;
 use crate::domain::dialect::breadboard;
 use crate::domain::dialect::breadboard::schema::{SHAPES, SentBy};
+use crate::domain::tabs::{BYTES, MESSAGES, TABS};
 
 /// The whole document.
 pub fn document() -> String {
     let files = files();
     let mut types: BTreeMap<String, Value> = BTreeMap::new();
-    let mut text = String::from(include_str!("introduction.md"));
+    let mut text = introduction();
     for (heading, direction) in [
         ("Requests, editor to server", Direction::Request),
         ("Notifications, editor to server", Direction::ToServer),
+        ("Requests, server to editor", Direction::Asks),
         ("Notifications, server to editor", Direction::ToEditor),
         ("Settings", Direction::Document),
     ] {
@@ -41,6 +46,11 @@ pub fn document() -> String {
             if row.result.is_some() {
                 section(&mut text, "Result", schema.pointer("/properties/result"));
             }
+            let errors: Vec<String> =
+                codes(row.refusals).iter().map(|code| format!("`{}`", code.as_str())).collect();
+            if !errors.is_empty() {
+                text.push_str(&format!("\nErrors: {}.\n", errors.join(", ")));
+            }
         }
     }
     text.push_str("\n## Types\n");
@@ -54,6 +64,21 @@ pub fn document() -> String {
     text.push_str("\n## A worked transcript\n\n");
     text.push_str(include_str!("transcript.md"));
     text
+}
+
+/// What is written by hand, with the numbers and the names that stand in the code.
+fn introduction() -> String {
+    let commands = COMMANDS.iter().map(|command| {
+        let args = command.args.iter().map(|(name, meaning)| format!("`{name}`: {meaning}"));
+        let args = args.collect::<Vec<_>>().join("; ");
+        let args = if args.is_empty() { "none".to_owned() } else { args };
+        format!("| `{}` | {args} | {} |", command.name, command.summary)
+    });
+    include_str!("introduction.md")
+        .replace("{commands}", &commands.collect::<Vec<_>>().join("\n"))
+        .replace("{messages}", &MESSAGES.to_string())
+        .replace("{mebibytes}", &(BYTES >> 20).to_string())
+        .replace("{tabs}", &TABS.to_string())
 }
 
 fn section(text: &mut String, name: &str, schema: Option<&Value>) {
@@ -185,10 +210,13 @@ fn without(variant: &Value, field: &str) -> Value {
 }
 
 fn errors(text: &mut String) {
-    text.push_str(
+    let any: Vec<String> = ANY.iter().map(|code| format!("`{}`", code.as_str())).collect();
+    text.push_str(&format!(
         "\n## Errors\n\nThe message says what happened and what to do next; a program relies on `data.code`, and in an \
-         envelope on `error.code`.\n\n| `code` | number | meaning |\n|---|---|---|\n",
-    );
+         envelope on `error.code`. A request is refused with the codes that stand under its name, and any request with {}.\n\n\
+         | `code` | number | meaning |\n|---|---|---|\n",
+        any.join(", ")
+    ));
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let schema = ErrorCode::json_schema(&mut generator).to_value();
     for variant in schema.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
@@ -197,7 +225,7 @@ fn errors(text: &mut String) {
         // The number has a column of its own.
         let meaning = meaning.split("; `-").next().unwrap_or_default().trim_end_matches('.');
         if let Ok(code) = serde_json::from_value::<ErrorCode>(word) {
-            text.push_str(&format!("| `{}` | {} | {}. |\n", code.as_str(), code.number(), cell(meaning)));
+            text.push_str(&format!("| `{}` | {} | {}. |\n", code.as_str(), number(code), cell(meaning)));
         }
     }
 }

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::error::{ErrorCode, WireError};
 use super::method::{REQUESTS, unknown_method};
 use super::version::WIRE_VERSION;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::shown::{Kind, show};
 
 /// A request in an envelope (R000-09).
@@ -133,19 +133,19 @@ pub enum Opened {
     /// A violation, or an unknown method, that the envelope can answer.
     Violation(RpcRes),
     /// Without a usable `id` only JSON-RPC can answer: `-32602`.
-    Unanswerable(WireError),
+    Unanswerable(CodedError),
 }
 
 /// Reads one envelope. Invalid ones run no handler (R000-14, R000-19).
 pub fn open(payload: &Value) -> Opened {
     let Some(id) = payload.get("id").and_then(Value::as_str) else {
-        return Opened::Unanswerable(WireError::new(
+        return Opened::Unanswerable(CodedError::new(
             ErrorCode::InvalidParams,
             "A `bb/rpc` payload needs a string `id`; send one v1 request envelope.",
         ));
     };
     let violation = |message: &str| {
-        Opened::Violation(failed(id.to_owned(), &WireError::new(ErrorCode::InvalidParams, message)))
+        Opened::Violation(failed(id.to_owned(), &CodedError::new(ErrorCode::InvalidParams, message)))
     };
     if payload.get("v").and_then(Value::as_f64) != Some(f64::from(WIRE_VERSION)) {
         return violation("This server speaks envelope version 1; send `v: 1`.");
@@ -177,7 +177,7 @@ pub fn succeeded(id: String, result: Value) -> RpcRes {
 }
 
 /// An answer that says why not.
-pub fn failed(id: String, error: &WireError) -> RpcRes {
+pub fn failed(id: String, error: &CodedError) -> RpcRes {
     RpcRes {
         v: u64::from(WIRE_VERSION),
         kind: ResKind::Res,

@@ -1,161 +1,40 @@
-//! Errors on the wire: a stable code, one sentence, optional details (wire.md section 5).
+//! Errors in the words of JSON-RPC (wire.md section 5).
 //!
-//! Never carries a token: what goes in here is passed through the redactor at the outbox.
+//! Owns the number and the `data` of each. The codes themselves are in `domain::coded_error`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The closed list of stable error codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorCode {
-    /// The params do not fit the schema; `-32602`.
-    InvalidParams,
-    /// There is no such method; `-32601`.
-    UnknownMethod,
-    /// No session has this id.
-    UnknownSession,
-    /// No tab has this id.
-    UnknownTab,
-    /// No permission request has this id.
-    UnknownRequest,
-    /// The workspace must be trusted first.
-    UntrustedWorkspace,
-    /// The path leaves the workspace.
-    PathOutsideWorkspace,
-    /// The thing named does not exist.
-    NotFound,
-    /// The file is not text.
-    NotText,
-    /// Past a limit.
-    TooLarge,
-    /// The state is not what the request assumed.
-    Conflict,
-    /// This engine, editor or build cannot do it.
-    Unsupported,
-    /// A bound is reached; try again later.
-    Overloaded,
-    /// The engine does not answer.
-    EngineUnreachable,
-    /// The engine refuses our credentials.
-    EngineUnauthorized,
-    /// The engine refuses the request.
-    EngineRejected,
-    /// The agent process ended.
-    AgentExited,
-    /// Cancelled by the client; `-32800`.
-    Cancelled,
-    /// A fault of ours; `-32603`.
-    Internal,
-}
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
-impl ErrorCode {
-    /// The JSON-RPC number that carries this code.
-    pub fn number(self) -> i64 {
-        match self {
-            Self::InvalidParams => -32602,
-            Self::UnknownMethod => -32601,
-            Self::Internal => -32603,
-            Self::Cancelled => -32800,
-            Self::UnknownSession
-            | Self::UnknownTab
-            | Self::UnknownRequest
-            | Self::UntrustedWorkspace
-            | Self::PathOutsideWorkspace
-            | Self::NotFound
-            | Self::NotText
-            | Self::TooLarge
-            | Self::Conflict
-            | Self::Unsupported
-            | Self::Overloaded
-            | Self::EngineUnreachable
-            | Self::EngineUnauthorized
-            | Self::EngineRejected
-            | Self::AgentExited => -32803,
-        }
-    }
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidParams => "invalid_params",
-            Self::UnknownMethod => "unknown_method",
-            Self::UnknownSession => "unknown_session",
-            Self::UnknownTab => "unknown_tab",
-            Self::UnknownRequest => "unknown_request",
-            Self::UntrustedWorkspace => "untrusted_workspace",
-            Self::PathOutsideWorkspace => "path_outside_workspace",
-            Self::NotFound => "not_found",
-            Self::NotText => "not_text",
-            Self::TooLarge => "too_large",
-            Self::Conflict => "conflict",
-            Self::Unsupported => "unsupported",
-            Self::Overloaded => "overloaded",
-            Self::EngineUnreachable => "engine_unreachable",
-            Self::EngineUnauthorized => "engine_unauthorized",
-            Self::EngineRejected => "engine_rejected",
-            Self::AgentExited => "agent_exited",
-            Self::Cancelled => "cancelled",
-            Self::Internal => "internal",
-        }
+/// The JSON-RPC number that carries this code.
+pub fn number(code: ErrorCode) -> i64 {
+    match code {
+        ErrorCode::InvalidParams => -32602,
+        ErrorCode::UnknownMethod => -32601,
+        ErrorCode::Internal => -32603,
+        ErrorCode::Cancelled => -32800,
+        ErrorCode::UnknownSession
+        | ErrorCode::UnknownTab
+        | ErrorCode::UnknownRequest
+        | ErrorCode::UntrustedWorkspace
+        | ErrorCode::PathOutsideWorkspace
+        | ErrorCode::NotFound
+        | ErrorCode::NotText
+        | ErrorCode::TooLarge
+        | ErrorCode::Conflict
+        | ErrorCode::Unsupported
+        | ErrorCode::Overloaded
+        | ErrorCode::EngineUnreachable
+        | ErrorCode::EngineUnauthorized
+        | ErrorCode::EngineRejected
+        | ErrorCode::AgentExited => -32803,
     }
 }
 
-/// One refusal: what happened and what to do next, with a code a program can rely on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WireError {
-    /// The stable code.
-    pub code: ErrorCode,
-    /// One sentence for a person.
-    pub message: String,
-    /// More for a program.
-    pub details: Option<Value>,
-}
-
-impl WireError {
-    /// A refusal without details.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: None }
+/// `data` of the JSON-RPC error: `{ code, details? }`.
+pub(crate) fn data(error: &CodedError) -> Value {
+    match &error.details {
+        Some(details) => json!({ "code": error.code, "details": details }),
+        None => json!({ "code": error.code }),
     }
-
-    /// The same refusal with details.
-    pub fn with_details(mut self, details: Value) -> Self {
-        self.details = Some(details);
-        self
-    }
-
-    /// A fault of ours.
-    pub fn internal() -> Self {
-        Self::new(
-            ErrorCode::Internal,
-            "breadboard-ls failed inside while handling this request; nothing else is affected, try again and report \
-             it if it stays.",
-        )
-    }
-
-    /// A session that we do not know.
-    pub fn unknown_session(session_id: &str) -> Self {
-        Self::new(
-            ErrorCode::UnknownSession,
-            format!("There is no session `{}`; list the sessions and choose one.", excerpt(session_id)),
-        )
-    }
-
-    /// `data` of the JSON-RPC error: `{ code, details? }`.
-    pub fn data(&self) -> Value {
-        match &self.details {
-            Some(details) => json!({ "code": self.code, "details": details }),
-            None => json!({ "code": self.code }),
-        }
-    }
-}
-
-/// A client's text cut to what fits in a sentence.
-fn excerpt(text: &str) -> String {
-    let mut short: String = text.chars().take(80).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }

@@ -10,13 +10,16 @@ use serde_json::{Number, Value};
 
 use super::agent::{SessionInfoParams, SessionInfoResult};
 use super::create_spec::*;
+use super::editor_request::{DocumentSaveParams, DocumentSaveResult};
 use super::envelope::{RpcReq, RpcRes};
-use super::error::{ErrorCode, WireError};
 use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
 use super::permission::*;
+use super::refusals::{ASK, ENGINE, FILE, NAMED, Refusals, SESSION, SIZE, TAB, TRUST};
 use super::request::*;
 use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
 use super::tab::*;
+use super::terminal::{TERMINAL_RUN, TerminalRunParams, TerminalRunResult};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) enum Direction {
     Request,
     /// Editor to server, not answered.
     ToServer,
+    /// Server to editor, answered.
+    Asks,
     /// Server to editor, not answered.
     ToEditor,
     /// Not a message: options and settings.
@@ -39,6 +44,8 @@ pub(crate) struct MethodRow {
     pub direction: Direction,
     /// One sentence.
     pub summary: &'static str,
+    /// The codes that it is refused with, beside those of every request.
+    pub refusals: Refusals,
     /// Schema of the params.
     pub params: fn(&mut SchemaGenerator) -> Schema,
     /// Schema of the result.
@@ -47,6 +54,10 @@ pub(crate) struct MethodRow {
 
 /// A method and what it answers.
 pub trait Method {
+    /// LSP method name.
+    const NAME: &'static str;
+    /// The codes that it is refused with, beside those of every request.
+    const REFUSALS: Refusals;
     /// Its result.
     type Result: Serialize;
 }
@@ -55,7 +66,7 @@ pub trait Method {
 pub trait StandsFor<T>: Serialize {}
 
 macro_rules! requests {
-    ($($variant:ident, $method:literal, $params:ty => $result:ty, $summary:literal;)*) => {
+    ($($variant:ident, $method:literal, $params:ty => $result:ty, $summary:literal, $refusals:expr;)*) => {
         /// A request of the editor, checked: one variant a method.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Request {
@@ -64,7 +75,7 @@ macro_rules! requests {
 
         impl Request {
             /// Reads the params of `method`. Absent and `null` params count as `{}`.
-            pub fn parse(method: &str, params: Value) -> Result<Self, WireError> {
+            pub fn parse(method: &str, params: Value) -> Result<Self, CodedError> {
                 let params = if params.is_null() { Value::Object(Default::default()) } else { params };
                 let request = match method {
                     $($method => read(method, params).map(Self::$variant),)*
@@ -91,6 +102,8 @@ macro_rules! requests {
                 pub(crate) struct $variant;
 
                 impl Method for $variant {
+                    const NAME: &'static str = $method;
+                    const REFUSALS: Refusals = &$refusals;
                     type Result = $result;
                 }
             )*
@@ -104,6 +117,7 @@ macro_rules! requests {
                 method: $method,
                 direction: Direction::Request,
                 summary: $summary,
+                refusals: &$refusals,
                 params: |generator| <$params>::json_schema(generator),
                 result: Some(|generator| <$result>::json_schema(generator)),
             },)*]
@@ -112,59 +126,106 @@ macro_rules! requests {
 }
 
 requests! {
-    Init, "bb/init", InitParams => InitResult, "Says hello, chooses what to hear, and replays what was missed.";
-    CreateSession, "bb/createSession", CreateSessionParams => SessionResult, "Makes a session and attaches it.";
-    ListSessions, "bb/listSessions", NoParams => ListSessionsResult, "Lists the sessions of this workspace.";
-    SelectSession, "bb/selectSession", SessionParams => SelectSessionResult, "Attaches a session and gives its newest view.";
-    DeleteSession, "bb/deleteSession", SessionParams => DeleteSessionResult, "Stops and deletes a session.";
-    SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.";
-    Stop, "bb/stop", SessionParams => StopResult, "Stops the running turn and pauses the queue.";
-    QueueList, "bb/queue/list", QueueParams => QueueResult, "Lists the prompts that wait.";
-    QueueEdit, "bb/queue/edit", QueueParams => QueueResult, "Changes the text of a prompt that waits.";
-    QueueMove, "bb/queue/move", QueueParams => QueueResult, "Moves a prompt that waits.";
-    QueueRemove, "bb/queue/remove", QueueParams => QueueResult, "Takes a prompt out of the queue.";
-    QueueResume, "bb/queue/resume", QueueParams => QueueResult, "Lets a paused queue go on.";
-    Command, "bb/command", CommandParams => CommandResult, "Gives the engine one of its commands.";
-    ApprovePermission, "bb/approvePermission", ApprovePermissionParams => ApprovePermissionResult, "Answers an ask of the engine.";
-    PermissionList, "bb/permission/list", PermissionListParams => PermissionListResult, "Lists what waits for an answer, and the rules that were saved.";
-    PermissionGet, "bb/permission/get", PermissionGetParams => PermissionGetResult, "Gives one request for permission whole, settled ones too.";
-    PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.";
-    ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.";
-    ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.";
-    OpenDiff, "bb/openDiff", OpenDiffParams => OpenDiffResult, "Compares two states of one file.";
-    TextDocument, "bb/textDocument", TextDocumentParams => TextDocumentResult, "Reads one side of a diff by its URI.";
-    DownloadArtifact, "bb/downloadArtifact", DownloadArtifactParams => DownloadArtifactResult, "Stores an artifact of the engine's on disk, byte for byte.";
-    EventsRead, "bb/events/read", EventsReadParams => EventsReadResult, "Reads events from the journal.";
-    EventBody, "bb/eventBody", EventBodyParams => EventBodyResult, "Reads one event untruncated.";
-    ViewPage, "bb/view/page", ViewPageParams => ViewPageResult, "Reads an older page of a lane.";
-    AttachmentPut, "bb/attachment/put", AttachmentPutParams => AttachmentPutResult, "Stores an attachment for later prompts.";
-    TabOpen, "bb/tab/open", TabOpenParams => TabOpenResult, "Opens a tab; its session is made behind the answer.";
-    TabPrompt, "bb/tab/prompt", TabPromptParams => TabPromptResult, "Sends a prompt in a tab, or queues it.";
-    TabStop, "bb/tab/stop", TabIdParams => TabIdResult, "Stops the running turn of a tab and pauses its queue.";
-    TabClose, "bb/tab/close", TabIdParams => TabIdResult, "Closes a tab and its session at the agent; the history stays.";
-    TabVisibility, "bb/tab/visibility", TabVisibilityParams => TabVisibilityResult, "Tells whether the user can see a tab.";
-    TabDetach, "bb/tab/detach", TabDetachParams => Empty, "Tells that the view of tabs is gone; their sessions live.";
-    TabAttach, "bb/tab/attach", TabAttachParams => TabAttachResult, "Brings tabs into a new view: what was missed, or a snapshot.";
-    TabAck, "bb/tab/ack", TabAckParams => Empty, "Acknowledges the messages of a tab up to an index.";
-    AgentRestart, "bb/agent/restart", AgentRestartParams => AgentRestartResult, "Ends the process of an agent and starts it anew.";
-    SessionInfo, "bb/session/info", SessionInfoParams => SessionInfoResult, "Tells what the agent of a session is and offers.";
-    CreateSpecReady, "bb/createSpec/ready", NoParams => CreateSpecInit, "Opens the form of a new spec with the draft that is kept (seed 004).";
-    CreateSpecAutosave, "bb/createSpec/autosave", CreateSpecAutosaveParams => CreateSpecAutosaveResult, "Keeps what stands in the form.";
-    CreateSpecSubmit, "bb/createSpec/submit", CreateSpecSubmitParams => SendMessageResult, "Sends the spec as a prompt with its images; then its draft is gone.";
-    CreateSpecCloseAttempt, "bb/createSpec/closeAttempt", CreateSpecCloseAttemptParams => CreateSpecCloseAttemptResult, "Says whether the form may close without a question; the draft stays.";
-    CreateSpecDiscard, "bb/createSpec/discard", NoParams => Empty, "Deletes the draft, because the user said so.";
-    CreateSpecImportMarkdown, "bb/createSpec/importMarkdown", CreateSpecImportMarkdownParams => CreateSpecImportMarkdownResult, "Reads a Markdown file that the user picked.";
-    CreateSpecAttachImages, "bb/createSpec/attachImages", CreateSpecAttachImagesParams => CreateSpecAttachImagesResult, "Takes images that the user picked, up to five in all.";
-    Rebuild, "bb/rebuild", SessionParams => RebuildResult, "Reads events that are missing again from the engine's run artifacts.";
-    ModelsList, "bb/models/list", NoParams => ModelsResult, "Lists the models of the configured provider.";
-    ModelsSet, "bb/models/set", ModelSetting => ModelsResult, "Chooses the model of the embedded engine.";
-    SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.";
+    Init, "bb/init", InitParams => InitResult, "Says hello, chooses what to hear, and replays what was missed.",
+        [];
+    CreateSession, "bb/createSession", CreateSessionParams => SessionResult, "Makes a session and attaches it.",
+        [ENGINE, TRUST, SIZE];
+    ListSessions, "bb/listSessions", NoParams => ListSessionsResult, "Lists the sessions of this workspace.",
+        [];
+    SelectSession, "bb/selectSession", SessionParams => SelectSessionResult, "Attaches a session and gives its newest view.",
+        [SESSION, ENGINE, TRUST];
+    DeleteSession, "bb/deleteSession", SessionParams => DeleteSessionResult, "Stops and deletes a session.",
+        [SESSION, ENGINE];
+    SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.",
+        [SESSION, ENGINE, TRUST, SIZE];
+    Stop, "bb/stop", SessionParams => StopResult, "Stops the running turn and pauses the queue.",
+        [SESSION, ENGINE];
+    QueueList, "bb/queue/list", QueueParams => QueueResult, "Lists the prompts that wait.",
+        [SESSION, TAB];
+    QueueEdit, "bb/queue/edit", QueueParams => QueueResult, "Changes the text of a prompt that waits.",
+        [SESSION, TAB, NAMED, SIZE];
+    QueueMove, "bb/queue/move", QueueParams => QueueResult, "Moves a prompt that waits.",
+        [SESSION, TAB, NAMED];
+    QueueRemove, "bb/queue/remove", QueueParams => QueueResult, "Takes a prompt out of the queue.",
+        [SESSION, TAB, NAMED];
+    QueueResume, "bb/queue/resume", QueueParams => QueueResult, "Lets a paused queue go on.",
+        [SESSION, TAB, ENGINE, TRUST];
+    Command, "bb/command", CommandParams => CommandResult, "Gives the engine one of its commands.",
+        [SESSION, ENGINE, TRUST];
+    ApprovePermission, "bb/approvePermission", ApprovePermissionParams => ApprovePermissionResult, "Answers an ask of the engine.",
+        [SESSION, TAB, ASK, ENGINE, TRUST];
+    PermissionList, "bb/permission/list", PermissionListParams => PermissionListResult, "Lists what waits for an answer, and the rules that were saved.",
+        [SESSION, TAB];
+    PermissionGet, "bb/permission/get", PermissionGetParams => PermissionGetResult, "Gives one request for permission whole, settled ones too.",
+        [SESSION, TAB, ASK];
+    PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.",
+        [NAMED, ENGINE];
+    ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.",
+        [SESSION, TAB, FILE, ENGINE];
+    ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.",
+        [SESSION, TAB, FILE, ENGINE];
+    OpenDiff, "bb/openDiff", OpenDiffParams => OpenDiffResult, "Compares two states of one file.",
+        [SESSION, TAB, FILE, ENGINE];
+    TextDocument, "bb/textDocument", TextDocumentParams => TextDocumentResult, "Reads one side of a diff by its URI.",
+        [SESSION, FILE, ENGINE];
+    DownloadArtifact, "bb/downloadArtifact", DownloadArtifactParams => DownloadArtifactResult, "Stores an artifact of the engine's on disk, byte for byte.",
+        [SESSION, FILE, ENGINE];
+    EventsRead, "bb/events/read", EventsReadParams => EventsReadResult, "Reads events from the journal.",
+        [SESSION, NAMED];
+    EventBody, "bb/eventBody", EventBodyParams => EventBodyResult, "Reads one event untruncated.",
+        [SESSION, TAB, NAMED];
+    ViewPage, "bb/view/page", ViewPageParams => ViewPageResult, "Reads an older page of a lane.",
+        [SESSION, TAB, NAMED];
+    AttachmentPut, "bb/attachment/put", AttachmentPutParams => AttachmentPutResult, "Stores an attachment for later prompts.",
+        [SESSION, TAB, FILE];
+    TabOpen, "bb/tab/open", TabOpenParams => TabOpenResult, "Opens a tab; its session is made behind the answer.",
+        [SESSION, ENGINE, TRUST];
+    TabPrompt, "bb/tab/prompt", TabPromptParams => TabPromptResult, "Sends a prompt in a tab, or queues it.",
+        [TAB, NAMED, ENGINE, TRUST, SIZE];
+    TabStop, "bb/tab/stop", TabIdParams => TabIdResult, "Stops the running turn of a tab and pauses its queue.",
+        [TAB, ENGINE];
+    TabClose, "bb/tab/close", TabIdParams => TabIdResult, "Closes a tab and its session at the agent; the history stays.",
+        [TAB, ENGINE];
+    TabVisibility, "bb/tab/visibility", TabVisibilityParams => TabVisibilityResult, "Tells whether the user can see a tab.",
+        [TAB];
+    TabDetach, "bb/tab/detach", TabDetachParams => Empty, "Tells that the view of tabs is gone; their sessions live.",
+        [TAB];
+    TabAttach, "bb/tab/attach", TabAttachParams => TabAttachResult, "Brings tabs into a new view: what was missed, or a snapshot.",
+        [TAB];
+    TabAck, "bb/tab/ack", TabAckParams => Empty, "Acknowledges the messages of a tab up to an index.",
+        [TAB];
+    AgentRestart, "bb/agent/restart", AgentRestartParams => AgentRestartResult, "Ends the process of an agent and starts it anew.",
+        [ENGINE, TRUST];
+    SessionInfo, "bb/session/info", SessionInfoParams => SessionInfoResult, "Tells what the agent of a session is and offers.",
+        [SESSION, TAB, ENGINE];
+    CreateSpecReady, "bb/createSpec/ready", NoParams => CreateSpecInit, "Opens the form of a new spec with the draft that is kept (seed 004).",
+        [];
+    CreateSpecAutosave, "bb/createSpec/autosave", CreateSpecAutosaveParams => CreateSpecAutosaveResult, "Keeps what stands in the form.",
+        [SIZE];
+    CreateSpecSubmit, "bb/createSpec/submit", CreateSpecSubmitParams => SendMessageResult, "Sends the spec as a prompt with its images; then its draft is gone.",
+        [SESSION, TAB, ENGINE, TRUST, SIZE];
+    CreateSpecCloseAttempt, "bb/createSpec/closeAttempt", CreateSpecCloseAttemptParams => CreateSpecCloseAttemptResult, "Says whether the form may close without a question; the draft stays.",
+        [SIZE];
+    CreateSpecDiscard, "bb/createSpec/discard", NoParams => Empty, "Deletes the draft, because the user said so.",
+        [];
+    CreateSpecImportMarkdown, "bb/createSpec/importMarkdown", CreateSpecImportMarkdownParams => CreateSpecImportMarkdownResult, "Reads a Markdown file that the user picked.",
+        [FILE];
+    CreateSpecAttachImages, "bb/createSpec/attachImages", CreateSpecAttachImagesParams => CreateSpecAttachImagesResult, "Takes images that the user picked, up to five in all.",
+        [FILE, SIZE];
+    Rebuild, "bb/rebuild", SessionParams => RebuildResult, "Reads events that are missing again from the engine's run artifacts.",
+        [SESSION, ENGINE];
+    ModelsList, "bb/models/list", NoParams => ModelsResult, "Lists the models of the configured provider.",
+        [ENGINE];
+    ModelsSet, "bb/models/set", ModelSetting => ModelsResult, "Chooses the model of the embedded engine.",
+        [ENGINE];
+    SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.",
+        [ENGINE];
 }
 
 impl Request {
     /// Refuses one that names neither a session nor a tab where either is needed. `bb/approvePermission` says so itself, and
     /// others mean every session, or the active one.
-    fn names_its_session(mut self) -> Result<Self, WireError> {
+    fn names_its_session(mut self) -> Result<Self, CodedError> {
         let needs =
             !matches!(self, Self::ApprovePermission(_) | Self::PermissionList(_) | Self::CreateSpecSubmit(_));
         match self.session_or_tab() {
@@ -229,6 +290,9 @@ pub(crate) const TEXT_DOCUMENT_CONTENT: &str = "workspace/textDocumentContent";
 /// Notifications that the server sends.
 pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"];
 
+/// Request of ours to save a document.
+pub(crate) const DOCUMENT_SAVE: &str = "bb/document/save";
+
 /// Notification of the editor about trust.
 pub(crate) const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
 
@@ -244,7 +308,7 @@ pub fn announced_methods() -> Vec<&'static str> {
 pub(crate) fn rows() -> Vec<MethodRow> {
     let mut rows = request_rows();
     let mut add = |method, direction, summary, params: fn(&mut SchemaGenerator) -> Schema, result| {
-        rows.push(MethodRow { method, direction, summary, params, result });
+        rows.push(MethodRow { method, direction, summary, refusals: &[], params, result });
     };
     add(
         RPC,
@@ -259,6 +323,20 @@ pub(crate) fn rows() -> Vec<MethodRow> {
         "Tells whether the user trusts the workspace.",
         WorkspaceTrustParams::json_schema,
         None,
+    );
+    add(
+        TERMINAL_RUN,
+        Direction::Asks,
+        "Has the editor run a command that the user, or a rule, allowed.",
+        TerminalRunParams::json_schema,
+        Some(TerminalRunResult::json_schema as fn(&mut SchemaGenerator) -> Schema),
+    );
+    add(
+        DOCUMENT_SAVE,
+        Direction::Asks,
+        "Asks the editor to save a document, with the hooks that it has. Needs `experimental.breadboard.documentSave: true`.",
+        DocumentSaveParams::json_schema,
+        Some(DocumentSaveResult::json_schema as fn(&mut SchemaGenerator) -> Schema),
     );
     add(
         "bb/connection",
@@ -308,7 +386,7 @@ pub(crate) fn rows() -> Vec<MethodRow> {
 
 /// Reads params exactly as their schema allows them. The decoder alone is wider in two ways (an array in place of an
 /// object, a map in place of a word) and narrower in one (`4096.0` where a whole number is wanted, as some editors write it).
-fn read<T: DeserializeOwned + Serialize>(method: &str, mut params: Value) -> Result<T, WireError> {
+fn read<T: DeserializeOwned + Serialize>(method: &str, mut params: Value) -> Result<T, CodedError> {
     make_whole(&mut params);
     let read = T::deserialize(&params).map_err(|error| misfit(method, error.to_string()))?;
     let understood = serde_json::to_value(&read).map_err(|error| misfit(method, error.to_string()))?;
@@ -353,7 +431,7 @@ fn same_shape(given: &Value, understood: &Value) -> bool {
     }
 }
 
-fn misfit(method: &str, mut text: String) -> WireError {
+fn misfit(method: &str, mut text: String) -> CodedError {
     if method == SET_CREDENTIALS {
         // What the parser says holds pieces of what was given, and here that is a token.
         text = "a `scope` (`engine` or `model`) and a `token` (a string or null) are needed".to_owned();
@@ -362,7 +440,7 @@ fn misfit(method: &str, mut text: String) -> WireError {
         let cut = (0..=300).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(cut);
     }
-    WireError::new(
+    CodedError::new(
         ErrorCode::InvalidParams,
         format!("The params of `{method}` do not fit its schema: {text}."),
     )
@@ -372,9 +450,9 @@ fn misfit(method: &str, mut text: String) -> WireError {
 const SET_CREDENTIALS: &str = "bb/setCredentials";
 
 /// The refusal of a method that there is not, in the caller's spelling.
-pub(super) fn unknown_method(method: &str) -> WireError {
+pub(super) fn unknown_method(method: &str) -> CodedError {
     let short: String = method.chars().take(80).collect();
-    WireError::new(
+    CodedError::new(
         ErrorCode::UnknownMethod,
         format!("There is no method `{short}`; `initialize` announces the ones there are."),
     )

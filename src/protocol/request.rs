@@ -41,9 +41,10 @@ pub(crate) use self::prompt::{
     Disposition, QueueItem, QueueParams, QueueResult, SendMessageParams, SendMessageResult, StopResult,
 };
 pub(crate) use self::resume::{RebuildResult, Resume, ResumeVerdict};
+pub use self::session::CommandResult;
 pub(crate) use self::session::{
-    CommandParams, CommandResult, CreateSessionParams, DeleteSessionResult, HeldBy, ListSessionsResult,
-    SelectSessionResult, SessionParams, SessionResult, SessionSummary,
+    CommandParams, CreateSessionParams, DeleteSessionResult, HeldBy, ListSessionsResult, SelectSessionResult,
+    SessionParams, SessionResult, SessionSummary,
 };
 
 /// No params.

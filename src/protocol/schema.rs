@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::envelope::{RpcEvt, RpcReq, RpcRes};
 use super::method::{Direction, MethodRow, rows};
+use super::refusals::codes;
 use crate::domain::approval::Permission;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::event::SessionEvent;
@@ -112,6 +113,10 @@ fn meta(rows: &[MethodRow]) -> Value {
             if row.result.is_some() {
                 entry["result"] = format!("{file}#/properties/result").into();
             }
+            let errors = codes(row.refusals);
+            if !errors.is_empty() {
+                entry["errors"] = json!(errors);
+            }
             entry
         })
         .collect();
@@ -122,6 +127,7 @@ fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Request => "request, editor to server",
         Direction::ToServer => "notification, editor to server",
+        Direction::Asks => "request, server to editor",
         Direction::ToEditor => "notification, server to editor",
         Direction::Document => "settings",
     }

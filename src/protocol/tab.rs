@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ErrorCode, WireError};
 use super::request::{Disposition, QueueItem};
-use crate::domain::approval::{Permission, PermissionStatus};
+use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::shown::{Kind, show};
 use crate::domain::tabs::is_uuid_v4;
 use crate::domain::view::{Block, View};
@@ -242,6 +242,12 @@ pub(crate) enum TabMessage {
         permission: Permission,
         /// How it stands.
         status: PermissionStatus,
+        /// The option that the user chose, and the rule that was saved with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chosen: Option<ChosenOption>,
+        /// Why it waits again after it was answered: one sentence.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
     },
     /// The prompts that wait changed.
     Queue {
@@ -325,23 +331,23 @@ pub(crate) struct TabError {
 
 impl TabError {
     /// The refusal, safe to show.
-    pub(crate) fn of(error: &WireError) -> Self {
+    pub(crate) fn of(error: &CodedError) -> Self {
         Self { code: error.code, message: show(&error.message, Kind::Lines).into_owned() }
     }
 }
 
 /// No tab has this id.
-pub(crate) fn unknown_tab(tab_id: &str) -> WireError {
+pub(crate) fn unknown_tab(tab_id: &str) -> CodedError {
     let short: String = tab_id.chars().take(80).collect();
-    WireError::new(ErrorCode::UnknownTab, format!("There is no tab `{short}`; open it first."))
+    CodedError::new(ErrorCode::UnknownTab, format!("There is no tab `{short}`; open it first."))
 }
 
 /// Checks an id that the client makes.
-pub(crate) fn check_uuid(field: &str, id: &str) -> Result<(), WireError> {
+pub(crate) fn check_uuid(field: &str, id: &str) -> Result<(), CodedError> {
     if is_uuid_v4(id) {
         return Ok(());
     }
-    Err(WireError::new(ErrorCode::InvalidParams, format!("`{field}` has to be a UUID v4; make a new one.")))
+    Err(CodedError::new(ErrorCode::InvalidParams, format!("`{field}` has to be a UUID v4; make a new one.")))
 }
 
 /// Params that name a session, or a tab whose session is meant.

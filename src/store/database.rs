@@ -18,7 +18,7 @@ use crate::app::ports::JournalError;
 pub(super) const APPLICATION_ID: i32 = 0x6262_6c73;
 
 /// Version of the schema below.
-pub(super) const SCHEMA_VERSION: i32 = 1;
+pub(super) const SCHEMA_VERSION: i32 = 2;
 
 /// Bytes of a page of a new file. A flood writes batches of tens of kilobytes and blocks by the hundred, an event may have
 /// megabytes, and each page is written, summed and folded by itself: with the usual 4 KiB an event of 4 MiB took twice as long.
@@ -62,6 +62,8 @@ const SCHEMA: &str = "
         session_id TEXT NOT NULL, request_id TEXT NOT NULL, status TEXT NOT NULL, record BLOB NOT NULL,
         PRIMARY KEY (session_id, request_id));
     CREATE INDEX ask_pending ON ask (session_id) WHERE status = 'pending';
+    CREATE TABLE step (number INTEGER PRIMARY KEY, session_id TEXT NOT NULL, record BLOB NOT NULL);
+    CREATE INDEX step_by_session ON step (session_id, number);
     CREATE TABLE prompt (
         session_id TEXT NOT NULL, message_id TEXT NOT NULL, answer BLOB NOT NULL,
         PRIMARY KEY (session_id, message_id)) WITHOUT ROWID;

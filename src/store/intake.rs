@@ -20,7 +20,7 @@ use super::leases::Leases;
 use super::retention;
 use super::row::{number, stored};
 use super::write::{count, delete, with_room, write};
-use crate::app::ports::{Commit, EngineCursor};
+use crate::app::ports::{Commit, EngineCursor, StepChange};
 
 /// Where commits come in.
 pub(super) struct Intake {
@@ -261,6 +261,7 @@ impl Intake {
             && commit.view.is_none()
             && commit.ledger.is_empty()
             && commit.prompts.is_empty()
+            && commit.steps.is_empty()
             && commit.tabs.is_empty();
         let length = batch.events.len();
         if !only_events || length > front::LARGEST || stored(batch.to_seq).is_err() {
@@ -323,8 +324,9 @@ fn bytes_of(commit: &Commit) -> usize {
     let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
     let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
     let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
-    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len();
-    batch + session + view + blocks + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
+    let steps: usize = commit.steps.iter().map(StepChange::bytes).sum();
+    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len() + commit.steps.len();
+    batch + session + view + blocks + steps + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
 }
 
 #[cfg(test)]

@@ -426,6 +426,10 @@ impl Journal for SqliteJournal {
         self.database.run(|connection| read::pending_asks(connection, session_id))
     }
 
+    fn steps(&mut self, session_id: &str) -> Result<Vec<Vec<u8>>, JournalError> {
+        self.database.run(|connection| read::steps(connection, session_id))
+    }
+
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
         let waiting = self.intake.cursor(session_id);
         if waiting.is_some() {

@@ -132,6 +132,13 @@ pub(super) fn pending_asks(connection: &Connection, session_id: &str) -> Result<
     collect(&mut statement, [session_id], ledger_row)
 }
 
+pub(super) fn steps(connection: &Connection, session_id: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut statement =
+        connection.prepare_cached("SELECT record FROM step WHERE session_id = ?1 ORDER BY number")?;
+    let rows = statement.query_map([session_id], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 pub(super) fn cursor(connection: &Connection, session_id: &str) -> Result<Option<EngineCursor>, Failure> {
     let mut statement = connection.prepare_cached("SELECT seq, id FROM cursor WHERE session_id = ?1")?;
     let row = |row: &Row<'_>| Ok(EngineCursor { seq: number(row, 0)?, id: row.get(1)? });

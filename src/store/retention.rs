@@ -112,7 +112,7 @@ pub(super) fn remove_session(
         gone = gone && remove_rows(&transaction, table, order, content, session_id, &mut room)?;
     }
     if gone {
-        for table in ["view", "ask", "prompt", "cursor"] {
+        for table in ["view", "ask", "step", "prompt", "cursor"] {
             transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
         }
         transaction.execute("DELETE FROM meta WHERE key = ?1 || ?2", [LEAVING, session_id])?;

@@ -61,7 +61,8 @@ pub(super) fn ledger_row(row: &Row<'_>) -> rusqlite::Result<LedgerRow> {
 /// The word for a status in the file, and on the wire.
 pub(super) fn status_word(status: PermissionStatus) -> &'static str {
     match status {
-        PermissionStatus::Pending => "pending",
+        // Both wait.
+        PermissionStatus::Pending | PermissionStatus::Saving => "pending",
         PermissionStatus::Allowed => "allowed",
         PermissionStatus::Denied => "denied",
         PermissionStatus::Expired => "expired",

@@ -11,7 +11,9 @@ use super::forgotten::Left;
 use super::front::WaitingFront;
 use super::leases::{self, Leases};
 use super::row::{number, status_word, stored};
-use crate::app::ports::{BatchRow, BlockRow, Commit, EngineCursor, LedgerRow, SessionRow, TabRow};
+use crate::app::ports::{
+    BatchRow, BlockRow, Commit, EngineCursor, LedgerRow, SessionRow, StepChange, TabRow,
+};
 
 /// Tabs of a workspace that are kept: some windows' worth. Those of windows that never came back would otherwise stay for ever.
 const TABS: i64 = 1_024;
@@ -58,6 +60,9 @@ pub(super) fn write(
     }
     for ask in &commit.ledger {
         write_ask(&transaction, session_id, ask)?;
+    }
+    for step in &commit.steps {
+        write_step(&transaction, session_id, step)?;
     }
     for (message_id, answer) in &commit.prompts {
         write_prompt(&transaction, session_id, message_id, answer)?;
@@ -134,6 +139,18 @@ fn write_ask(transaction: &Transaction<'_>, session_id: &str, ask: &LedgerRow) -
                 status = excluded.status, record = excluded.record",
         )?
         .execute(params![session_id, ask.request_id, status_word(ask.status), ask.record])?;
+    Ok(())
+}
+
+fn write_step(transaction: &Transaction<'_>, session_id: &str, step: &StepChange) -> Result<(), Failure> {
+    match step {
+        StepChange::Taken(record) => transaction
+            .prepare_cached("INSERT INTO step (session_id, record) VALUES (?1, ?2)")?
+            .execute(params![session_id, record])?,
+        StepChange::Cleared => {
+            transaction.prepare_cached("DELETE FROM step WHERE session_id = ?1")?.execute([session_id])?
+        }
+    };
     Ok(())
 }
 
@@ -260,7 +277,7 @@ pub(super) fn delete(
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let commits = count(&transaction)?;
     leases.claim(&transaction, session_id)?;
-    for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
+    for table in ["session", "batch", "block", "view", "ask", "step", "prompt", "cursor"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session_id])?;
     }
     left.note(&transaction, leases.window.unwrap_or(0), session_id)?;

@@ -15,8 +15,8 @@ use super::chosen::{Unchosen, path_of, read_chosen};
 use super::media::mime_of;
 use super::root::{Roots, cause, short};
 use crate::app::ports::Attachment;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Largest attachment, inclusive: 10 MiB.
 pub(super) const MAX_BYTES: u64 = 10 * 1_024 * 1_024;
@@ -35,9 +35,9 @@ pub(super) struct Offer {
 }
 
 /// Stores what was offered under `state_dir/attachments`; the same bytes are kept once.
-pub(super) fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
+pub(super) fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, CodedError> {
     let state_dir = state_dir.ok_or_else(|| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::Unsupported,
             "There is no state directory to keep attachments in; give the server one and restart it.",
         )
@@ -46,7 +46,7 @@ pub(super) fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Re
         (Some(uri), None) => chosen_file(roots, uri)?,
         (None, Some(base64)) => given(base64)?,
         (Some(_), Some(_)) | (None, None) => {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "An attachment needs either `uri` or `base64`; give exactly one of them.",
             ));
@@ -59,7 +59,7 @@ pub(super) fn store(roots: &Roots, state_dir: Option<&Path>, offer: Offer) -> Re
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::Overloaded,
             _ => ErrorCode::Internal,
         };
-        WireError::new(
+        CodedError::new(
             code,
             format!("The attachment could not be kept ({}); check the state directory.", cause(&error)),
         )
@@ -80,46 +80,46 @@ fn shown_name(name: &str) -> String {
     if clean.is_empty() { "attachment".to_owned() } else { clean }
 }
 
-fn too_large(bytes: u64) -> WireError {
-    WireError::new(
+fn too_large(bytes: u64) -> CodedError {
+    CodedError::new(
         ErrorCode::TooLarge,
         "The attachment is larger than 10 MiB; attach a smaller one, or name the file in your message.",
     )
     .with_details(json!({ "bytes": bytes, "maxBytes": MAX_BYTES }))
 }
 
-fn given(text: &str) -> Result<Vec<u8>, WireError> {
+fn given(text: &str) -> Result<Vec<u8>, CodedError> {
     let padding = text.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
     let bytes = (text.len() / 4 * 3).saturating_sub(padding) as u64;
     if bytes > MAX_BYTES {
         return Err(too_large(bytes));
     }
     STANDARD.decode(text).map_err(|_| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::InvalidParams,
             "`base64` is not standard, padded base64; encode the bytes again.",
         )
     })
 }
 
-fn chosen_file(roots: &Roots, uri: &str) -> Result<Vec<u8>, WireError> {
+fn chosen_file(roots: &Roots, uri: &str) -> Result<Vec<u8>, CodedError> {
     read_chosen(roots, uri, MAX_BYTES).map_err(|why| match why {
-        Unchosen::LeadsOut => WireError::new(
+        Unchosen::LeadsOut => CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!(
                 "`{}` is a link that leads out of the workspace; choose the file itself.",
                 short(&path_of(uri).unwrap_or_default().to_string_lossy())
             ),
         ),
-        Unchosen::NotLocal => WireError::new(
+        Unchosen::NotLocal => CodedError::new(
             ErrorCode::InvalidParams,
             format!("`{}` is not the URI of a local file; give a `file:` URI or `base64`.", short(uri)),
         ),
-        Unchosen::Unreadable(error) => WireError::new(
+        Unchosen::Unreadable(error) => CodedError::new(
             ErrorCode::NotFound,
             format!("`{}` cannot be read ({}); choose another file.", short(uri), cause(&error)),
         ),
-        Unchosen::NotRegular => WireError::new(
+        Unchosen::NotRegular => CodedError::new(
             ErrorCode::NotFound,
             format!("`{}` is not a regular file; choose another one.", short(uri)),
         ),
@@ -178,7 +178,7 @@ mod tests {
 
     use super::{MAX_BYTES, Offer, store};
     use crate::app::ports::Attachment;
-    use crate::protocol::{ErrorCode, WireError};
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::workspace::root::Roots;
 
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -192,11 +192,11 @@ mod tests {
         Offer { name: "n".to_owned(), mime: None, uri: Some(uri), base64: None }
     }
 
-    fn kept(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, WireError> {
+    fn kept(state_dir: Option<&Path>, offer: Offer) -> Result<Attachment, CodedError> {
         store(&Roots::default(), state_dir, offer)
     }
 
-    fn code(outcome: Result<Attachment, WireError>) -> Option<ErrorCode> {
+    fn code(outcome: Result<Attachment, CodedError>) -> Option<ErrorCode> {
         outcome.err().map(|error| error.code)
     }
 

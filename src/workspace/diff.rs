@@ -8,6 +8,7 @@ use std::path::Path;
 use super::root::{Root, Roots, short};
 use super::side::{DiffFile, SideText, downloaded};
 use crate::app::ports::{DiffFor, DiffJob, DiffRoot, DiffSide, Found};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::compare::{self, compare};
 use crate::domain::edits::diff_uri::DiffDocument;
 use crate::domain::edits::overlay::Overlay;
@@ -15,7 +16,6 @@ use crate::domain::edits::reference::Reference;
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::shown::{Kind, show};
 use crate::protocol::request::{DiffSideUri, OpenDiffResult, TextDocumentResult};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of a unified diff in an answer: far more than anybody reads, and small enough for every editor's reader.
 pub(super) const MOST_UNIFIED_BYTES: usize = 1 << 20;
@@ -49,12 +49,12 @@ pub(super) fn drop_artifacts(folder: &Path) {
     }
 }
 
-fn choose<'a>(roots: &'a Roots, root: &DiffRoot) -> Result<&'a Root, WireError> {
+fn choose<'a>(roots: &'a Roots, root: &DiffRoot) -> Result<&'a Root, CodedError> {
     match root {
         DiffRoot::Named(name) => roots.choose(name.as_deref()),
         DiffRoot::At(directory, name) => {
             let root = roots.at(directory).ok_or_else(|| {
-                WireError::new(
+                CodedError::new(
                     ErrorCode::NotFound,
                     format!(
                         "The session works in `{}`, which is no folder of this workspace; open it in the editor first.",
@@ -63,7 +63,7 @@ fn choose<'a>(roots: &'a Roots, root: &DiffRoot) -> Result<&'a Root, WireError> 
                 )
             })?;
             match name {
-                Some(name) if name != root.name() => Err(WireError::new(
+                Some(name) if name != root.name() => Err(CodedError::new(
                     ErrorCode::NotFound,
                     format!(
                         "The session works in the folder `{}`, not in `{}`; name that one, or none.",
@@ -74,7 +74,7 @@ fn choose<'a>(roots: &'a Roots, root: &DiffRoot) -> Result<&'a Root, WireError> 
                 Some(_) | None => Ok(root),
             }
         }
-        DiffRoot::Unknown => Err(WireError::new(
+        DiffRoot::Unknown => Err(CodedError::new(
             ErrorCode::Unsupported,
             "The engine does not say in which folder this session works; name the folder as `root`.",
         )),
@@ -87,7 +87,7 @@ struct Work<'a> {
     /// Whether URIs name the root.
     says_root: bool,
     /// Artifacts need none.
-    place: Result<DiffFile<'a>, WireError>,
+    place: Result<DiffFile<'a>, CodedError>,
 }
 
 impl Work<'_> {
@@ -96,11 +96,11 @@ impl Work<'_> {
         left: &DiffSide,
         right: &DiffSide,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<OpenDiffResult, WireError> {
+    ) -> Result<OpenDiffResult, CodedError> {
         let (before, after) = (self.read(left, is_abandoned), self.read(right, is_abandoned));
         let (before, after) = (before?, after?);
         if before.text.is_none() && after.text.is_none() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::NotFound,
                 format!(
                     "There is no `{}` in `{}` nor in `{}`; name a file that one of them has.",
@@ -136,7 +136,7 @@ impl Work<'_> {
         &self,
         side: &DiffSide,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<TextDocumentResult, WireError> {
+    ) -> Result<TextDocumentResult, CodedError> {
         let read = self.read(side, is_abandoned)?;
         let buffer = self.place.as_ref().ok().and_then(|place| place.buffer.as_ref());
         Ok(TextDocumentResult {
@@ -147,12 +147,12 @@ impl Work<'_> {
         })
     }
 
-    fn read(&self, side: &DiffSide, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
+    fn read(&self, side: &DiffSide, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, CodedError> {
         if let Found::Downloaded(file) = &side.found {
             return downloaded(file);
         }
         if is_abandoned() {
-            return Err(WireError::new(ErrorCode::Cancelled, "Nobody waits for this any more."));
+            return Err(CodedError::new(ErrorCode::Cancelled, "Nobody waits for this any more."));
         }
         self.place.as_ref().map_err(Clone::clone)?.read(side, is_abandoned)
     }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::diff;
 use crate::app::Reply;
 use crate::app::ports::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::diff::unified_diff;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::reference::Reference;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::path::WorkspacePath;
-use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::git::tests::{commit, git, on_a_waiting_thread, repository};
 use crate::workspace::root::{Roots, tests::folder};
 use crate::workspace::side::MOST_BYTES;
@@ -66,21 +66,21 @@ impl Desk {
         on_a_waiting_thread(move || diff(&roots, &overlay, job));
     }
 
-    fn diff(&self, path: &str, left: &str, right: &str) -> Result<Value, WireError> {
+    fn diff(&self, path: &str, left: &str, right: &str) -> Result<Value, CodedError> {
         self.compare(path, side(left), side(right))
     }
 
-    fn compare(&self, path: &str, left: DiffSide, right: DiffSide) -> Result<Value, WireError> {
+    fn compare(&self, path: &str, left: DiffSide, right: DiffSide) -> Result<Value, CodedError> {
         let (reply, mut answer) = Reply::new();
         self.ask(path, left, DiffFor::Comparison { right, reply });
         answer.try_recv().unwrap().map(|result| json!(result))
     }
 
-    fn document(&self, path: &str, of: &str) -> Result<Value, WireError> {
+    fn document(&self, path: &str, of: &str) -> Result<Value, CodedError> {
         self.read(path, side(of))
     }
 
-    fn read(&self, path: &str, of: DiffSide) -> Result<Value, WireError> {
+    fn read(&self, path: &str, of: DiffSide) -> Result<Value, CodedError> {
         let (reply, mut answer) = Reply::new();
         self.ask(path, of, DiffFor::Document { reply });
         answer.try_recv().unwrap().map(|result| json!(result))

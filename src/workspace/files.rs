@@ -21,10 +21,10 @@ use crate::app::Reply;
 use crate::app::inbox::Folder;
 use crate::app::ports::{CommandRan, FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
 use crate::domain::approval::FolderIdentity;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
 /// the next one is refused with `overloaded`.
@@ -136,7 +136,7 @@ impl WorkspaceFiles {
                     run::run(&command, directory, environment, guard, LIMITS, || reply.is_abandoned()).await
                 }
                 Ok(Err(refused)) => Err(refused),
-                Err(_) => Err(WireError::internal()),
+                Err(_) => Err(CodedError::internal()),
             };
             reply.settle(outcome);
         });
@@ -240,7 +240,7 @@ fn spec_files(roots: &Roots, state_dir: Option<&Path>, job: SpecJob) -> SpecFile
 }
 
 fn refuse(job: FileJob, done: &FilesDone) {
-    let refused = WireError::new(
+    let refused = CodedError::new(
         ErrorCode::Overloaded,
         "Too many file requests are waiting, so this one was not taken; try again in a moment.",
     );
@@ -278,11 +278,11 @@ mod tests {
     use super::{WAITING, WorkspaceFiles};
     use crate::app::inbox::{Answer, Reply};
     use crate::app::ports::{Applied, FileJob, FileJobDone, Files};
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::domain::edits::overlay::Overlay;
     use crate::domain::edits::text::content_hash;
     use crate::process::this_program;
     use crate::protocol::request::{AttachmentPutResult, ListFilesParams, ListFilesResult};
-    use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::tests::folder;
 
     fn submit<T>(files: &WorkspaceFiles, job: impl FnOnce(Reply<T>) -> FileJob) -> Answer<T> {
@@ -334,7 +334,7 @@ mod tests {
             reply,
         };
         let written = submit(&files, write).await.unwrap();
-        assert_eq!(written, Ok(Applied { applied_hash: content_hash(b"abc") }));
+        assert_eq!(written, Ok(Applied { applied_hash: content_hash(b"abc"), saved: true }));
         let listed = submit(&files, listing).await.unwrap();
         let entries = json!([{ "path": "a", "name": "a", "type": "file", "size": 3 }]);
         assert_eq!(json!(listed.unwrap()), json!({ "path": "", "entries": entries, "truncated": false }));
@@ -348,8 +348,8 @@ mod tests {
         let job = tokio::task::spawn_blocking(move || heard.recv().unwrap()).await.unwrap();
         let FileJobDone::Stored { session_id, outcome, reply } = job else { panic!("{job:?}") };
         assert_eq!((session_id.as_str(), outcome.map(|stored| stored.bytes)), ("s", Ok(3)));
-        reply.refuse(WireError::internal());
-        assert_eq!(answer.await.unwrap(), Err(WireError::internal()));
+        reply.refuse(CodedError::internal());
+        assert_eq!(answer.await.unwrap(), Err(CodedError::internal()));
     }
 
     // One thread that the test itself holds: nothing begins before every job was submitted.

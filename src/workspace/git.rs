@@ -15,9 +15,9 @@ use tokio::runtime::Handle;
 use super::git_layout::{Refused, own, top_of};
 use super::root::{cause, short};
 use super::run::streams;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::environment::may_inherit;
 use crate::process::{Contained, Directory, Hold, Job, NotStarted, this_program};
-use crate::protocol::{ErrorCode, WireError};
 
 /// How long one look may take. A blob of some megabytes takes milliseconds; a repository on a dead network disk for ever.
 const TIME: Duration = Duration::from_secs(10);
@@ -92,7 +92,7 @@ impl Repository {
         path: &str,
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<Entry, WireError> {
+    ) -> Result<Entry, CodedError> {
         if is_abandoned() {
             return Err(nobody_waits());
         }
@@ -121,13 +121,13 @@ impl Repository {
         match kind {
             "blob" => {}
             "tree" => {
-                return Err(WireError::new(
+                return Err(CodedError::new(
                     ErrorCode::NotFound,
                     format!("`{}` is a directory there; name a file in it.", short(path)),
                 ));
             }
             _ => {
-                return Err(WireError::new(
+                return Err(CodedError::new(
                     ErrorCode::NotFound,
                     format!("`{}` is a repository of its own there; name a file in it.", short(path)),
                 ));
@@ -141,8 +141,8 @@ impl Repository {
         Ok(if mode == "120000" { Entry::Link(blob) } else { Entry::File(blob) })
     }
 
-    fn without_commit(&self, revision: &str, found: &FoundBlob) -> WireError {
-        let refuse = |message: String| WireError::new(ErrorCode::NotFound, message);
+    fn without_commit(&self, revision: &str, found: &FoundBlob) -> CodedError {
+        let refuse = |message: String| CodedError::new(ErrorCode::NotFound, message);
         if found.complaint.contains("dubious ownership") {
             return refuse(
                 "The git repository belongs to another user; allow it with git's setting `safe.directory`."
@@ -167,13 +167,13 @@ impl Repository {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         most: usize,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<FoundBlob, WireError> {
+    ) -> Result<FoundBlob, CodedError> {
         let (mut process, stdout, stderr) = self.start(words, top, environment).await.map_err(|why| {
             let cause = match &why {
                 NotStarted::Failed(error) => cause(error),
                 NotStarted::NoDirectory(_) | NotStarted::DirectoryReplaced(_) => "no such folder".to_owned(),
             };
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Unsupported,
                 format!("The program `git` could not be started ({cause}); install it."),
             )
@@ -197,7 +197,7 @@ impl Repository {
             biased;
             () = abandoned => return Err(nobody_waits()),
             done = work => done,
-            () = tokio::time::sleep(TIME) => return Err(WireError::new(
+            () = tokio::time::sleep(TIME) => return Err(CodedError::new(
                 ErrorCode::Overloaded,
                 "git did not answer within ten seconds; try again when the disk is less busy.",
             )),
@@ -282,21 +282,21 @@ fn tree_entry(line: &[u8]) -> Option<(&str, &str, &str)> {
     Some((words.next()?, words.next()?, words.next()?))
 }
 
-fn nobody_waits() -> WireError {
-    WireError::new(ErrorCode::Cancelled, "Nobody waits for this any more.")
+fn nobody_waits() -> CodedError {
+    CodedError::new(ErrorCode::Cancelled, "Nobody waits for this any more.")
 }
 
-fn refused(why: Refused) -> WireError {
+fn refused(why: Refused) -> CodedError {
     match why {
         Refused::None => without_repository(),
-        Refused::Elsewhere(what) => WireError::new(
+        Refused::Elsewhere(what) => CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!(
                 "The git repository keeps files elsewhere ({what}), and nothing there says that they are this folder's; \
                  compare the file with `disk` or `buffer`, or open the folder of the other repository."
             ),
         ),
-        Refused::Unreadable(what) => WireError::new(
+        Refused::Unreadable(what) => CodedError::new(
             ErrorCode::NotFound,
             format!(
                 "The git repository cannot be read ({what}): it has a file that is not regular, or far too many; run `git fsck` \
@@ -306,15 +306,15 @@ fn refused(why: Refused) -> WireError {
     }
 }
 
-fn without_repository() -> WireError {
-    WireError::new(
+fn without_repository() -> CodedError {
+    CodedError::new(
         ErrorCode::NotFound,
         "The file lies in no git repository; compare it with `disk` or `buffer`.",
     )
 }
 
-fn unreadable(path: &str) -> WireError {
-    WireError::new(
+fn unreadable(path: &str) -> CodedError {
+    CodedError::new(
         ErrorCode::NotFound,
         format!(
             "git could not read `{}` of that commit here; fetch the commit whole and try again.",

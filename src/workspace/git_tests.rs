@@ -32,14 +32,14 @@ pub(crate) fn on_a_waiting_thread<T: Send + 'static>(work: impl FnOnce() -> T + 
     runtime.block_on(async { tokio::task::spawn_blocking(work).await.unwrap() })
 }
 
-fn entry(at: &Path, revision: &str, path: &str) -> Result<Entry, WireError> {
+fn entry(at: &Path, revision: &str, path: &str) -> Result<Entry, CodedError> {
     let (directory, revision, path) = (at.to_owned(), revision.to_owned(), path.to_owned());
     on_a_waiting_thread(move || {
         Repository { directory, git_dir: None }.entry(&revision, &path, 100, &|| false)
     })
 }
 
-fn file(text: &str) -> Result<Entry, WireError> {
+fn file(text: &str) -> Result<Entry, CodedError> {
     Ok(Entry::File(Blob { bytes: text.as_bytes().to_vec(), cut: false }))
 }
 

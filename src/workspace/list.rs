@@ -8,10 +8,10 @@ use cap_std::fs::DirEntry;
 
 use super::root::{Roots, parse, refusal, short};
 use crate::confined::IgnoreRules;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::shown::{Kind, show};
 use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesResult};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Most entries of an answer: about 1 MiB of JSON, what an editor still shows at once.
 pub(super) const MAX_ENTRIES: usize = 10_000;
@@ -31,13 +31,13 @@ pub(super) fn list(
     roots: &Roots,
     params: &ListFilesParams,
     is_abandoned: impl Fn() -> bool,
-) -> Result<ListFilesResult, WireError> {
+) -> Result<ListFilesResult, CodedError> {
     let path = parse(&params.path)?;
     let root = roots.choose(params.root.as_deref())?;
     let place = root.find(&path)?;
     let dir = root.dir()?;
     if !dir.metadata(&place).map_err(|error| refusal(&error, &path))?.is_dir() {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::NotFound,
             format!("`{}` is not a directory; name the directory it lies in.", short(path.as_str())),
         ));
@@ -106,12 +106,12 @@ mod tests {
     use std::path::Path;
 
     use super::{MAX_ENTRIES, list};
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::protocol::request::{FileEntry, FileKind, ListFilesParams, ListFilesResult};
-    use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
 
-    fn listed(root: &Path, path: &str, gitignore: Option<bool>) -> Result<ListFilesResult, WireError> {
+    fn listed(root: &Path, path: &str, gitignore: Option<bool>) -> Result<ListFilesResult, CodedError> {
         let params = ListFilesParams {
             session_id: Some("s".to_owned()),
             tab_id: None,

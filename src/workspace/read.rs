@@ -6,17 +6,17 @@ use super::charset::guess;
 use super::root::{Roots, parse, short};
 use super::write::current;
 use crate::app::ports::FileText;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{content_hash, decode};
-use crate::protocol::{ErrorCode, WireError};
 
 /// The text of a file and the hash of its bytes; `None` when there is no such file.
-pub(super) fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<FileText>, WireError> {
+pub(super) fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Option<FileText>, CodedError> {
     let path = parse(path)?;
     let root = roots.choose(root)?;
     let Some(place) = root.locate(&path)? else { return Ok(None) };
     let bytes = current(&*root.dir()?, &place, &path)?.bytes;
     let decoded = decode(&bytes, |bytes| guess([bytes])).map_err(|_| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::NotText,
             format!("`{}` is not text, so it cannot be edited as text.", short(path.as_str())),
         )

@@ -12,9 +12,9 @@ use super::root::{Roots, refusal, short};
 use super::snippet::open_document;
 use super::write::current;
 use crate::app::ports::TextPart;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::text::{content_hash, decode};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes that an agent gets at once. It travels in one line of JSON, and no model reads more.
 const MOST_BYTES: usize = 8 << 20;
@@ -26,24 +26,30 @@ pub(super) fn read_text(
     path: &Path,
     line: Option<u64>,
     limit: Option<u64>,
-) -> Result<TextPart, WireError> {
+) -> Result<TextPart, CodedError> {
     let (root, path) = roots.holding(path)?;
     let place = root.locate(&path)?;
-    let (text, hash) = match (open_document(root, &path, place.as_deref(), overlay), &place) {
+    let (text, hash, unsaved) = match (open_document(root, &path, place.as_deref(), overlay), &place) {
         (Some((_, document)), _) => {
             let text = document.text.to_string();
             let hash = content_hash(text.as_bytes());
-            (text, hash)
+            // What cannot be read from disk is not there.
+            let saved = place.as_deref().and_then(|place| {
+                let bytes = current(&*root.dir().ok()?, place, &path).ok()?.bytes;
+                decode(&bytes, |bytes| guess([bytes])).ok()
+            });
+            let unsaved = saved.is_none_or(|saved| saved.text != text);
+            (text, hash, unsaved)
         }
         (None, Some(place)) => {
             let bytes = current(&*root.dir()?, place, &path)?.bytes;
             let decoded = decode(&bytes, |bytes| guess([bytes])).map_err(|_| {
-                WireError::new(
+                CodedError::new(
                     ErrorCode::NotText,
                     format!("`{}` is not text, so it cannot be read as text.", short(path.as_str())),
                 )
             })?;
-            (decoded.text, content_hash(&bytes))
+            (decoded.text, content_hash(&bytes), false)
         }
         (None, None) => {
             return Err(refusal(&std::io::ErrorKind::NotFound.into(), &path)
@@ -52,7 +58,7 @@ pub(super) fn read_text(
     };
     let content = lines(&text, line, limit);
     if content.len() > MOST_BYTES {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::TooLarge,
             format!(
                 "`{}` is larger than 8 MiB; read it in parts, with `line` and `limit`.",
@@ -66,6 +72,7 @@ pub(super) fn read_text(
         hash,
         root: root.name().to_owned(),
         path: path.as_str().to_owned(),
+        unsaved,
     })
 }
 
@@ -97,13 +104,13 @@ mod tests {
 
     use super::{MOST_BYTES, read_text};
     use crate::app::ports::TextPart;
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::domain::edits::overlay::Overlay;
     use crate::domain::edits::text::content_hash;
-    use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
 
-    fn whole(roots: &Roots, overlay: &Overlay, path: &Path) -> Result<TextPart, WireError> {
+    fn whole(roots: &Roots, overlay: &Overlay, path: &Path) -> Result<TextPart, CodedError> {
         read_text(roots, overlay, path, None, None)
     }
 
@@ -120,6 +127,7 @@ mod tests {
             hash: hash.clone(),
             root: "ws".to_owned(),
             path: "a".to_owned(),
+            unsaved: false,
         };
         for (line, limit, content) in [
             (None, None, "1\r\n2\n3"),
@@ -146,7 +154,10 @@ mod tests {
         let uri = format!("file://{}/a%20b", dir.path().display());
         overlay.open(&uri, "plaintext", 1, "typed");
         let part = whole(&roots, &overlay, &file).unwrap();
-        assert_eq!((part.content.as_str(), part.hash), ("typed", content_hash(b"typed")));
+        assert_eq!((part.content.as_str(), part.hash, part.unsaved), ("typed", content_hash(b"typed"), true));
+        std::fs::write(&file, "typed").unwrap();
+        assert!(!whole(&roots, &overlay, &file).unwrap().unsaved);
+        std::fs::write(&file, "saved").unwrap();
         overlay.close(&uri);
         assert_eq!(whole(&roots, &overlay, &file).unwrap().content, "saved");
     }

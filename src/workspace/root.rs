@@ -13,9 +13,9 @@ use cap_std::fs::{Dir, Metadata};
 
 use crate::app::inbox::Folder;
 use crate::confined::{self, Links, NotOpened};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::policy::uri::push_encoded;
-use crate::protocol::{ErrorCode, WireError};
 
 /// All roots, in order.
 #[derive(Debug, Default)]
@@ -71,16 +71,16 @@ impl Roots {
     }
 
     /// The root of this name; without a name the first.
-    pub(super) fn choose(&self, name: Option<&str>) -> Result<&Root, WireError> {
+    pub(super) fn choose(&self, name: Option<&str>) -> Result<&Root, CodedError> {
         match name {
             Some(name) => self.0.iter().find(|root| root.name == name).ok_or_else(|| {
-                WireError::new(
+                CodedError::new(
                     ErrorCode::NotFound,
                     format!("No folder `{}` is open; name one of the workspace's folders.", short(name)),
                 )
             }),
             None => self.0.first().ok_or_else(|| {
-                WireError::new(ErrorCode::NotFound, "No folder is open; open one in the editor first.")
+                CodedError::new(ErrorCode::NotFound, "No folder is open; open one in the editor first.")
             }),
         }
     }
@@ -103,9 +103,9 @@ impl Root {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> Result<&Path, WireError> {
+    pub(super) fn path(&self) -> Result<&Path, CodedError> {
         self.path.as_deref().ok_or_else(|| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Unsupported,
                 format!("The folder `{}` is not on this machine; open a local folder.", short(&self.name)),
             )
@@ -114,7 +114,7 @@ impl Root {
 
     /// Its handle: the directory that was opened first, whatever its path means later. Only when that directory was
     /// deleted is the path opened anew, and only if no link leads it elsewhere meanwhile.
-    pub(super) fn dir(&self) -> Result<Arc<Dir>, WireError> {
+    pub(super) fn dir(&self) -> Result<Arc<Dir>, CodedError> {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = handle.as_ref().filter(|opened| is_alive(&opened.dir)) {
             return Ok(Arc::clone(&opened.dir));
@@ -125,7 +125,7 @@ impl Root {
             .as_ref()
             .is_some_and(|before| before.real.is_some() && real.is_some() && before.real != real)
         {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::Conflict,
                 format!(
                     "The folder `{}` was deleted, and its path leads to another place now; open it again.",
@@ -136,7 +136,7 @@ impl Root {
         // What was found without links is opened, so that a link that comes in between is not followed.
         let found = real.as_deref().unwrap_or(path);
         let dir = Dir::open_ambient_dir(found, ambient_authority()).map_err(|error| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::NotFound,
                 format!(
                     "The folder `{}` cannot be opened ({}); open it again.",
@@ -149,7 +149,7 @@ impl Root {
     }
 
     /// Where a path really is: relative to the root, without links. `Ok(None)`: there is nothing.
-    pub(super) fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, WireError> {
+    pub(super) fn locate(&self, path: &WorkspacePath) -> Result<Option<PathBuf>, CodedError> {
         let dir = self.dir()?;
         match self.place_of(&dir, Path::new(path.for_handle())) {
             Ok(found) => Ok(Some(found)),
@@ -167,7 +167,7 @@ impl Root {
     }
 
     /// The same, with a refusal when there is nothing.
-    pub(super) fn find(&self, path: &WorkspacePath) -> Result<PathBuf, WireError> {
+    pub(super) fn find(&self, path: &WorkspacePath) -> Result<PathBuf, CodedError> {
         self.locate(path)?.ok_or_else(|| refusal(&io::ErrorKind::NotFound.into(), path))
     }
 
@@ -197,7 +197,7 @@ pub(super) fn open_regular(
     dir: &Dir,
     place: &Path,
     path: &WorkspacePath,
-) -> Result<(File, Metadata), WireError> {
+) -> Result<(File, Metadata), CodedError> {
     // Looked at before it is opened, because opening a device can already do something.
     let found = dir.metadata(place).map_err(|error| refusal(&error, path))?;
     if !found.is_dir() && !found.is_file() {
@@ -206,7 +206,7 @@ pub(super) fn open_regular(
     confined::open_regular(dir, place, Links::Followed).map_err(|why| not_regular(why, path))
 }
 
-fn not_regular(why: NotOpened, path: &WorkspacePath) -> WireError {
+fn not_regular(why: NotOpened, path: &WorkspacePath) -> CodedError {
     let message = match why {
         NotOpened::Failed(error) => return refusal(&error, path),
         NotOpened::Directory => format!("`{}` is a directory; name a file in it.", short(path.as_str())),
@@ -215,13 +215,13 @@ fn not_regular(why: NotOpened, path: &WorkspacePath) -> WireError {
             short(path.as_str())
         ),
     };
-    WireError::new(ErrorCode::NotFound, message)
+    CodedError::new(ErrorCode::NotFound, message)
 }
 
 /// Reads a path of a client.
-pub(super) fn parse(path: &str) -> Result<WorkspacePath, WireError> {
+pub(super) fn parse(path: &str) -> Result<WorkspacePath, CodedError> {
     WorkspacePath::parse(path).map_err(|refused| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!("The path `{}` {refused}; give one relative to the workspace folder.", short(path)),
         )
@@ -236,7 +236,7 @@ pub(super) fn is_escape(error: &io::Error) -> bool {
 impl Roots {
     /// The root that holds an absolute path, and the path in it; of roots within each other the inner one. The path counts under
     /// the name of the folder and under the one it really has. Nothing is looked at but the folders themselves.
-    pub(super) fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), WireError> {
+    pub(super) fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), CodedError> {
         let inside = |root: &Root| {
             let named = root.path.clone()?;
             let real = named.canonicalize().ok();
@@ -247,7 +247,7 @@ impl Roots {
         };
         let held = self.0.iter().filter_map(|root| inside(root).map(|(depth, rest)| (depth, root, rest)));
         let Some((_, root, rest)) = held.max_by_key(|(depth, ..)| *depth) else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::PathOutsideWorkspace,
                 format!(
                     "`{}` is not in a folder of the workspace; give the absolute path of a file in one.",
@@ -305,29 +305,29 @@ impl Named<'_> {
 }
 
 /// What a failed look at a path means for a client.
-pub(super) fn refusal(error: &io::Error, path: &WorkspacePath) -> WireError {
+pub(super) fn refusal(error: &io::Error, path: &WorkspacePath) -> CodedError {
     let shown = if path.is_root() { "." } else { path.as_str() };
     let shown = short(shown);
     if is_escape(error) {
-        return WireError::new(
+        return CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!("`{shown}` is a link that leads out of the workspace; name a path inside it."),
         );
     }
     match error.kind() {
-        io::ErrorKind::NotFound => WireError::new(
+        io::ErrorKind::NotFound => CodedError::new(
             ErrorCode::NotFound,
             format!("There is no `{shown}` in the workspace; list the directory and choose one."),
         ),
-        io::ErrorKind::NotADirectory => WireError::new(
+        io::ErrorKind::NotADirectory => CodedError::new(
             ErrorCode::NotFound,
             format!("`{shown}` is not a directory, or lies below a file; name another path."),
         ),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => WireError::new(
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => CodedError::new(
             ErrorCode::Overloaded,
             format!("The disk has no room for `{shown}`; free some and try again."),
         ),
-        _ => WireError::new(
+        _ => CodedError::new(
             ErrorCode::NotFound,
             format!("`{shown}` cannot be reached ({}); check it and its permissions.", cause(error)),
         ),
@@ -354,7 +354,7 @@ pub(crate) mod tests {
 
     use super::{Roots, parse};
     use crate::app::inbox::Folder;
-    use crate::protocol::ErrorCode;
+    use crate::domain::coded_error::ErrorCode;
 
     /// A folder of this name at this place.
     pub(crate) fn folder(name: &str, path: &Path) -> Folder {

@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use super::capture::Capture;
 use super::root::{Roots, cause, parse, refusal, short};
 use crate::app::ports::CommandRan;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
-use crate::protocol::{ErrorCode, WireError};
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ const WATCH: Duration = Duration::from_millis(100);
 
 /// The directory to run in, from a path relative to the first root: the one that the root's handle leads to. Refused when the
 /// path that the user was shown leads to another one.
-pub(super) fn directory(roots: &Roots, cwd: &str) -> Result<Directory, WireError> {
+pub(super) fn directory(roots: &Roots, cwd: &str) -> Result<Directory, CodedError> {
     let path = parse(cwd)?;
     let root = roots.choose(None)?;
     let place = root.find(&path)?;
@@ -57,9 +57,9 @@ pub(super) async fn run(
     guard: PathBuf,
     limits: Limits,
     is_abandoned: impl Fn() -> bool,
-) -> Result<CommandRan, WireError> {
+) -> Result<CommandRan, CodedError> {
     if command.trim().is_empty() || command.contains('\0') {
-        return Err(WireError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
+        return Err(CodedError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
     }
     let (program, args) = shell(command);
     let inherited = environment.into_iter().collect();
@@ -105,11 +105,11 @@ async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() 
 }
 
 /// Why a command was not run.
-fn refused(command: &str, why: &NotStarted) -> WireError {
+fn refused(command: &str, why: &NotStarted) -> CodedError {
     match why {
-        NotStarted::NoDirectory(_) => WireError::new(ErrorCode::NotFound, why.sentence(command)),
-        NotStarted::DirectoryReplaced(_) => WireError::new(ErrorCode::Conflict, why.sentence(command)),
-        NotStarted::Failed(error) => WireError::new(
+        NotStarted::NoDirectory(_) => CodedError::new(ErrorCode::NotFound, why.sentence(command)),
+        NotStarted::DirectoryReplaced(_) => CodedError::new(ErrorCode::Conflict, why.sentence(command)),
+        NotStarted::Failed(error) => CodedError::new(
             ErrorCode::NotFound,
             format!("`{}` could not be started ({}); check the shell.", short(command), cause(error)),
         ),
@@ -171,8 +171,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{CommandRan, LIMITS, Limits, directory, run};
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::process::{Directory, this_program};
-    use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::capture::KEPT;
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
@@ -183,7 +183,7 @@ mod tests {
         std::iter::once((OsString::from("PATH"), path)).chain(extra).collect()
     }
 
-    async fn ran(command: &str, at: &Path, limits: Limits) -> Result<CommandRan, WireError> {
+    async fn ran(command: &str, at: &Path, limits: Limits) -> Result<CommandRan, CodedError> {
         run(command, Directory::open(at).unwrap(), environment(&[]), this_program(), limits, || false).await
     }
 

@@ -15,13 +15,13 @@ use super::git::{Blob, Entry, Repository};
 use super::root::{Root, open_regular, parse, refusal, short};
 use super::snippet::open_document;
 use crate::app::ports::{DiffSide, Found, PatchText};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::apply::apply_hunks;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::patch::{self, FilePatch, Hunk, LineKind};
 use crate::domain::edits::reference::Reference;
 use crate::domain::edits::text::{self, content_hash};
 use crate::domain::policy::path::WorkspacePath;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of a side that are compared: above it no editor shows a diff, and everything is held in memory several times.
 pub(super) const MOST_BYTES: usize = 4 << 20;
@@ -54,7 +54,7 @@ pub(super) struct DiffFile<'a> {
     /// As it was named.
     pub path: &'a WorkspacePath,
     /// Where it really is, `None`: nowhere.
-    located: Result<Option<PathBuf>, WireError>,
+    located: Result<Option<PathBuf>, CodedError>,
     /// Its open buffer: the editor's URI, the language and the text.
     pub buffer: Option<(String, String, String)>,
 }
@@ -82,7 +82,7 @@ impl<'a> DiffFile<'a> {
         &self,
         side: &DiffSide,
         is_abandoned: &dyn Fn() -> bool,
-    ) -> Result<SideText, WireError> {
+    ) -> Result<SideText, CodedError> {
         match (&side.reference, &side.found) {
             (_, Found::Downloaded(file)) => downloaded(file),
             (_, Found::Patch(patch)) => self.patched(patch, is_abandoned),
@@ -93,24 +93,24 @@ impl<'a> DiffFile<'a> {
             (Reference::Disk, Found::Nothing) => self.on_disk(),
             (Reference::Git(revision), Found::Nothing) => self.in_commit(revision, is_abandoned),
             (Reference::Checkpoint(id), Found::Nothing) => self.in_checkpoint(id, is_abandoned),
-            (Reference::Artifact(_) | Reference::Patch(_), Found::Nothing) => Err(WireError::internal()),
+            (Reference::Artifact(_) | Reference::Patch(_), Found::Nothing) => Err(CodedError::internal()),
         }
     }
 
     /// Not even an open buffer shows what lies outside.
-    fn buffer(&self) -> Result<Option<&str>, WireError> {
+    fn buffer(&self) -> Result<Option<&str>, CodedError> {
         self.located.as_ref().map_err(Clone::clone)?;
         Ok(self.buffer.as_ref().map(|(_, _, text)| text.as_str()))
     }
 
-    fn on_disk(&self) -> Result<SideText, WireError> {
+    fn on_disk(&self) -> Result<SideText, CodedError> {
         match self.bytes(MOST_BYTES)? {
             Some(blob) => decoded(blob, self.path.as_str()),
             None => Ok(ABSENT),
         }
     }
 
-    fn bytes(&self, most: usize) -> Result<Option<Blob>, WireError> {
+    fn bytes(&self, most: usize) -> Result<Option<Blob>, CodedError> {
         match self.located.as_ref().map_err(Clone::clone)? {
             Some(place) => file_in(self.root, place, self.path, most).map(Some),
             None => Ok(None),
@@ -118,7 +118,7 @@ impl<'a> DiffFile<'a> {
     }
 
     /// The repository is that of the file's own folder, so that one in a folder of the workspace is found too.
-    fn in_commit(&self, revision: &str, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
+    fn in_commit(&self, revision: &str, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, CodedError> {
         let entry = |path: &WorkspacePath| {
             let (directory, name) = self.nearest(path)?;
             let repository = Repository { directory, git_dir: None };
@@ -146,7 +146,7 @@ impl<'a> DiffFile<'a> {
     }
 
     /// The nearest folder above a file that there is, and the rest of its path.
-    fn nearest(&self, path: &WorkspacePath) -> Result<(PathBuf, String), WireError> {
+    fn nearest(&self, path: &WorkspacePath) -> Result<(PathBuf, String), CodedError> {
         let base = self.root.path()?;
         let mut folder = path.parent();
         while let Some(at) = folder.filter(|folder| !folder.is_root()) {
@@ -161,14 +161,14 @@ impl<'a> DiffFile<'a> {
         Ok((base.to_owned(), path.as_str().to_owned()))
     }
 
-    fn in_checkpoint(&self, id: &str, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
+    fn in_checkpoint(&self, id: &str, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, CodedError> {
         #[derive(Deserialize)]
         struct SideCheckpoint {
             checkpoint_id: String,
             git_commit: String,
         }
         let unknown = || {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::NotFound,
                 format!("There is no checkpoint `{}` here; list the checkpoints and choose one.", short(id)),
             )
@@ -196,10 +196,10 @@ impl<'a> DiffFile<'a> {
 
     /// The file as the patch leaves it: made from the text it was made for, wherever that still is; or the file itself,
     /// where the patch is in it already.
-    fn patched(&self, patch: &PatchText, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, WireError> {
+    fn patched(&self, patch: &PatchText, is_abandoned: &dyn Fn() -> bool) -> Result<SideText, CodedError> {
         let shown = self.path.as_str();
         if patch.file_path != shown && patch.file_path != format!("{}/{shown}", self.root.name()) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::NotFound,
                 format!(
                     "The patch does not change `{}`; it changes `{}`.",
@@ -209,7 +209,7 @@ impl<'a> DiffFile<'a> {
             ));
         }
         let conflict = || {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Conflict,
                 format!(
                     "`{}` changed since the patch was made, so what the patch makes of it is not known; read its diff.",
@@ -290,7 +290,7 @@ fn reversed(hunks: &[Hunk]) -> Vec<Hunk> {
 }
 
 /// An artifact that was downloaded for this; it is deleted whatever comes of it.
-pub(super) fn downloaded(path: &Path) -> Result<SideText, WireError> {
+pub(super) fn downloaded(path: &Path) -> Result<SideText, CodedError> {
     let outcome = File::open(path).and_then(|file| start_of(file, MOST_BYTES));
     let gone = fs::remove_file(path).and_then(|()| path.parent().map_or(Ok(()), fs::remove_dir));
     if let Err(error) = gone {
@@ -298,12 +298,12 @@ pub(super) fn downloaded(path: &Path) -> Result<SideText, WireError> {
     }
     let blob = outcome.map_err(|error| {
         tracing::warn!(%error, "a downloaded artifact could not be read");
-        WireError::internal()
+        CodedError::internal()
     })?;
     decoded(blob, &path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-fn file_in(root: &Root, place: &Path, path: &WorkspacePath, most: usize) -> Result<Blob, WireError> {
+fn file_in(root: &Root, place: &Path, path: &WorkspacePath, most: usize) -> Result<Blob, CodedError> {
     let (file, _) = open_regular(&*root.dir()?, place, path)?;
     start_of(file, most).map_err(|error| refusal(&error, path))
 }
@@ -317,9 +317,9 @@ fn start_of(file: impl Read, most: usize) -> io::Result<Blob> {
 }
 
 /// All of a file as text.
-fn whole(blob: Blob, shown: &str) -> Result<String, WireError> {
+fn whole(blob: Blob, shown: &str) -> Result<String, CodedError> {
     if blob.cut {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::TooLarge,
             format!(
                 "`{}` is too large for a patch to be shown in it; read the patch's own diff.",
@@ -333,7 +333,7 @@ fn whole(blob: Blob, shown: &str) -> Result<String, WireError> {
 }
 
 /// The bytes as text, cut after a line when there are more.
-fn decoded(mut blob: Blob, shown: &str) -> Result<SideText, WireError> {
+fn decoded(mut blob: Blob, shown: &str) -> Result<SideText, CodedError> {
     if blob.cut {
         // A character of UTF-8 that was cut in two must not make the rest look like another encoding. Longer ones of
         // other encodings end a line earlier at most.
@@ -348,8 +348,8 @@ fn decoded(mut blob: Blob, shown: &str) -> Result<SideText, WireError> {
     Ok(shortened(decoded.text, blob.cut))
 }
 
-fn not_text(shown: &str, read: usize) -> WireError {
-    WireError::new(
+fn not_text(shown: &str, read: usize) -> CodedError {
+    CodedError::new(
         ErrorCode::NotText,
         format!("`{}` is not text, so there are no lines to compare.", short(shown)),
     )

@@ -12,12 +12,12 @@ use url::Url;
 
 use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::lines::{Seen, Selection, Unit, Wanted, count_stream, select};
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::text::{self, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
 use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of content when the client does not say.
 pub(super) const DEFAULT_BYTES: u64 = 64 * 1_024;
@@ -33,7 +33,7 @@ pub(super) fn snippet(
     roots: &Roots,
     params: &ReadFileSnippetParams,
     overlay: &Overlay,
-) -> Result<ReadFileSnippetResult, WireError> {
+) -> Result<ReadFileSnippetResult, CodedError> {
     let path = parse(&params.path)?;
     let root = roots.choose(params.root.as_deref())?;
     let max_bytes = params.max_bytes.unwrap_or(DEFAULT_BYTES).min(MOST_BYTES);
@@ -55,7 +55,7 @@ pub(super) fn snippet(
         Ok(part) => {
             Ok(result(&path, part.selection, part.total, SnippetSource::Disk, part.format.odd_name()))
         }
-        Err(Unreadable::NotText { size }) => Err(WireError::new(
+        Err(Unreadable::NotText { size }) => Err(CodedError::new(
             ErrorCode::NotText,
             format!("`{}` is not text; open it in a program made for it.", short(path.as_str())),
         )

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Unreadable, Wanted, read, snippet};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::lines::LineRange;
 use crate::domain::edits::overlay::Overlay;
 use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
-use crate::protocol::{ErrorCode, WireError};
 use crate::workspace::root::Roots;
 use crate::workspace::root::tests::folder;
 
@@ -25,7 +25,7 @@ fn params(path: &str) -> ReadFileSnippetParams {
     }
 }
 
-fn shown(root: &Path, params: &ReadFileSnippetParams) -> Result<ReadFileSnippetResult, WireError> {
+fn shown(root: &Path, params: &ReadFileSnippetParams) -> Result<ReadFileSnippetResult, CodedError> {
     snippet(&Roots::open(&[folder("ws", root)]), params, &Overlay::new())
 }
 

@@ -13,9 +13,9 @@ use super::media::mime_of;
 use super::root::Roots;
 use super::thumbnail::thumbnail;
 use crate::app::ports::{Attachment, Preview};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::spec::images::{IMAGE_BYTES, ImageFault, WHOLE_BYTES, is_taken};
 use crate::domain::spec::markdown::{Imported, MARKDOWN_BYTES, MarkdownFault, import, is_markdown};
-use crate::protocol::{ErrorCode, WireError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -71,7 +71,7 @@ pub(super) fn keep_images(
     roots: &Roots,
     state_dir: Option<&Path>,
     uris: &[String],
-) -> Result<Vec<Attachment>, WireError> {
+) -> Result<Vec<Attachment>, CodedError> {
     let keep = |uri: &String| {
         let name = name_of(uri).unwrap_or_default();
         let offer = Offer { name, mime: None, uri: Some(uri.clone()), base64: None };
@@ -79,7 +79,7 @@ pub(super) fn keep_images(
         if is_taken(&kept.mime) {
             return Ok(kept);
         }
-        Err(WireError::new(
+        Err(CodedError::new(
             ErrorCode::Conflict,
             format!("`{}` is no image any more; remove it, then submit again.", kept.name),
         ))
@@ -97,9 +97,9 @@ mod tests {
 
     use super::{keep_images, markdown, previews};
     use crate::app::ports::Preview;
+    use crate::domain::coded_error::ErrorCode;
     use crate::domain::spec::images::{IMAGE_BYTES, ImageFault};
     use crate::domain::spec::markdown::{Imported, MarkdownFault};
-    use crate::protocol::ErrorCode;
     use crate::workspace::media::mime_of;
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;

@@ -14,9 +14,9 @@ use serde_json::json;
 use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
 use crate::app::ports::Applied;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Largest file that is replaced: above it nobody reviews a change as text, and it is held in memory twice.
 pub(super) const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
@@ -35,11 +35,11 @@ pub(super) fn write(
     path: &str,
     base_hash: Option<&str>,
     text: &str,
-) -> Result<Applied, WireError> {
+) -> Result<Applied, CodedError> {
     let path = parse(path)?;
     let root = roots.choose(root)?;
     let Some(name) = path.file_name() else {
-        return Err(WireError::new(ErrorCode::NotFound, "The folder itself is no file; name a file in it."));
+        return Err(CodedError::new(ErrorCode::NotFound, "The folder itself is no file; name a file in it."));
     };
     let place = root.locate(&path)?;
     let current = match &place {
@@ -52,7 +52,7 @@ pub(super) fn write(
         None => PLAIN,
     };
     let bytes = text::encode(text, format).map_err(|refused| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::Unsupported,
             format!(
                 "`{}` is written in {}, which has no place for a character of the new text; convert the file to UTF-8 \
@@ -79,16 +79,16 @@ pub(super) fn write(
             _ => refuse(error),
         })?;
     }
-    Ok(Applied { applied_hash })
+    Ok(Applied { applied_hash, saved: true })
 }
 
 /// What is at a place, up to `MAX_BYTES`.
-pub(super) fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<Current, WireError> {
+pub(super) fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<Current, CodedError> {
     let (file, metadata) = open_regular(dir, place, path)?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refusal(&error, path))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::TooLarge,
             format!("`{}` is larger than 64 MiB; change it with a command instead.", short(path.as_str())),
         )
@@ -97,7 +97,11 @@ pub(super) fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<C
     Ok(Current { bytes, permissions: metadata.permissions() })
 }
 
-fn expect(current: Option<&Current>, base_hash: Option<&str>, path: &WorkspacePath) -> Result<(), WireError> {
+fn expect(
+    current: Option<&Current>,
+    base_hash: Option<&str>,
+    path: &WorkspacePath,
+) -> Result<(), CodedError> {
     match (current, base_hash) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(conflict(path, "is gone", None)),
@@ -112,8 +116,8 @@ fn expect(current: Option<&Current>, base_hash: Option<&str>, path: &WorkspacePa
     }
 }
 
-fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> WireError {
-    let refused = WireError::new(
+fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> CodedError {
+    let refused = CodedError::new(
         ErrorCode::Conflict,
         format!("`{}` {what}, so nothing was written; look at it and decide again.", short(path.as_str())),
     );
@@ -124,10 +128,10 @@ fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> WireError
 }
 
 /// The format of a file, when the whole of it can be read and so written back.
-fn format_of(bytes: &[u8], path: &WorkspacePath) -> Result<TextFormat, WireError> {
+fn format_of(bytes: &[u8], path: &WorkspacePath) -> Result<TextFormat, CodedError> {
     match text::decode(bytes, |bytes| guess([bytes])) {
         Ok(decoded) if !decoded.malformed => Ok(decoded.format),
-        Ok(_) | Err(text::NotText) => Err(WireError::new(
+        Ok(_) | Err(text::NotText) => Err(CodedError::new(
             ErrorCode::NotText,
             format!("`{}` is not text in any known encoding, so it was left alone.", short(path.as_str())),
         )
@@ -135,18 +139,18 @@ fn format_of(bytes: &[u8], path: &WorkspacePath) -> Result<TextFormat, WireError
     }
 }
 
-fn parent_of(root: &Root, place: &Path, path: &WorkspacePath) -> Result<(Dir, PathBuf), WireError> {
+fn parent_of(root: &Root, place: &Path, path: &WorkspacePath) -> Result<(Dir, PathBuf), CodedError> {
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = root.dir()?.open_dir(parent).map_err(|error| refusal(&error, path))?;
     Ok((dir, place.file_name().map(PathBuf::from).unwrap_or_default()))
 }
 
 /// The directory of a new file, created where it is missing.
-fn new_parent(root: &Root, path: &WorkspacePath) -> Result<Dir, WireError> {
+fn new_parent(root: &Root, path: &WorkspacePath) -> Result<Dir, CodedError> {
     let dir = root.dir()?;
     let refuse = |error: io::Error| refusal(&error, path);
     if dir.symlink_metadata(path.as_str()).is_ok() {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::NotFound,
             format!("`{}` is a link that leads nowhere; remove it first.", short(path.as_str())),
         ));
@@ -233,22 +237,22 @@ mod tests {
 
     use super::write;
     use crate::app::ports::Applied;
+    use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::domain::edits::text::content_hash;
-    use crate::protocol::{ErrorCode, WireError};
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
 
-    fn written(root: &Path, path: &str, base: Option<&[u8]>, text: &str) -> Result<Applied, WireError> {
+    fn written(root: &Path, path: &str, base: Option<&[u8]>, text: &str) -> Result<Applied, CodedError> {
         let base = base.map(content_hash);
         write(&Roots::open(&[folder("ws", root)]), None, path, base.as_deref(), text)
     }
 
-    fn code(outcome: Result<Applied, WireError>) -> Option<ErrorCode> {
+    fn code(outcome: Result<Applied, CodedError>) -> Option<ErrorCode> {
         outcome.err().map(|error| error.code)
     }
 
-    fn applied(bytes: &[u8]) -> Result<Applied, WireError> {
-        Ok(Applied { applied_hash: content_hash(bytes) })
+    fn applied(bytes: &[u8]) -> Result<Applied, CodedError> {
+        Ok(Applied { applied_hash: content_hash(bytes), saved: true })
     }
 
     fn names(root: &Path) -> Vec<String> {

@@ -80,6 +80,42 @@ async fn acp_2_1_07_an_ask_without_its_tool_call_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_ends_its_turn_because_of_a_denial_does_not_count_as_stopped() {
+    for (ends, option, allowed, sentence) in [
+        (
+            "cancelled",
+            "reject_once",
+            false,
+            Some("The request was denied, and the agent `sim` ended its turn."),
+        ),
+        ("cancelled", "", false, Some("The request was denied, and the agent `sim` ended its turn.")),
+        (
+            "cancelled",
+            "allow_once",
+            true,
+            Some("The agent `sim` ended its turn before it was done, and nobody had stopped it."),
+        ),
+        ("end_turn", "reject_once", false, None),
+    ] {
+        // Given an agent that asks, and ends so whatever is answered
+        let mut desk = Desk::of(asking(json!({ "else": [{ "answer": ends }] })));
+        desk.make("a").await;
+        desk.start("a", 1, "go");
+        // When it has its answer
+        let ask = desk.asked().await;
+        desk.answer("a", &ask, option, allowed);
+        let (told, failure) = desk.turn("a").await;
+        // Then its end says why
+        let mut payload = json!({ "stopReason": ends });
+        if let Some(sentence) = sentence {
+            payload["sentence"] = json!(sentence);
+        }
+        let last = Told::Event("a".to_owned(), "session/prompt".to_owned(), Some(1), payload);
+        assert_eq!((told.last(), failure), (Some(&last), None), "{ends} after {option:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_form_is_asked_and_filled_in() {
     let form = json!({ "message": "Name?", "mode": "form",
         "requestedSchema": { "type": "object", "properties": { "name": { "type": "string" } } } });

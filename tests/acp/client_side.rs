@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
-    AgentCall, Applied, ClientRequest, Engine, EngineCall, EngineReport, TextPart,
+    AgentCall, AgentReport, Applied, ClientRequest, Engine, EngineCall, EngineReport, TerminalPiece, TextPart,
 };
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
@@ -44,7 +44,13 @@ fn of_terminal(id: u64, method: &str) -> Value {
 
 fn part(content: &str) -> TextPart {
     let text = str::to_owned;
-    TextPart { content: text(content), hash: text("h1"), root: text("w"), path: text("a.txt") }
+    TextPart {
+        content: text(content),
+        hash: text("h1"),
+        root: text("w"),
+        path: text("a.txt"),
+        unsaved: false,
+    }
 }
 
 impl Desk {
@@ -142,7 +148,7 @@ async fn c_a_read_is_not_asked_and_answers_with_the_lines_or_why_not() {
     reply.answer(part("two\n"));
     let refusals = [(ErrorCode::NotFound, -32002), (ErrorCode::PathOutsideWorkspace, -32001)];
     for (code, _) in refusals {
-        desk.read().await.2.refuse(WireError::new(code, "No."));
+        desk.read().await.2.refuse(CodedError::new(code, "No."));
     }
     assert_eq!(desk.turn("a").await.1, None);
     assert_eq!(desk.until_sent("answer 11").await, [json!({ "content": "two\n" })]);
@@ -176,10 +182,10 @@ async fn c_a_write_shows_what_it_replaces_and_is_done_once_it_is_allowed() {
             _ => None,
         })
         .await;
-    reply.answer(Applied { applied_hash: "h2".to_owned() });
+    reply.answer(Applied { applied_hash: "h2".to_owned(), saved: true });
     assert_eq!(desk.until_sent("answer 11").await, [json!({})]);
     // And a new file replaces nothing; denied, nothing is written
-    let refusal = WireError::new(ErrorCode::NotFound, "There is none.");
+    let refusal = CodedError::new(ErrorCode::NotFound, "There is none.");
     desk.read().await.2.refuse(refusal.with_details(json!({ "root": "w", "path": "a.txt" })));
     let (ask, _, payload) = desk.ask_shown().await;
     assert_eq!(payload.get("oldText"), Some(&Value::Null));
@@ -331,4 +337,223 @@ async fn c_a_terminal_outlives_its_turn_and_ends_with_its_session() {
     desk.start("b", 1, "the process is still there");
     assert_eq!(desk.turn("b").await.1, None);
     assert_eq!(desk.methods().iter().filter(|method| *method == "initialize").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d21_what_a_terminal_prints_is_told_while_it_runs_and_its_end_before_the_agent_hears_of_it() {
+    let steps = json!([
+        runs(11, "echo out; echo err >&2; printf half; while [ ! -e go ]; do sleep 0.02; done; echo; exit 3"),
+        of_terminal(12, "terminal/wait_for_exit"),
+        { "update": { "sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed" } },
+    ]);
+    let mut desk = playing(given(), steps).await;
+    let (ask, _, _) = desk.ask_shown().await;
+    desk.answer("a", &ask, "allow_once", true);
+    // Given a command that printed two lines and half of a third one
+    let piece = |piece: TerminalPiece| TerminalPiece { terminal_id: "terminal-1".to_owned(), ..piece };
+    let empty = || {
+        piece(TerminalPiece {
+            terminal_id: String::new(),
+            began: false,
+            text: String::new(),
+            skipped: 0,
+            exit: None,
+        })
+    };
+    assert_eq!(desk.piece().await, TerminalPiece { began: true, ..empty() });
+    let mut lines = String::new();
+    while lines.len() < 8 {
+        lines.push_str(&desk.piece().await.text);
+    }
+    // Then the whole lines are told while it runs
+    assert_eq!(lines, "out\nerr\n");
+    // When it ends, then the rest and the exit code come before anything that the agent does with them
+    std::fs::write(desk.workspace().join("go"), "").expect("a file");
+    let mut rest = String::new();
+    let exit = loop {
+        let piece = desk.piece().await;
+        rest.push_str(&piece.text);
+        if let Some(exit) = piece.exit {
+            break exit;
+        }
+    };
+    assert_eq!((rest.as_str(), exit), ("half\n", (Some(3), None)));
+    assert_eq!(desk.turn("a").await.0.len(), 2, "the update and the end of the turn come behind it");
+}
+
+impl Desk {
+    /// The next news of a terminal; nothing that the agent says of its tools may come before.
+    async fn piece(&mut self) -> TerminalPiece {
+        self.wait(|report| match report {
+            EngineReport::Agent(AgentReport::Terminal { session_id, piece }) => {
+                assert_eq!(session_id, "a");
+                Some(piece)
+            }
+            EngineReport::Said { event, .. } => {
+                assert_ne!(event.kind, "tool_call_update");
+                None
+            }
+            _ => None,
+        })
+        .await
+    }
+}
+
+fn asks_edit(old: Option<&str>, new: &str) -> Value {
+    let change = json!({ "type": "diff", "path": "/w/a.txt", "oldText": old, "newText": new });
+    json!({ "ask": { "toolCall": { "toolCallId": "c", "kind": "edit", "content": [change] } } })
+}
+
+fn no_file() -> CodedError {
+    let refusal = CodedError::new(ErrorCode::NotFound, "There is none.");
+    refusal.with_details(json!({ "root": "w", "path": "a.txt" }))
+}
+
+/// What becomes of a write once its base is read.
+#[derive(Debug, PartialEq, Eq)]
+enum Wrote {
+    /// The user is asked.
+    Asked(String),
+    /// It is done, with this text.
+    Done(String),
+    /// The turn ended: it was refused.
+    Refused,
+}
+
+impl Desk {
+    async fn write_with(&mut self, base: Option<TextPart>) -> Wrote {
+        let reply = self.read().await.2;
+        match base {
+            Some(part) => reply.answer(part),
+            None => {
+                reply.refuse(no_file());
+            }
+        }
+        self.wait(|report| match report {
+            EngineReport::Wants { want: ClientRequest::ApplyText { text, reply, .. }, .. } => {
+                reply.answer(Applied { applied_hash: "h2".to_owned(), saved: true });
+                Some(Wrote::Done(text))
+            }
+            EngineReport::Said { event, .. } => {
+                normalize(Dialect::Acp, event).ask.map(|ask| Wrote::Asked(ask.engine_request_id))
+            }
+            EngineReport::TurnEnded { .. } => Some(Wrote::Refused),
+            _ => None,
+        })
+        .await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_a_write_that_makes_what_was_just_allowed_is_not_asked_again_and_any_other_is() {
+    let done = || Wrote::Done("new".to_owned());
+    // Given a permission for an edit that the user allows (or not), and what is in the file then
+    for (told, allows, now, wanted) in [
+        (asks_edit(Some("old"), "new"), true, Some("old"), Some(done())),
+        (asks_edit(None, "new"), true, None, Some(done())),
+        (asks_edit(Some("ol"), "ne"), true, Some("olw"), Some(done())),
+        // opencode has written the disk itself by then
+        (asks_edit(Some("old"), "new"), true, Some("new"), Some(done())),
+        (asks_edit(Some("old"), "new"), false, Some("old"), None),
+        (asks_edit(Some("old"), "newer"), true, Some("old"), None),
+        (asks_edit(Some("old"), "new"), true, Some("typed"), None),
+        (asks_edit(None, "new"), true, Some("typed"), None),
+    ] {
+        let mut desk = playing(given(), json!([told, writes(11)])).await;
+        if told["ask"]["toolCall"]["content"][0]["oldText"].is_null() {
+            desk.read().await.2.refuse(no_file());
+        }
+        let ask = desk.asked().await;
+        desk.answer("a", &ask, if allows { "allow_once" } else { "reject_once" }, allows);
+        // When the agent writes
+        let wrote = desk.write_with(now.map(part)).await;
+        // Then nobody is asked twice about one edit, and everybody is about another one
+        match wanted {
+            Some(wanted) => assert_eq!(wrote, wanted, "{told} {now:?}"),
+            None => assert!(matches!(wrote, Wrote::Asked(_)), "{told} {now:?}: {wrote:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_a_file_is_read_for_an_ask_that_does_not_say_what_is_there_and_what_was_found_goes_with_it() {
+    // Given a permission to give a file a whole text, with a field of ours in it that the agent made up
+    let mut told = asks_edit(None, "new");
+    told["ask"]["filesBefore"] = json!([{ "path": "/w/a.txt", "text": "made up" }]);
+    for (now, wanted) in [("old", Wrote::Done("new".to_owned())), ("typed", Wrote::Asked("1:11".to_owned()))]
+    {
+        let mut desk = playing(given(), json!([told, writes(11)])).await;
+        // When the file is read before the user is asked
+        desk.read().await.2.answer(part("old"));
+        // Then the ask says what is there
+        let (ask, title, payload) = desk.ask_shown().await;
+        assert_eq!(title, "Edit /w/a.txt");
+        assert_eq!(payload["filesBefore"], json!([{ "path": "/w/a.txt", "text": "old" }]));
+        desk.answer("a", &ask, "allow_once", true);
+        // And the write of it is asked about once more only where something else is there by then
+        assert_eq!(desk.write_with(Some(part(now))).await, wanted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acp_2_1_05_a_stop_while_a_file_is_read_for_an_ask_answers_it_as_cancelled() {
+    let steps = json!([
+        { "ask": { "toolCall": asks_edit(None, "new")["ask"]["toolCall"] }, "id": 11, "wait": false },
+        { "wait": "cancel" },
+    ]);
+    // Given an ask whose file is being read
+    let mut desk = playing(given(), steps).await;
+    let look = desk.read().await.2;
+    // When the turn is stopped
+    desk.stop("a");
+    // Then it is answered as cancelled, and what comes later asks nobody
+    let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
+    assert_eq!(desk.until_sent("answer 11").await, [cancelled]);
+    look.answer(part("old"));
+    let (told, _) = desk.turn("a").await;
+    assert_eq!(told.last(), Some(&end("a", 1, "cancelled")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_what_was_allowed_counts_for_one_write_of_that_file_in_that_turn() {
+    let script = json!({ "prompts": [
+        { "steps": [asks_edit(Some("old"), "new"), writes(11), writes(12)] },
+        { "steps": [asks_edit(Some("old"), "new")] },
+        { "steps": [writes(13)] },
+    ] });
+    let mut desk = Desk::laid(Layout { script, given: given(), ..Layout::default() });
+    desk.make("a").await;
+    desk.start("a", 1, "go");
+    let ask = desk.asked().await;
+    desk.answer("a", &ask, "allow_once", true);
+    assert_eq!(desk.write_with(Some(part("old"))).await, Wrote::Done("new".to_owned()));
+    let Wrote::Asked(again) = desk.write_with(Some(part("old"))).await else { panic!("nobody was asked") };
+    desk.answer("a", &again, "deny", false);
+    desk.turn("a").await;
+    desk.start("a", 2, "allow it");
+    let ask = desk.asked().await;
+    desk.answer("a", &ask, "allow_once", true);
+    desk.turn("a").await;
+    desk.start("a", 3, "write it");
+    assert!(matches!(desk.write_with(Some(part("old"))).await, Wrote::Asked(_)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_unsaved_text_that_the_agent_never_read_is_not_written_over() {
+    let unsaved = |text: &str, hash: &str| TextPart { unsaved: true, hash: hash.to_owned(), ..part(text) };
+    // Given an agent that read the disk, and a buffer in which the user typed
+    let mut desk = playing(given(), json!([asks_edit(Some("old"), "new"), writes(11)])).await;
+    let ask = desk.asked().await;
+    desk.answer("a", &ask, "allow_once", true);
+    // When it writes what was allowed, then it is refused with a reason, and nobody is asked
+    assert_eq!(desk.write_with(Some(unsaved("typed old", "h7"))).await, Wrote::Refused);
+    assert_eq!(desk.until_sent("error 11").await, [json!(-32001)]);
+    // Given one that read that text through us, then the user is asked; and refused again after more was typed
+    let mut desk = playing(given(), json!([reads(10), writes(11), writes(12)])).await;
+    desk.read().await.2.answer(unsaved("typed old", "h7"));
+    let Wrote::Asked(ask) = desk.write_with(Some(unsaved("typed old", "h7"))).await else {
+        panic!("nobody was asked")
+    };
+    desk.answer("a", &ask, "deny", false);
+    assert_eq!(desk.write_with(Some(unsaved("typed more", "h8"))).await, Wrote::Refused);
 }

@@ -4,7 +4,7 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply,
 };
-use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::protocol::agent::AgentStatus;
 use serde_json::{Value, json};
 

@@ -9,12 +9,12 @@ use breadboard_ls::testing::app::ports::{
     AgentCall, AgentProcess, AgentReport, AgentSession, Attachment, Engine, EngineCall, EngineDecision,
     EngineReport, EngineSession, NewSession, Prompt, Ruling, SessionReply,
 };
+use breadboard_ls::testing::domain::coded_error::CodedError;
 use breadboard_ls::testing::domain::dialect::acp::state::AgentState;
 use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
 use breadboard_ls::testing::domain::event::EngineEvent;
 use breadboard_ls::testing::engine::acp::process::Secrets;
 use breadboard_ls::testing::engine::acp::{AcpEngine, AgentTimeouts, Setup};
-use breadboard_ls::testing::protocol::WireError;
 use breadboard_ls::testing::protocol::settings::{ModelSetting, Overrides, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -137,7 +137,7 @@ impl Desk {
     }
 
     /// Takes reports until this answer came.
-    pub async fn until_answered<T>(&mut self, mut answer: Answer<T>) -> Result<T, WireError> {
+    pub async fn until_answered<T>(&mut self, mut answer: Answer<T>) -> Result<T, CodedError> {
         loop {
             if let Ok(answer) = answer.try_recv() {
                 return answer;
@@ -156,7 +156,7 @@ impl Desk {
     }
 
     /// Asks `agent` for a session of ours with this id.
-    pub async fn try_make(&mut self, agent: &str, session_id: &str) -> Result<EngineSession, WireError> {
+    pub async fn try_make(&mut self, agent: &str, session_id: &str) -> Result<EngineSession, CodedError> {
         let (reply, _answer) = Reply::new();
         let wish = NewSession { agent: Some(agent.to_owned()), ..NewSession::default() };
         self.engine.call(EngineCall::MakeSession {
@@ -249,7 +249,7 @@ impl Desk {
     pub async fn ask<T: Serialize>(
         &self,
         call: impl FnOnce(Reply<T>) -> EngineCall,
-    ) -> Result<Value, WireError> {
+    ) -> Result<Value, CodedError> {
         let (reply, answer) = Reply::new();
         self.engine.call(call(reply));
         tokio::time::timeout(PATIENCE, answer)
@@ -259,7 +259,7 @@ impl Desk {
             .map(|result| json!(result))
     }
 
-    pub async fn command(&self, session_id: &str, command: &str, args: Value) -> Result<Value, WireError> {
+    pub async fn command(&self, session_id: &str, command: &str, args: Value) -> Result<Value, CodedError> {
         let args: Map<String, Value> = args.as_object().cloned().unwrap_or_default();
         let (session_id, command) = (session_id.to_owned(), command.to_owned());
         self.ask(|reply| EngineCall::Command { session_id, command, args, reply }).await
@@ -271,7 +271,7 @@ impl Desk {
         loop {
             match self.next().await {
                 EngineReport::TurnEnded { session_id: id, failure, .. } if id == session_id => {
-                    return (told, failure);
+                    return (told, failure.map(|failure| failure.message));
                 }
                 report => told.extend(Told::of(report)),
             }

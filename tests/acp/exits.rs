@@ -6,7 +6,7 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     AgentCall, Engine, EngineCall, EngineReport, NewSession, SessionReply,
 };
-use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::protocol::agent::AgentStatus;
 use breadboard_ls::testing::protocol::tab::AgentRestartResult;
 use serde_json::{Value, json};
@@ -270,7 +270,7 @@ async fn r000_63_trust_that_is_taken_back_ends_a_running_agent_and_lets_it_start
     // And no prompt brings it back before trust does
     desk.start("a", 2, "go");
     let ended = |report| match report {
-        EngineReport::TurnEnded { turn: 2, failure, .. } => failure,
+        EngineReport::TurnEnded { turn: 2, failure, .. } => failure.map(|failure| failure.message),
         _ => None,
     };
     let refused = desk.wait(ended).await;

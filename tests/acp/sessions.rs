@@ -4,7 +4,7 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     AgentCall, Engine, EngineCall, EngineReport, EngineSession, NewSession, SessionReply,
 };
-use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Told, end, piece};
@@ -240,7 +240,8 @@ async fn a_login_is_asked_for_in_one_sentence_and_can_be_done_in_the_session() {
     }));
     let made = desk.try_make("sim", "a").await.expect("a session to log in with");
     let at_agent = made.at_agent.expect("an agent's session").1;
-    let sentence = "The agent `sim` wants a login first; choose “API key” (its id is `key`), or “Log in” in a terminal: Run `sim login`.";
+    let sentence =
+        "The agent `sim` wants a login first; choose “API key”, or “Log in” in a terminal: Run `sim login`.";
     assert_eq!(desk.wait(Told::of).await, Told::Notice("a".to_owned(), sentence.to_owned()));
     desk.remember("a", &at_agent);
     desk.start("a", 1, "hi");

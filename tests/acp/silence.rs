@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::testing::app::ports::EngineReport;
+use breadboard_ls::testing::app::ports::{AgentReport, EngineReport};
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::engine::acp::AgentTimeouts;
-use breadboard_ls::testing::protocol::ErrorCode;
 use serde_json::json;
 
 use crate::desk::{Desk, Layout, Told, end, piece};
@@ -53,6 +53,8 @@ async fn an_agent_that_waits_for_its_command_is_not_silent() {
     desk.start("a", 1, "go");
     let ask = desk.asked().await;
     desk.answer("a", &ask, "allow_once", true);
+    let begins = desk.next().await;
+    assert!(matches!(&begins, EngineReport::Agent(AgentReport::Terminal { .. })), "{begins:?}");
     let waits = desk.next().await;
     assert!(
         matches!(&waits, EngineReport::Said { event, .. } if event.kind == "terminal/wait_for_exit"),

@@ -2,7 +2,7 @@
 
 use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{AgentCall, Engine, EngineCall};
-use breadboard_ls::testing::protocol::ErrorCode;
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Layout, Told, end, piece};
@@ -154,6 +154,31 @@ async fn what_an_agent_does_without_asking_is_said_once_where_no_mode_is_known()
     desk.remember("a", &at_agent);
     // then
     assert_eq!(notices(turn(&mut desk, 2).await), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_does_without_asking_is_not_said_where_the_user_chose_the_mode() {
+    for (agent, command, args) in [
+        (listed("free"), "set_mode", json!({ "modeId": "careful" })),
+        (as_an_option("free"), "set_config_option", json!({ "configId": "how", "value": "careful" })),
+    ] {
+        for given in [json!({ "mode": "ask" }), json!({ "mode": "none-such" })] {
+            // given: an agent whose asking mode is not known
+            let mut desk = laid(agent.clone(), json!([]), given);
+            desk.make("a").await;
+            // when: the user chooses one before the first prompt
+            take(&mut desk, command, args.clone()).await;
+            // then
+            assert_eq!(notices(turn(&mut desk, 1).await), []);
+        }
+    }
+    // but: a mode that the agent refuses is none
+    let mut agent = listed("free");
+    agent["refuses"] = json!(["session/set_mode"]);
+    let mut desk = laid(agent, json!([]), json!({ "mode": "ask" }));
+    desk.make("a").await;
+    desk.command("a", "set_mode", json!({ "modeId": "careful" })).await.expect_err("is refused");
+    assert_eq!(notices(turn(&mut desk, 1).await).len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

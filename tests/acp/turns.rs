@@ -87,7 +87,7 @@ async fn r001_50_a_second_prompt_of_a_busy_session_is_not_sent() {
         })
         .await;
     assert_eq!(turn, 2);
-    assert!(failure.expect("a sentence").contains("still works on turn 1"));
+    assert!(failure.expect("a sentence").message.contains("still works on turn 1"));
     desk.until_sent("session/prompt").await;
     desk.stop("a");
     desk.turn("a").await;
@@ -154,7 +154,7 @@ async fn acp_2_1_02_an_error_of_the_prompt_is_its_event_and_fails_the_turn() {
         "a".to_owned(),
         "session/prompt".to_owned(),
         Some(1),
-        json!({ "error": error, "sentence": sentence }),
+        json!({ "error": error, "sentence": sentence, "retry": { "taken": "perhaps", "when": "later" } }),
     );
     assert_eq!(told, [piece("a", 1, "x"), last]);
     assert_eq!(failure, Some(sentence));
@@ -196,7 +196,7 @@ async fn a_loop_that_does_not_listen_holds_the_agent_back_and_loses_nothing() {
         desk.ask(|reply| breadboard_ls::testing::app::ports::EngineCall::ListModels { chosen: None, reply });
     assert_eq!(
         models.await.expect_err("it names none").code,
-        breadboard_ls::testing::protocol::ErrorCode::Unsupported
+        breadboard_ls::testing::domain::coded_error::ErrorCode::Unsupported
     );
     let (told, failure) = desk.turn("a").await;
     assert_eq!((told.len(), failure), (5_001, None));

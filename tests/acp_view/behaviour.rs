@@ -44,7 +44,7 @@ fn acp_2_1_02_an_error_answer_ends_the_turn_and_is_told_in_the_chat_once() {
     assert_eq!(story.notices(), [(NoticeLevel::Error, text)]);
     assert_eq!(story.summaries(), [(false, text)]);
     let silent = Story::recorded("opencode-13-upstream-http500-silent-retry");
-    assert_eq!((silent.chat().len(), silent.classes(EventClass::RunFinished)), (1, 1));
+    assert_eq!((silent.chat().len(), silent.classes(EventClass::RunFinished)), (3, 1));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn acp_2_1_06_the_call_of_an_ask_changes_nothing_of_the_tool_but_a_diff_that_is_
         "rawInput": {"filepath": "other"}, "content": [
         {"type": "diff", "path": "/workspace/a.txt", "oldText": "one\n", "newText": "two\n"}]}),
     );
-    let BlockBody::Tool { name, status, title, input, diff, .. } = &story.chat()[1].body else { panic!() };
+    let BlockBody::Tool { name, status, title, input, diff, .. } = &story.chat()[2].body else { panic!() };
     assert_eq!((name.as_str(), *status), ("edit", ToolBlockStatus::Running));
     assert_eq!(title.as_deref(), Some("edit /workspace/a.txt:3"));
     assert_eq!(input, &Some(json!({"filePath": "/workspace/a.txt"})));
@@ -131,7 +131,7 @@ fn the_diff_of_a_call_stays_when_its_result_comes_in_other_words() {
         "status": "pending", "content": [{"type": "diff", "path": "/w/a.txt", "oldText": null, "newText": "two\n"}]}));
     story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
         "rawOutput": "The file /w/a.txt has been updated successfully."}));
-    let BlockBody::Tool { status, diff, preview, truncated, .. } = &story.chat()[1].body else { panic!() };
+    let BlockBody::Tool { status, diff, preview, truncated, .. } = &story.chat()[2].body else { panic!() };
     assert_eq!(
         (*status, diff.as_deref(), preview.as_deref(), *truncated),
         (
@@ -150,9 +150,9 @@ fn a_diff_that_is_cut_says_so_and_where_the_whole_is() {
     let long: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
     story.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "edit", "title": "Edit a.txt",
         "status": "pending", "content": [{"type": "diff", "path": "/w/a.txt", "oldText": null, "newText": long}]}));
-    let told = story.chat()[1].seq;
+    let told = story.chat()[2].seq;
     story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "Done."}));
-    let BlockBody::Tool { diff, preview, truncated, result_seq, .. } = &story.chat()[1].body else {
+    let BlockBody::Tool { diff, preview, truncated, result_seq, .. } = &story.chat()[2].body else {
         panic!()
     };
     assert_eq!(diff.as_ref().map(String::len), Some(16 * 1024));
@@ -167,7 +167,7 @@ fn the_exit_code_of_a_command_stands_in_its_call() {
         .update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "execute", "title": "make"}));
     story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
         "rawOutput": {"output": "no rule", "exit_code": 2}}));
-    let BlockBody::Tool { status, exit_code, preview, .. } = &story.chat()[1].body else { panic!() };
+    let BlockBody::Tool { status, exit_code, preview, .. } = &story.chat()[2].body else { panic!() };
     assert_eq!(
         (*status, *exit_code, preview.as_deref()),
         (ToolBlockStatus::Failed, Some(2), Some("no rule\n[exit code 2]"))
@@ -184,7 +184,7 @@ fn acp_2_1_07_an_ask_and_a_result_make_a_tool_that_had_no_call() {
         {"type": "diff", "path": "/workspace/hello.txt", "oldText": "", "newText": "hi\n"}]}),
     );
     assert_eq!(story.tools()[0].2, ToolBlockStatus::Running);
-    let BlockBody::Permission { permission, .. } = &story.chat()[2].body else {
+    let BlockBody::Permission { permission, .. } = &story.chat()[3].body else {
         panic!("{:?}", story.chat())
     };
     assert_eq!(permission.title, "Create /workspace/hello.txt");
@@ -263,10 +263,50 @@ fn acp_2_1_11_texts_are_grouped_by_id_and_without_one_by_contiguous_run() {
     story.chunk("agent_message_chunk", Some("m"), "f");
     story.update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "mimeType": "image/png", "data": "AA=="}}));
     let answers: Vec<_> = story.answers_shown().iter().map(|answer| answer.0).collect();
-    assert_eq!(answers, ["ab", "c", "d", "ef", "\n[image image/png]\n"]);
+    assert_eq!(answers, ["ab", "c", "d", "ef"]);
     assert_eq!(story.reasonings().iter().map(|text| text.0).collect::<Vec<_>>(), ["t", "u"]);
     story.ends(json!({"stopReason": "end_turn"}));
     assert!(story.answers_shown().iter().all(|answer| !answer.1));
+}
+
+#[test]
+fn a_picture_of_an_agent_is_a_block_of_its_own_in_its_answer_and_below_its_tool() {
+    // Given an answer with a picture in it, and a tool that gives one back and tells it twice
+    let mut story = Story::new();
+    story.prompt("go");
+    let png = json!({"type": "image", "mimeType": "image/png", "data": "Zm9v", "uri": "file:///w/a.png"});
+    story.chunk("agent_message_chunk", Some("m"), "see ");
+    story.update(json!({"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": png}));
+    story.chunk("agent_message_chunk", Some("m"), "there");
+    story.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "look"}));
+    let content = json!([{"type": "content", "content": {"type": "text", "text": "one shot"}},
+        {"type": "content", "content": {"type": "image", "mimeType": "image/png", "data": "Zm8="}}]);
+    for status in ["in_progress", "completed"] {
+        story.update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": status, "content": content}),
+        );
+    }
+    // Then each is shown once, with its data and in words, and no text has it
+    let pictures: Vec<_> = story
+        .chat()
+        .iter()
+        .filter_map(|block| match &block.body {
+            BlockBody::Link { label, picture, .. } => {
+                Some((label.clone(), picture.clone().unwrap_or_default()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        pictures,
+        [
+            ("Picture: a.png, image/png, 3 bytes".to_owned(), "data:image/png;base64,Zm9v".to_owned()),
+            ("Picture: image/png, 2 bytes".to_owned(), "data:image/png;base64,Zm8=".to_owned()),
+        ]
+    );
+    // A message of one id is one text: its picture stands below it.
+    assert_eq!(story.answers_shown().iter().map(|answer| answer.0).collect::<Vec<_>>(), ["see there"]);
+    assert_eq!(story.tools()[0].3, "one shot");
 }
 
 #[test]
@@ -283,7 +323,8 @@ fn acp_2_1_12_a_late_piece_goes_to_its_own_message_and_not_into_the_next_answer(
     story.update(json!({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "x", "description": ""}]}));
     assert_eq!(story.answers_shown(), [("half late", false), ("new answer", true)]);
     let turns: Vec<_> = story.chat().iter().map(|block| block.turn).collect();
-    assert_eq!(turns, [Some(1), Some(1), Some(2), Some(2)]);
+    // Prompt, beginning, answer and end; of the second there is no end yet.
+    assert_eq!(turns, [1, 1, 1, 1, 2, 2, 2].map(Some));
 }
 
 #[test]
@@ -474,4 +515,101 @@ fn acp_2_1_02_a_turn_that_we_stopped_is_shown_as_stopped_whatever_the_agent_says
     assert_eq!(story.summaries(), [(false, "The turn was stopped.")]);
     assert_eq!(story.tools()[0].2, ToolBlockStatus::Cancelled);
     assert!(story.notices().is_empty(), "{:?}", story.notices());
+}
+
+fn terminal(story: &mut Story, payload: Value) {
+    let mut whole = json!({"terminalId": "terminal-1"});
+    for (name, value) in payload.as_object().unwrap() {
+        whole[name] = value.clone();
+    }
+    story.local(LocalKind::Terminal, whole);
+}
+
+fn shows(story: &mut Story, call: &str, status: &str) {
+    story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status,
+        "content": [{"type": "terminal", "terminalId": "terminal-1"}]}));
+}
+
+#[test]
+fn d21_the_card_of_a_call_shows_what_its_terminal_printed_and_how_it_ended() {
+    // Given a terminal that prints before the call says that it shows it
+    let mut story = Story::new();
+    story.prompt("go");
+    terminal(&mut story, json!({"began": true}));
+    terminal(&mut story, json!({"text": "out\n"}));
+    shows(&mut story, "t", "in_progress");
+    assert_eq!(story.tools()[0].3, "out\n");
+    // When it prints more and ends badly, and the agent calls that completed and repeats the output in its own words
+    story.chunk("agent_message_chunk", None, "one ");
+    terminal(&mut story, json!({"text": "\u{1b}[31merr\u{1b}[0m\n", "ended": true, "exitCode": 3}));
+    story.chunk("agent_message_chunk", None, "text");
+    story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+        "rawOutput": {"output": "out\nerr\n"}}));
+    // Then the card has the output and the code, the status is the agent's, and its answer is one text
+    let BlockBody::Tool { status, exit_code, preview, truncated, bytes, .. } = &story.chat()[2].body else {
+        panic!("{:?}", story.chat())
+    };
+    let shown = preview.as_deref().unwrap();
+    assert_eq!(shown, "out\n\u{1b}[31merr\u{1b}[0m\n[exit code 3]");
+    assert_eq!((*status, *exit_code, *truncated, *bytes), (ToolBlockStatus::Ok, Some(3), None, Some(17)));
+    assert_eq!(story.answers_shown(), [("one text", false)]);
+}
+
+#[test]
+fn d21_a_command_that_prints_nothing_says_so_and_no_card_is_a_terminals_name() {
+    // Given a terminal of ours, two of the agent's own, and a terminal that does not end
+    for (news, update, shown) in [
+        (json!({"began": true, "ended": true, "exitCode": 0}), json!({}), "No output."),
+        (json!({"began": true, "ended": true, "exitCode": 3}), json!({}), "No output.\n[exit code 3]"),
+        (
+            json!({"began": true, "ended": true, "signal": "SIGKILL"}),
+            json!({}),
+            "No output.\n[ended by SIGKILL]",
+        ),
+        (Value::Null, json!({"rawOutput": {"exit_code": 0}}), "No output."),
+        (Value::Null, json!({"rawOutput": {"exit_code": 3, "stdout": ""}}), "No output.\n[exit code 3]"),
+        (
+            Value::Null,
+            json!({"_meta": {"terminal_exit": {"terminal_id": "x", "exit_code": 2}}}),
+            "No output.\n[exit code 2]",
+        ),
+        (Value::Null, json!({"_meta": {"terminal_output": {"terminal_id": "x", "data": "own\n"}}}), "own\n"),
+        (Value::Null, json!({}), "No output."),
+        (json!({"began": true}), json!({}), ""),
+    ] {
+        let mut story = Story::new();
+        story.prompt("go");
+        shows(&mut story, "t", "in_progress");
+        if news.is_object() {
+            terminal(&mut story, news);
+        }
+        // When the agent ends the call
+        let mut last = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"});
+        for (name, value) in update.as_object().unwrap() {
+            last[name] = value.clone();
+        }
+        story.update(last);
+        // Then the card says what there is to say
+        assert_eq!(story.tools()[0].3, shown, "{update}");
+    }
+}
+
+#[test]
+fn d21_a_flood_shows_its_end_and_an_id_that_is_given_again_is_another_terminal() {
+    let mut story = Story::new();
+    story.prompt("go");
+    terminal(&mut story, json!({"began": true}));
+    shows(&mut story, "t", "in_progress");
+    terminal(&mut story, json!({"text": "x\n".repeat(4_096)}));
+    terminal(&mut story, json!({"skipped": 1_000_000, "text": "last\n"}));
+    assert_eq!(story.tools()[0].3, "…last\n");
+    let BlockBody::Tool { truncated, bytes, .. } = &story.chat()[2].body else { panic!() };
+    assert_eq!((*truncated, *bytes), (Some(true), Some(8_192 + 1_000_000 + 5)));
+    // Given that the agent was started anew, and its first terminal has the same id
+    terminal(&mut story, json!({"began": true}));
+    terminal(&mut story, json!({"text": "other\n"}));
+    shows(&mut story, "u", "in_progress");
+    terminal(&mut story, json!({"text": "more\n"}));
+    let shown: Vec<&str> = story.tools().iter().map(|tool| tool.3).collect();
+    assert_eq!(shown, ["…last\n", "other\nmore\n"]);
 }

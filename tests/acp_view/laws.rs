@@ -2,6 +2,7 @@
 
 use breadboard_ls::testing::domain::dialect::Dialect;
 use breadboard_ls::testing::domain::dialect::acp::decode::{AcpLine, read_line};
+use breadboard_ls::testing::domain::event::LocalKind;
 use breadboard_ls::testing::domain::view::{
     BlockBody, ToolBlockStatus, View, ViewLanes, ViewState, apply_changes, coalesce,
 };
@@ -18,6 +19,7 @@ enum Step {
     Permission(Value),
     Settle(Option<&'static str>),
     End(Value),
+    Terminal(Value),
     Exit,
     Outside,
 }
@@ -84,6 +86,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Line(r#"{"jsonrpc":"2.0","id":"x","method":"fs/read_text_file","params":[1]}"#.to_owned())),
         2 => prop_oneof![Just(json!({"stopReason": "end_turn"})), Just(json!({"stopReason": "cancelled"})), Just(json!([]))]
             .prop_map(Step::End),
+        2 => (any::<bool>(), "[a-c\n]{0,3}", any::<bool>()).prop_map(|(began, text, ended)| Step::Terminal(
+            json!({"terminalId": "t", "began": began, "text": text, "ended": ended, "exitCode": 1}))),
         1 => Just(Step::Exit),
         1 => Just(Step::Outside),
     ]
@@ -107,6 +111,7 @@ fn told(steps: &[Step]) -> Story {
                 }
             }
             Step::End(result) if story.turn.is_some() => story.ends(result.clone()),
+            Step::Terminal(news) => story.local(LocalKind::Terminal, news.clone()),
             Step::Exit => story.exits(1),
             Step::Outside => story.turn = None,
             Step::End(_) => {}

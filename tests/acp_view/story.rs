@@ -237,7 +237,7 @@ impl Story {
 
     pub fn notices(&self) -> Vec<(NoticeLevel, &str)> {
         self.bodies(|body| match body {
-            BlockBody::Notice { level, text } => Some((*level, text.as_str())),
+            BlockBody::Notice { level, text, .. } => Some((*level, text.as_str())),
             _ => None,
         })
     }

@@ -6,7 +6,7 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     Engine, EngineCall, EngineReport, EngineSession, NewSession, Ruling, StreamReport,
 };
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn asked(desk: &Desk, simulator: &Simulator, id: &str) {
     tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("the engine asks");
 }
 
-async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), WireError> {
+async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), CodedError> {
     let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::Decide {
         session_id: id.to_owned(),
@@ -43,7 +43,7 @@ async fn decide(desk: &mut Desk, id: &str, ruling: Ruling) -> Result<(), WireErr
     .await
 }
 
-async fn delete(desk: &mut Desk, id: &str, asks: Vec<String>) -> Result<(), WireError> {
+async fn delete(desk: &mut Desk, id: &str, asks: Vec<String>) -> Result<(), CodedError> {
     let (reply, _answer) = Reply::new();
     desk.engine.call(EngineCall::DeleteSession { session_id: id.to_owned(), asks, reply });
     desk.wait(|report| match report {
@@ -53,10 +53,16 @@ async fn delete(desk: &mut Desk, id: &str, asks: Vec<String>) -> Result<(), Wire
     .await
 }
 
-async fn command(desk: &Desk, id: &str, command: &str, args: Value) -> Result<Value, WireError> {
+async fn command(desk: &mut Desk, id: &str, command: &str, args: Value) -> Result<Value, CodedError> {
     let Value::Object(args) = args else { panic!("args are an object") };
     let (session_id, command) = (id.to_owned(), command.to_owned());
-    desk.ask(|reply| EngineCall::Command { session_id, command, args, reply }).await
+    let (reply, _answer) = Reply::new();
+    desk.engine.call(EngineCall::Command { session_id, command, args, reply });
+    let told = desk.wait(|report| match report {
+        EngineReport::Stream(StreamReport::Commanded { outcome, .. }) => Some(outcome),
+        _ => None,
+    });
+    told.await.map(|result| json!(result))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,7 +77,7 @@ async fn r000_21_a_session_is_made_idle_asking_and_in_the_workspace() {
     let made = made.expect("a session");
     assert_eq!(made.workspace.as_deref(), Some(workspace.path()));
     let wish = NewSession {
-        config_path: Some("c.yaml".to_owned()),
+        config_path: Some("agent_configs/c.yaml".to_owned()),
         model: Some("m".to_owned()),
         permission_mode: Some("ask".to_owned()),
         ..NewSession::default()
@@ -92,7 +98,7 @@ async fn r000_21_a_session_is_made_idle_asking_and_in_the_workspace() {
                 "permission_mode": "prompt", "metadata": with(json!({ "title": "do it" })),
             }),
             json!({
-                "config_path": "c.yaml", "task": "", "workspace": place, "permission_mode": "ask",
+                "config_path": "agent_configs/c.yaml", "task": "", "workspace": place, "permission_mode": "ask",
                 "metadata": with(json!({ "model": "m" })),
             }),
         ]
@@ -210,7 +216,7 @@ async fn r000_27_commands_pass_and_refusals_have_a_code() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;
     let id = desk.make().await;
-    let answer = command(&desk, &id, "set_model", json!({ "model": "x" })).await.expect("is taken");
+    let answer = command(&mut desk, &id, "set_model", json!({ "model": "x" })).await.expect("is taken");
     assert_eq!(answer["sessionId"], id.as_str());
     assert_eq!(answer["status"], "accepted");
     assert_eq!(answer["detail"]["model"], "x");
@@ -226,13 +232,13 @@ async fn r000_27_commands_pass_and_refusals_have_a_code() {
         ),
         (" ", json!({}), ErrorCode::InvalidParams),
     ] {
-        let refused = command(&desk, &id, name, args).await.expect_err("is refused");
+        let refused = command(&mut desk, &id, name, args).await.expect_err("is refused");
         assert_eq!(refused.code, code, "{name}: {}", refused.message);
     }
     engine.end_session(&id, "failed");
-    let refused = command(&desk, &id, "stop", json!({})).await.expect_err("is over");
+    let refused = command(&mut desk, &id, "stop", json!({})).await.expect_err("is over");
     assert_eq!(refused.code, ErrorCode::Conflict);
-    let refused = command(&desk, "nobody", "stop", json!({})).await.expect_err("is not there");
+    let refused = command(&mut desk, "nobody", "stop", json!({})).await.expect_err("is not there");
     assert_eq!(refused.code, ErrorCode::NotFound);
     assert_eq!(lines(&engine, "permission_decision").len(), 0);
 }
@@ -274,7 +280,7 @@ async fn a_model_that_the_user_sets_by_a_command_stands_until_the_loop_names_ano
     let wish = NewSession { model: Some("simulator/small".to_owned()), ..NewSession::default() };
     let id = desk.try_make(wish).await.expect("a session").session_id;
     // When the user sets another one, and prompts come that name the first
-    command(&desk, &id, "set_model", json!({ "model": "simulator/large" })).await.expect("is taken");
+    command(&mut desk, &id, "set_model", json!({ "model": "simulator/large" })).await.expect("is taken");
     for turn in [1, 2] {
         desk.start_on(&id, turn, "simulator/small");
         seen(&engine, "/input", usize::try_from(turn).expect("small")).await;

@@ -6,10 +6,10 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     Engine, EngineCall, EngineReport, NewSession, Secret, SessionReply,
 };
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::engine::breadboard::Setup;
 use breadboard_ls::testing::engine::breadboard::client::{Client, EngineTimeouts, From};
 use breadboard_ls::testing::engine::breadboard::engine_error::{Denied, EngineError};
-use breadboard_ls::testing::protocol::ErrorCode;
 use breadboard_ls::testing::protocol::request::CredentialScope;
 use breadboard_ls::testing::protocol::settings::EngineSetting;
 use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};

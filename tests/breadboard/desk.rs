@@ -8,9 +8,9 @@ use breadboard_ls::testing::app::ports::{
     Attachment, Connectivity, Engine, EngineCall, EngineReport, EngineSession, NewSession, Prompt, Secret,
     SessionReply,
 };
+use breadboard_ls::testing::domain::coded_error::CodedError;
 use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::testing::engine::breadboard::{BreadboardEngine, Setup};
-use breadboard_ls::testing::protocol::WireError;
 use breadboard_ls::testing::protocol::settings::{EngineSetting, ModelSetting};
 use breadboard_ls::testing::simulate::breadboard::{Simulator, SimulatorOptions};
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl Desk {
     }
 
     /// Waits for the first `Failed`; its refusal.
-    pub async fn until_failed(&mut self) -> WireError {
+    pub async fn until_failed(&mut self) -> CodedError {
         self.wait(|report| match report {
             EngineReport::Connectivity(Connectivity::Failed { error, .. }) => Some(error),
             _ => None,
@@ -102,14 +102,14 @@ impl Desk {
     pub async fn ask<T: Serialize>(
         &self,
         call: impl FnOnce(Reply<T>) -> EngineCall,
-    ) -> Result<Value, WireError> {
+    ) -> Result<Value, CodedError> {
         let (reply, answer) = Reply::new();
         self.engine.call(call(reply));
         answered(answer).await.map(|result| json!(result))
     }
 
     /// Makes a session.
-    pub async fn try_make(&mut self, wish: NewSession) -> Result<EngineSession, WireError> {
+    pub async fn try_make(&mut self, wish: NewSession) -> Result<EngineSession, CodedError> {
         let (reply, _answer) = Reply::new();
         self.engine.call(EngineCall::MakeSession {
             session_id: "ours".to_owned(),
@@ -162,7 +162,7 @@ impl Desk {
     /// Waits for the end of a turn that did not begin; its sentence.
     pub async fn failure(&mut self) -> String {
         self.wait(|report| match report {
-            EngineReport::TurnEnded { failure, .. } => failure,
+            EngineReport::TurnEnded { failure, .. } => failure.map(|failure| failure.message),
             _ => None,
         })
         .await
@@ -180,7 +180,7 @@ impl Desk {
 }
 
 /// Waits for an answer.
-pub async fn answered<T>(answer: Answer<T>) -> Result<T, WireError> {
+pub async fn answered<T>(answer: Answer<T>) -> Result<T, CodedError> {
     tokio::time::timeout(PATIENCE, answer).await.expect("an answer comes").expect("it is not dropped")
 }
 

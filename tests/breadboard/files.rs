@@ -6,14 +6,14 @@ use breadboard_ls::testing::app::inbox::Reply;
 use breadboard_ls::testing::app::ports::{
     Artifact, DownloadFor, Engine, EngineCall, EngineReport, StreamCall, StreamReport,
 };
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::protocol::request::{ListFilesParams, ReadFileSnippetParams};
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use breadboard_ls::testing::simulate::breadboard::{HoldPoint, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, seen, simulator};
 
-async fn list(desk: &Desk, id: &str, path: &str) -> Result<Value, WireError> {
+async fn list(desk: &Desk, id: &str, path: &str) -> Result<Value, CodedError> {
     let params = ListFilesParams {
         session_id: Some(id.to_owned()),
         tab_id: None,
@@ -24,14 +24,14 @@ async fn list(desk: &Desk, id: &str, path: &str) -> Result<Value, WireError> {
     desk.ask(|reply| EngineCall::Stream(StreamCall::ListFiles { params, reply })).await
 }
 
-async fn read(desk: &Desk, id: &str, path: &str, more: Value) -> Result<Value, WireError> {
+async fn read(desk: &Desk, id: &str, path: &str, more: Value) -> Result<Value, CodedError> {
     let mut params = json!({ "sessionId": id, "path": path });
     params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     let params: ReadFileSnippetParams = serde_json::from_value(params).expect("params");
     desk.ask(|reply| EngineCall::Stream(StreamCall::ReadFile { params, reply })).await
 }
 
-async fn download(desk: &mut Desk, id: &str, path: &str, to: &Path) -> Result<Artifact, WireError> {
+async fn download(desk: &mut Desk, id: &str, path: &str, to: &Path) -> Result<Artifact, CodedError> {
     let (reply, _answer) = Reply::new();
     let purpose = DownloadFor::Client { reply, progress: None };
     let (session_id, artifact_path, to) = (id.to_owned(), path.to_owned(), to.to_owned());
@@ -39,7 +39,7 @@ async fn download(desk: &mut Desk, id: &str, path: &str, to: &Path) -> Result<Ar
     ended(desk).await
 }
 
-async fn ended(desk: &mut Desk) -> Result<Artifact, WireError> {
+async fn ended(desk: &mut Desk) -> Result<Artifact, CodedError> {
     desk.wait(|report| match report {
         EngineReport::Stream(StreamReport::Downloaded { outcome, .. }) => Some(outcome),
         _ => None,
@@ -230,7 +230,7 @@ async fn what_the_log_still_has_of_a_stretch_comes_back() {
 
 async fn rebuilt(
     desk: &mut Desk,
-) -> Result<Vec<(breadboard_ls::testing::domain::event::EngineEvent, u64)>, WireError> {
+) -> Result<Vec<(breadboard_ls::testing::domain::event::EngineEvent, u64)>, CodedError> {
     desk.wait(|report| match report {
         EngineReport::Stream(StreamReport::Rebuilt { outcome, .. }) => Some(outcome),
         _ => None,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use breadboard_ls::testing::app::ports::{Attachment, Engine, EngineCall, NewSession};
+use breadboard_ls::testing::app::ports::{
+    Attachment, Engine, EngineCall, EngineReport, LinkNews, NewSession, StreamCall, StreamReport,
+};
 use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
 use serde_json::json;
@@ -80,6 +82,86 @@ async fn r000_25_a_prompt_is_never_sent_twice_where_nobody_knows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_without_an_answer_that_the_stream_tells_of_runs_and_one_that_it_does_not_tell_of_is_said() {
+    let engine = simulator(SimulatorOptions::default());
+    let patience = EngineTimeouts {
+        answer: Duration::from_millis(300),
+        echo: Duration::from_secs(1),
+        ..EngineTimeouts::default()
+    };
+    let mut desk = Desk::patient(&engine, patience).await;
+    let unasked = NewSession { permission_mode: Some("auto".to_owned()), ..NewSession::default() };
+    let id = desk.try_make(unasked).await.expect("a session").session_id;
+    desk.engine.call(EngineCall::Stream(StreamCall::Attach { session_id: id.clone(), cursor: None }));
+    // The engine takes the prompt, and its answer does not come.
+    engine.hold_answers("/input", HoldPoint::BeforeAnswer);
+    desk.start(&id, 1, "one", Vec::new());
+    let first = desk
+        .wait(|report| match report {
+            EngineReport::TurnEnded { failure, .. } => Some(Err(failure)),
+            EngineReport::Said { event, .. } if event.kind == "run_finished" => Some(Ok(())),
+            EngineReport::SaidMany { events, .. } => {
+                events.iter().any(|(event, _)| event.kind == "run_finished").then_some(Ok(()))
+            }
+            _ => None,
+        })
+        .await;
+    assert_eq!(first, Ok(()), "the run goes on to its end, and no failure is told of it");
+    engine.release_answers();
+    // A proxy says that the engine did not answer, and it got nothing.
+    engine.answer_next("/input", 502, "Bad Gateway");
+    desk.start(&id, 2, "two", Vec::new());
+    let (turn, failure) = desk
+        .wait(|report| match report {
+            EngineReport::TurnEnded { turn, failure, .. } => {
+                Some((turn, failure.map(|failure| failure.message).unwrap_or_default()))
+            }
+            _ => None,
+        })
+        .await;
+    assert!(turn == 2 && failure.contains("did not say whether it took the prompt"), "{turn}: {failure}");
+    assert_eq!(bodies(&engine, "/input").len(), 2, "each was sent once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_tells_of_other_words_than_it_took_and_falls_quiet_is_noticed_and_one_that_tells_of_them_is_not()
+ {
+    let run = |words: &str| {
+        json!([{ "type": "user_message", "payload": { "text": words } },
+               { "type": "run_finished", "payload": { "reason": "done" } }])
+    };
+    let script = json!([
+        { "when": "two", "bare": true, "steps": run("two") },
+        { "when": "one", "bare": true, "steps": run("in other words") },
+    ]);
+    let engine = simulator(scripted(&script));
+    let patience = EngineTimeouts { claim: Duration::from_millis(200), ..EngineTimeouts::default() };
+    let mut desk = Desk::patient(&engine, patience).await;
+    let id = desk.make().await;
+    desk.engine.call(EngineCall::Stream(StreamCall::Attach { session_id: id.clone(), cursor: None }));
+    desk.wait(|report| match report {
+        EngineReport::Stream(StreamReport::Link { news: LinkNews::Resumed(_), .. }) => Some(()),
+        _ => None,
+    })
+    .await;
+    // Given a prompt that the engine repeats, and one that it tells of in other words
+    for (turn, text) in [(1, "two"), (2, "one")] {
+        desk.start(&id, turn, text, Vec::new());
+        seen(&engine, "/input", usize::try_from(turn).expect("small")).await;
+    }
+    // When it is quiet, then that is told of the second alone
+    let told = desk
+        .wait(|report| match report {
+            EngineReport::Stream(StreamReport::QuietBehindAnother { session_id, turn }) => {
+                Some((session_id, turn))
+            }
+            _ => None,
+        })
+        .await;
+    assert_eq!(told, (id, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn r000_25_an_engine_that_knows_messages_is_told_again() {
     let engine = simulator(SimulatorOptions { pr40: true, ..SimulatorOptions::default() });
     let mut desk = Desk::connected(&engine).await;
@@ -106,7 +188,18 @@ async fn r000_25_refusals_of_a_prompt_are_sentences() {
     engine.end_session(&id, "failed");
     desk.start(&id, 2, "two", Vec::new());
     let failure = desk.failure().await;
-    assert!(failure.contains("is over at the engine"), "{failure}");
+    assert_eq!(
+        failure,
+        "The session failed at the engine, which made it with the configuration \
+         `agent_configs/codex_0-107-0_e4_3-6-2026.yaml`. Make a new session, with another configuration if this one cannot start."
+    );
+    let id = desk.make().await;
+    engine.end_session(&id, "completed");
+    desk.start(&id, 1, "one", Vec::new());
+    assert_eq!(
+        desk.failure().await,
+        "The session is over at the engine; make a new one and send the prompt there."
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::engine::acp::process::{
     AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets,
 };
-use breadboard_ls::testing::protocol::ErrorCode;
 use marked::Mark;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::engine::acp::client_side::{
-    CreateTerminal, EnvVariable, TerminalExit, TerminalOutput, Terminals,
+    CreateTerminal, EnvVariable, Printed, TerminalExit, TerminalOutput, Terminals,
 };
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::marked::Mark;
 
@@ -14,6 +15,8 @@ const SESSION: &str = "s";
 
 struct Bench {
     terminals: Terminals,
+    /// What they printed; nobody has to take it for a command to end.
+    _printed: mpsc::Receiver<Printed>,
     mark: Mark,
     dir: tempfile::TempDir,
 }
@@ -21,7 +24,9 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let guard = PathBuf::from(env!("CARGO_BIN_EXE_breadboard-ls"));
-        Self { terminals: Terminals::new(guard), mark: Mark::new(), dir: tempfile::tempdir().unwrap() }
+        let (news, printed) = mpsc::channel(4_096);
+        let dir = tempfile::tempdir().unwrap();
+        Self { terminals: Terminals::new(guard, news), _printed: printed, mark: Mark::new(), dir }
     }
 
     fn line(&self, command: &str) -> CreateTerminal {
@@ -37,7 +42,7 @@ impl Bench {
     }
 
     /// As an agent has it: where it would run is looked up, the user allows it, it runs.
-    async fn try_create(&self, params: CreateTerminal) -> Result<String, WireError> {
+    async fn try_create(&self, params: CreateTerminal) -> Result<String, CodedError> {
         let place = Terminals::place(params.cwd.as_deref(), &[self.dir.path().to_owned()])?;
         self.terminals.create(SESSION, place, params).await
     }
@@ -143,7 +148,7 @@ async fn c_a_terminal_dies_with_its_release_its_session_and_its_agent() {
     let release = |bench: &mut Bench, id: &str| bench.terminals.release(SESSION, id).unwrap();
     let session = |bench: &mut Bench, _: &str| bench.terminals.end_session(SESSION);
     let agent = |bench: &mut Bench, _: &str| {
-        drop(std::mem::replace(&mut bench.terminals, Terminals::new(PathBuf::new())));
+        drop(std::mem::replace(&mut bench.terminals, Terminals::new(PathBuf::new(), mpsc::channel(1).0)));
     };
     type End<'a> = &'a dyn Fn(&mut Bench, &str);
     for end in [&release as End<'_>, &session, &agent] {

@@ -46,21 +46,16 @@ fn c_an_agent_works_on_files_and_in_terminals_and_its_log_has_no_token() {
     server.ask("bb/setCredentials", json!({ "scope": "model", "token": "tok-later-42" }));
     // When it works
     server.prompt(&session, "go");
-    let titled = |server: &Server, ask: &Value, words: &str| {
-        let title = ask["permission"]["title"].as_str().expect("a title").to_owned();
-        let place = server.workspace.path().canonicalize().expect("a folder");
-        let place = place.display().to_string();
-        assert_eq!(title.replace(&place, "W"), words);
-    };
+    let titled = |ask: &Value, words: &str| assert_eq!(ask["permission"]["title"], words);
     let ask = server.wait_ask(&session);
-    titled(&server, &ask, "Write W/b.txt (13 bytes)");
+    titled(&ask, "Write b.txt (13 bytes)");
     assert_eq!(ask["payload"]["oldText"], Value::Null);
     server.decide(&session, &ask, "allow_once");
     let ask = server.wait_ask(&session);
     assert_eq!(ask["payload"]["oldText"], "typed");
     server.decide(&session, &ask, "deny");
     let ask = server.wait_ask(&session);
-    titled(&server, &ask, "Run cat b.txt in W");
+    titled(&ask, "Run cat b.txt");
     server.decide(&session, &ask, "allow_once");
     server.wait_end(&session);
     // Then what was allowed was done, over what the editor has, and nothing else
@@ -104,4 +99,92 @@ fn c_without_the_settings_an_agent_gets_neither_files_nor_terminals() {
         (server.read("a.txt"), server.workspace.path().join("ran").exists()),
         ("saved".to_owned(), false)
     );
+}
+
+#[test]
+fn d21_a_command_that_we_run_for_an_agent_stands_on_its_card_before_and_after_a_restart() {
+    // Given an agent that runs a command through us and shows its terminal on a card
+    let held = |status: &str| {
+        json!({ "update": { "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status,
+            "content": [{ "type": "terminal", "terminalId": "${t.terminalId}" }] } })
+    };
+    let script = json!([
+        { "update": { "sessionUpdate": "tool_call", "toolCallId": "c", "title": "sh", "kind": "execute" } },
+        { "request": "terminal/create", "params": { "command": "echo out; echo err >&2; exit 3" }, "as": "t" },
+        held("in_progress"),
+        { "request": "terminal/wait_for_exit", "params": { "terminalId": "$t.terminalId" } },
+        { "request": "terminal/release", "params": { "terminalId": "$t.terminalId" } },
+        held("completed"),
+    ]);
+    let mut server = Server::ready(settings(&script, &json!({ "terminals": true })));
+    let session = session(&mut server);
+    // When it does
+    server.prompt(&session, "go");
+    let ask = server.wait_ask(&session);
+    server.decide(&session, &ask, "allow_once");
+    server.wait_end(&session);
+    // Then the card has output and exit code
+    let card = |server: &mut Server| {
+        let view = server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].clone();
+        let blocks = view["lanes"]["chat"]["blocks"].as_array().expect("blocks").clone();
+        let tool = blocks.into_iter().find(|block| block["kind"] == "tool").expect("a card");
+        json!([tool["status"], tool["exitCode"], tool["preview"], tool["bytes"]])
+    };
+    let shown = json!(["ok", 3, "out\nerr\n[exit code 3]", 8]);
+    assert_eq!(card(&mut server), shown);
+    // And the same after a restart
+    server.kill();
+    let options = settings(&script, &json!({ "terminals": true }));
+    let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), options);
+    again.shake_hands();
+    assert_eq!(card(&mut again), shown);
+}
+
+#[test]
+fn d17_what_is_allowed_always_at_an_agent_is_said_and_listed_as_its_own() {
+    // Given an agent that offers "always"
+    let options = json!([
+        { "optionId": "once", "kind": "allow_once", "name": "Allow once" },
+        { "optionId": "always", "kind": "allow_always", "name": "Always allow edits" },
+        { "optionId": "no", "kind": "reject_once", "name": "Reject" },
+    ]);
+    let change = json!({ "type": "diff", "path": "${cwd}/a.txt", "oldText": null, "newText": "a" });
+    let script = json!([{ "ask": { "toolCall": { "toolCallId": "c", "kind": "edit", "content": [change] }, "options": options } }]);
+    let mut server = Server::ready(settings(&script, &json!({})));
+    let session = session(&mut server);
+    server.prompt(&session, "go");
+    let ask = server.wait_ask(&session);
+    // When the user takes it
+    server.ask(
+        "bb/approvePermission",
+        json!({ "sessionId": session, "requestId": ask["permission"]["requestId"], "decision": "allow_rule", "optionId": "always" }),
+    );
+    server.wait_end(&session);
+    // Then the card says what was chosen and who keeps it
+    let card = settled_card(&mut server, &session);
+    let chosen = json!({ "optionId": "always", "label": "Always allow edits",
+        "rule": { "pattern": "Always allow edits", "holder": "agent", "keptBy": "sim" } });
+    assert_eq!((&card["status"], &card["chosen"]), (&json!("allowed"), &chosen));
+    // And so does the list, which cannot take it back
+    let listed = server.ask("bb/permission/list", json!({}));
+    let mut rule = listed["rules"][0].clone();
+    let id = rule["ruleId"].take();
+    let wanted = json!({ "ruleId": null, "pattern": "Always allow edits", "holder": "agent", "keptBy": "sim",
+        "revocable": false, "sessionId": session });
+    assert_eq!((listed["rules"].as_array().map(Vec::len), rule), (Some(1), wanted));
+    let refused = server.refused("bb/permission/revoke", json!({ "ruleId": id }));
+    assert_eq!(refused["data"]["code"], "unsupported");
+    assert_eq!(refused["message"], "`sim` keeps this rule, so it can be taken back only there.");
+    // And after a restart the card is the same
+    server.kill();
+    let settings = settings(&script, &json!({}));
+    let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), settings);
+    again.shake_hands();
+    assert_eq!(settled_card(&mut again, &session), card);
+}
+
+fn settled_card(server: &mut Server, session: &str) -> Value {
+    let view = server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].clone();
+    let blocks = view["lanes"]["chat"]["blocks"].as_array().expect("blocks").clone();
+    blocks.into_iter().find(|block| block["kind"] == "permission").expect("a card")
 }

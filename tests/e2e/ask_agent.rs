@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 /// What is said of an agent of which no mode is known.
-const MAY_EDIT: &str = "The agent `agent` may edit files and run commands without asking; what it asks is up to its own \
+const MAY_EDIT: &str = "The agent `breadboard-ls` may edit files and run commands without asking; what it asks is up to its own \
                         settings.\n";
 
 fn ask(script: &Value, flags: &[&str]) -> Output {
@@ -83,7 +83,10 @@ fn each_way_in_which_a_turn_ends_badly_is_one_sentence_and_exit_code_1() {
             json!({ "answer": "max_turn_requests" }),
             "The turn ended at the agent's limit of model requests in one turn.\n",
         ),
-        (json!({ "answer": "cancelled" }), "The turn was stopped.\n"),
+        (
+            json!({ "answer": "cancelled" }),
+            "The agent `breadboard-ls` ended its turn before it was done, and nobody had stopped it.\n",
+        ),
     ];
     for (end, sentence) in rows {
         let (out, err, code) = said(&ask(&json!([{ "chunk": "Hello" }, end]), &["--trust"]));
@@ -112,6 +115,22 @@ fn calls_are_named_and_a_failed_and_a_denied_one_and_the_plan_are_told() {
         Permission needed: Run rm x\n  command: rm x\n  in: .\n\
         denied: nobody can be asked here; run it in a terminal to decide.\n· execute rm x: denied\n";
     assert_eq!(err, format!("{MAY_EDIT}{wanted}"));
+}
+
+#[test]
+fn a_denial_that_ends_the_turn_is_told_as_that_and_not_as_a_stop() {
+    let script = json!([
+        { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "rm x" }, "kind": "execute" } },
+          "on": { "else": [{ "answer": "cancelled" }] } },
+    ]);
+    let (out, err, code) = said(&ask(&script, &["--trust"]));
+    assert_eq!((out.as_str(), code), ("", Some(4)), "{err}");
+    assert!(
+        err.ends_with(
+            "· execute rm x: denied\nThe request was denied, and the agent `breadboard-ls` ended its turn.\n"
+        ),
+        "{err}"
+    );
 }
 
 #[cfg(unix)]

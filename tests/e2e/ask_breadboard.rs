@@ -225,3 +225,28 @@ fn the_configuration_of_the_command_line_reaches_the_engine() {
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("\"config_path\":\"agent_configs/mini.yaml\""), "{out}");
 }
+
+#[test]
+fn a_configuration_that_the_engine_cannot_use_is_named_by_ask_and_by_doctor() {
+    // Given an engine that takes any configuration and fails afterwards
+    let engine = Engine::start(&run(&[message("Hello")], json!({ "completed": true })), &[]);
+    // When one is asked for that it does not have
+    let (out, err, code) = engine.ask(&["--config", "missing.yaml"]);
+    // Then the sentence names it, the engine's reason, and what to do
+    let sentence = "The engine cannot use the configuration `missing.yaml`: failed to load config: [Errno 2] No such file or directory: \
+        'missing.yaml'; name another one.";
+    assert_eq!((out, err, code), (String::new(), format!("breadboard-ls: {sentence}\n"), Some(1)));
+    // And doctor does not call that fine
+    let report =
+        engine.command(&["doctor", "--trust", "--config", "missing.yaml"]).output().expect("the binary runs");
+    let (out, _, code) = said(&report);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains(sentence) && !out.contains("Nothing failed"), "{out}");
+    // While one that starts is fine
+    let report = engine
+        .command(&["doctor", "--trust", "--config", "agent_configs/mini.yaml"])
+        .output()
+        .expect("the binary runs");
+    let (out, _, code) = said(&report);
+    assert_eq!(code, Some(0), "{out}");
+}

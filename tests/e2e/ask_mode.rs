@@ -48,12 +48,9 @@ impl Place {
     }
 
     fn log(&self) -> String {
-        run(&["logs", "agent"], &self.state()).0
+        run(&["logs", "breadboard-ls"], &self.state()).0
     }
 }
-
-/// What is said of an agent in the first turn of a session, whose asking mode is not known.
-const UNKNOWN: &str = "The agent `agent` may edit files and run commands without asking; what it asks is up to its own settings.\n";
 
 fn text(out: &str, err: &str, code: i32) -> (String, String, Option<i32>) {
     (out.to_owned(), err.to_owned(), Some(code))
@@ -64,7 +61,7 @@ fn a_mode_of_the_agent_is_set_before_the_prompt() {
     let place = Place::new();
     let modes = json!({ "modes": { "currentModeId": "ask",
         "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "plan", "name": "Plan" }] } });
-    assert_eq!(place.ask(&modes, &["--mode", "plan"]), text("Hello\n", UNKNOWN, 0));
+    assert_eq!(place.ask(&modes, &["--mode", "plan"]), text("Hello\n", "", 0));
     assert_eq!(place.log(), "set\n");
     assert_eq!(place.ask(&modes, &["--mode=plan", "--continue"]), text("Hello\n", "", 0));
     assert_eq!(place.log(), "set\nset\n");
@@ -75,7 +72,7 @@ fn a_mode_behind_an_option_is_set_too() {
     let place = Place::new();
     let option = json!({ "configOptions": [{ "id": "m", "name": "Mode", "category": "mode", "type": "select",
         "currentValue": "ask", "options": [{ "value": "ask", "name": "Ask" }, { "value": "plan", "name": "Plan" }] }] });
-    assert_eq!(place.ask(&option, &["--mode", "plan"]), text("Hello\n", UNKNOWN, 0));
+    assert_eq!(place.ask(&option, &["--mode", "plan"]), text("Hello\n", "", 0));
     assert_eq!(place.log(), "option set\n");
 }
 
@@ -86,7 +83,7 @@ fn an_unknown_mode_names_those_there_are_and_leaves_no_session() {
         "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "plan", "name": "Plan" }] } });
     let said = "breadboard-ls: There is no mode `fly`; there are `ask`, `plan`.\n";
     assert_eq!(place.ask(&modes, &["--mode", "fly"]), text("", said, 1));
-    let none = "breadboard-ls: The agent `agent` has no modes; leave --mode out.\n";
+    let none = "breadboard-ls: The agent `breadboard-ls` has no modes; leave --mode out.\n";
     assert_eq!(place.ask(&json!({}), &["--mode", "plan"]), text("", none, 1));
     let workspace = place.0.path().join("w");
     let embedded =

@@ -165,6 +165,38 @@ fn what_is_piped_in_leaves_the_answers_to_the_terminal() {
 }
 
 #[test]
+fn r001_68_what_waited_when_the_terminal_closed_is_asked_again_and_goes_on() {
+    // Given a change that waited when its terminal was closed
+    let mut first = Session::ask("replace red with green in a.txt");
+    first.wait_for(QUESTION);
+    first.child.kill().expect("it can be killed");
+    first.child.wait().expect("it can be waited for");
+    let again = |command: &mut Command| {
+        command.args(["ask", "--continue", "--trust", "--workspace"]).arg(first.workspace.path());
+        command.arg("--state-dir").arg(first._state.path().join("state"));
+    };
+    // When nobody can be asked, it is left as it is
+    let mut alone = Command::new(PROGRAM);
+    again(&mut alone);
+    let alone = alone.stdin(Stdio::null()).output().expect("the binary runs");
+    let said = String::from_utf8_lossy(&alone.stderr).into_owned();
+    assert!(said.contains("This session waits for an answer, and nobody can be asked here"), "{said}");
+    assert_eq!(alone.status.code(), Some(4), "{said}");
+    // When it is taken up on a terminal
+    let place = || tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(PROGRAM);
+    again(&mut command);
+    let mut next = Session::of(command, 80, place(), place());
+    next.wait_for(QUESTION);
+    assert!(next.shown.contains("+green and blue"), "{}", next.shown);
+    assert_eq!(first.file(), BEFORE);
+    next.type_line("y");
+    // Then the turn goes on
+    assert_eq!(next.end(), Some(0), "{}", next.shown);
+    assert_eq!(first.file(), "green and blue\n");
+}
+
+#[test]
 fn no_at_the_prompt_leaves_the_file_and_another_word_asks_again() {
     let mut session = Session::ask("replace red with green in a.txt");
     session.wait_for(QUESTION);
@@ -297,7 +329,7 @@ fn markdown_of_an_answer_is_drawn_on_a_terminal_and_left_as_it_is_without_colour
     let script = tempfile::tempdir().expect("a directory");
     let file = script.path().join("script.json");
     let steps = r##"[{"chunk": "# Ti"}, {"chunk": "tle\n\nsome **bo"}, {"chunk": "ld** `code`\n\n- one\n- two\n\n```rust\nfn a() {}\n"},
-        {"chunk": "```\n"}, {"plan": [{"content": "look", "status": "completed", "priority": "high"}]}, {"chunk": "the *end"}]"##;
+        {"chunk": "```\n\nsee a.txt:1\n\n"}, {"plan": [{"content": "look", "status": "completed", "priority": "high"}]}, {"chunk": "the *end"}]"##;
     std::fs::write(&file, steps).expect("a script");
     let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script '{}'", file.display());
     let mut session = Session::start("go", &[&engine], 20);
@@ -306,10 +338,12 @@ fn markdown_of_an_answer_is_drawn_on_a_terminal_and_left_as_it_is_without_colour
         • one\r\n• two\r\n\r\n\x1b[2m```rust\x1b[0m\r\n\x1b[36mfn a() {}\x1b[0m\r\n\x1b[2m```\x1b[0m\r\n";
     assert!(session.shown.contains(wanted), "{:?}", session.shown);
     assert!(session.shown.contains("the *end\r\n"), "{:?}", session.shown);
+    // A place in a file is a link that opens there.
+    assert!(session.shown.contains("see \x1b]8;;file:///"), "{:?}", session.shown);
+    assert!(session.shown.contains("/a.txt#1\x1b\\a.txt:1\x1b]8;;\x1b\\\r\n"), "{:?}", session.shown);
 
     let mut session = Session::plain("go", &[&engine]);
     assert_eq!(session.end(), Some(0), "{}", session.shown);
-    let wanted =
-        "# Title\r\n\r\nsome **bold** `code`\r\n\r\n- one\r\n- two\r\n\r\n```rust\r\nfn a() {}\r\n```\r\n";
+    let wanted = "# Title\r\n\r\nsome **bold** `code`\r\n\r\n- one\r\n- two\r\n\r\n```rust\r\nfn a() {}\r\n```\r\n\r\nsee a.txt:1\r\n";
     assert!(session.shown.contains(wanted) && !session.shown.contains('\x1b'), "{:?}", session.shown);
 }

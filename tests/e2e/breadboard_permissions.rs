@@ -35,7 +35,14 @@ fn fault_02_a_rule_arrives_as_a_rule() {
     let rule = &rules["rules"][0];
     assert_eq!((&rule["pattern"], &rule["decision"]), (&json!("make *"), &json!("allow")), "{rules}");
     let cards = of_kind(&chat(&mut server, &session), "permission");
-    assert_eq!((cards.len(), &cards[0]["status"]), (1, &json!("allowed")), "{cards:#?}");
+    let chosen = json!({ "optionId": cards[0]["permission"]["options"][1]["optionId"],
+        "label": cards[0]["permission"]["options"][1]["label"],
+        "rule": { "pattern": "make *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard" } });
+    assert_eq!(
+        (cards.len(), &cards[0]["status"], &cards[0]["chosen"]),
+        (1, &json!("allowed"), &chosen),
+        "{cards:#?}"
+    );
 }
 
 #[test]

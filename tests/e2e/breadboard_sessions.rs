@@ -318,8 +318,23 @@ fn fault_10_a_session_that_ended_before_its_stream_was_opened_is_over_soon() {
 fn r000_21_a_session_whose_configuration_does_not_exist_has_failed_and_says_why() {
     let desk = Desk::scripted(&json!([]));
     let mut server = desk.server();
-    let made = server.ask("bb/createSession", json!({ "configPath": "missing.yaml" }));
-    let session = made["sessionId"].as_str().unwrap();
+    // Not made by us
+    let refused = server.refused("bb/createSession", json!({ "configPath": "missing.yaml" }));
+    assert_eq!(
+        (&refused["data"]["code"], refused["message"].as_str().unwrap()),
+        (
+            &json!("engine_rejected"),
+            "The engine cannot use the configuration `missing.yaml`: failed to load config: [Errno 2] No such file or directory: \
+             'missing.yaml'; name another one."
+        )
+    );
+    // But by another client, which did not look
+    let place = server.workspace.path().to_owned();
+    let body = json!({ "config_path": "missing.yaml", "task": "", "workspace": place, "metadata": { "workspace": place } });
+    let (_, made) = desk.post("/v1/sessions", &body);
+    server.ask("bb/listSessions", json!({}));
+    let session = made["session_id"].as_str().unwrap();
+    server.ask("bb/selectSession", json!({ "sessionId": session }));
     status(&server, session, "failed");
     let notices = of_kind(&chat(&mut server, session), "notice");
     let why =

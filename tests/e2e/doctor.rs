@@ -90,6 +90,53 @@ fn a_model_that_takes_no_connection_fails_with_its_origin() {
     assert!(reach[0].1.contains(&format!("127.0.0.1:{port} does not take connections")), "{report}");
 }
 
+/// A peer that takes connections; on each it does `speak`, until the test is over.
+fn peer(speak: fn(std::net::TcpStream)) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("has an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || speak(stream));
+        }
+    });
+    url
+}
+
+#[test]
+fn an_engine_that_takes_connections_and_never_answers_is_given_up_in_time() {
+    // Given a peer that reads and says nothing, and one that drips an endless head, a byte a second
+    let silent = |mut stream: std::net::TcpStream| {
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+    };
+    let dripping = |mut stream: std::net::TcpStream| {
+        let (_keep, never) = std::sync::mpsc::channel::<()>();
+        for byte in b"HTTP/1.1 200 OK\r\nx: ".iter().chain(std::iter::repeat(&b'x')) {
+            if std::io::Write::write_all(&mut stream, &[*byte]).is_err() {
+                return;
+            }
+            let _ = never.recv_timeout(std::time::Duration::from_secs(1));
+        }
+    };
+    for peer in [peer(silent), peer(dripping)] {
+        let (workspace, state) = two();
+        // When it is checked
+        let began = std::time::Instant::now();
+        let (report, code) =
+            report(workspace.path(), state.path(), &["--engine", "breadboard", "--engine-url", &peer]);
+        // Then that ends, and one sentence says what is wrong: 5 s for the engine, 3 s for the end, and a slow machine
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!(code, Some(1), "{report}");
+        let engine = of(&report, "engine");
+        let wanted = ("fail", "breadboard does not answer", "check that it runs and what --engine-url names");
+        let got: Vec<_> = engine
+            .iter()
+            .map(|(mark, found, advice)| (mark.as_str(), found.as_str(), advice.as_str()))
+            .collect();
+        assert_eq!(got, [wanted], "{report}");
+        assert_eq!(of(&report, "engine-url")[0].0, "ok", "{report}");
+    }
+}
+
 #[test]
 fn trust_is_told_as_it_is_given() {
     let (workspace, state) = two();

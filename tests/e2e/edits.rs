@@ -112,7 +112,7 @@ fn r000_28_a_patch_is_shown_asked_for_and_then_written_byte_for_byte() {
     assert_eq!(settled["payload"]["requestId"], id);
     server.wait_end(&session);
     assert_eq!(server.read("src/a.txt"), "one\r\n2\r\n𝄞 three");
-    assert!(told(&model).starts_with("Applied to src/a.txt: 1 lines added, 1 removed."));
+    assert!(told(&model).starts_with("Applied to src/a.txt: 1 line added, 1 removed."));
     assert_eq!(block(&mut server, &session, "permission")["status"], "allowed");
     assert_eq!(block(&mut server, &session, "tool")["status"], "ok");
 

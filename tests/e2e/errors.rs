@@ -3,22 +3,32 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 /// A peer that answers everything with the same bytes and hangs up. It lives as long as this process.
-fn peer(answer: Vec<u8>) -> u16 {
+pub fn peer(answer: Vec<u8>) -> u16 {
+    peer_in_order(vec![answer]).0
+}
+
+/// One that has an answer for each request, the last one for all that follow; and how often it was asked.
+pub fn peer_in_order(answers: Vec<Vec<u8>>) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("has an address").port();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answer = answer.clone();
+            let number = count.fetch_add(1, Ordering::SeqCst);
+            let answer = answers[number.min(answers.len() - 1)].clone();
             std::thread::spawn(move || answer_to(stream, &answer));
         }
     });
-    port
+    (port, asked)
 }
 
 /// Whoever hangs up before the question is read whole may take its answer with it.
@@ -49,7 +59,7 @@ fn is_whole(heard: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-fn ask(flags: &[&str]) -> (String, String, Option<i32>) {
+pub fn ask(flags: &[&str]) -> (String, String, Option<i32>) {
     let place = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(PROGRAM);
     command.args(["ask", "go", "--timeout=20"]).args(flags).arg("--workspace").arg(place.path());
@@ -67,11 +77,12 @@ fn ask(flags: &[&str]) -> (String, String, Option<i32>) {
 }
 
 /// An answer with this head and this body.
-fn answer(head: &str, body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+pub fn answer(head: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+        .into_bytes()
 }
 
-const HTML: &str = "<html>no</html>";
+pub const HTML: &str = "<html>no</html>";
 const REDIRECT: &str = "302 Found\r\nLocation: https://login.example/";
 
 #[test]
@@ -250,8 +261,8 @@ fn what_an_agent_answers_is_told_with_the_remedy() {
     let error = |message: &str, data: Value| json!({ "code": -32603, "message": message, "data": data });
     let failed = |said: &str| {
         format!(
-            "error: The agent `agent` failed in this turn ({said}, code -32603); try again, or look into its log, \
-             PLACE/state/agents/agent.log.\n"
+            "error: The agent `breadboard-ls` failed in this turn ({said}, code -32603); try again, or look into its log, \
+             PLACE/state/agents/breadboard-ls.log.\n"
         )
     };
     let rows = [
@@ -265,7 +276,8 @@ fn what_an_agent_answers_is_told_with_the_remedy() {
         (error("no quota", json!({ "other": 1 })), failed("no quota")),
         (
             json!({ "code": -32000, "message": "Authentication required" }),
-            "error: The agent `agent` wants a login first; it says: Authentication required.\n".to_owned(),
+            "error: The agent `breadboard-ls` wants a login first; it says: Authentication required.\n"
+                .to_owned(),
         ),
     ];
     let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script '{}'", file.display());
@@ -281,7 +293,7 @@ fn what_an_agent_answers_is_told_with_the_remedy() {
     std::os::unix::fs::symlink(PROGRAM, &codex).expect("a link");
     std::fs::write(&file, json!({ "agent": { "authRequired": true } }).to_string()).expect("a script");
     let engine = format!("--engine=acp:'{}' simulate acp --script '{}'", codex.display(), file.display());
-    let sentence = "breadboard-ls: The agent `agent` wants a login first; log in with `codex login` in a shell, or set \
+    let sentence = "breadboard-ls: The agent `codex-acp` wants a login first; log in with `codex login` in a shell, or set \
         OPENAI_API_KEY in the environment.\n";
     assert_eq!(ask(&["--trust", &engine]), (String::new(), sentence.to_owned(), Some(1)));
 }

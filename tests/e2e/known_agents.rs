@@ -37,8 +37,8 @@ fn agents_are_listed_with_their_program_or_what_installs_it_and_the_login() {
     );
     assert_eq!(one("goose")["path"], Value::Null);
     assert_eq!(
-        one("agent"),
-        json!({ "name": "agent", "program": "/nowhere/mine", "path": null, "install": null, "login": null })
+        one("mine"),
+        json!({ "name": "mine", "program": "/nowhere/mine", "path": null, "install": null, "login": null })
     );
     let (out, _, _) = agents(place.path(), &[]);
     let wanted =
@@ -53,4 +53,22 @@ fn an_agent_that_is_named_and_unknown_is_wrong_usage() {
     let (out, err, code) = agents(place.path(), &["--agent=nobody"]);
     assert_eq!((out.as_str(), code), ("", Some(2)));
     assert!(err.starts_with("breadboard-ls: There is no agent `nobody`"), "{err}");
+}
+
+#[test]
+fn ask_names_the_command_that_installs_a_known_agent() {
+    // Given a PATH on which there is nothing
+    let place = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
+    command.args(["ask", "go", "--trust", "--agent=goose", "--workspace"]).arg(place.path());
+    command.arg("--state-dir").arg(place.path().join("state")).env("PATH", place.path()).stdin(Stdio::null());
+    // When an agent is asked that is known
+    let output = command.output().expect("the binary runs");
+    // Then what installs it is said
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("The program `goose` was not found; install it with `brew install block-goose-cli`."),
+        "{said}"
+    );
 }

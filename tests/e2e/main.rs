@@ -1,6 +1,8 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
 mod agent_client;
+mod agent_edits;
+mod agent_ended;
 mod agent_info;
 mod ask;
 #[cfg(unix)]
@@ -37,9 +39,12 @@ mod hostile_workspace;
 mod known_agents;
 mod lsp_edge;
 mod model;
+mod paused_turns;
 mod progress;
 mod prompts;
+mod remedies;
 mod restart;
+mod saves;
 mod schema;
 mod secrets;
 mod sessions;

@@ -74,11 +74,15 @@ impl Recorder {
         let mut short = String::new();
         let mut rest = text.as_str();
         // What a run makes up: times, hashes, the ids of calls and patches.
-        while let Some((at, pattern)) = ["\"ts\":", "\"updatedAt\":", "\"expiresAt\":"]
-            .iter()
-            .filter_map(|p| Some((rest.find(p)?, *p)))
-            .min()
-        {
+        let times = [
+            "\"ts\":",
+            "\"updatedAt\":",
+            "\"expiresAt\":",
+            "\"receivedAt\":",
+            "\"startedAt\":",
+            "\"durationMs\":",
+        ];
+        while let Some((at, pattern)) = times.iter().filter_map(|p| Some((rest.find(p)?, *p))).min() {
             let end = at + pattern.len();
             short.push_str(&rest[..end]);
             short.push('0');

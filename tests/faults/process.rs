@@ -12,13 +12,14 @@ use breadboard_ls::testing::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbo
 use breadboard_ls::testing::app::ports::*;
 use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::testing::domain::approval::FolderIdentity;
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::edits::overlay::Overlay;
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::testing::engine::breadboard::link::LinkTiming;
 use breadboard_ls::testing::engine::breadboard::{BreadboardEngine, Setup};
+use breadboard_ls::testing::protocol::Request;
 use breadboard_ls::testing::protocol::settings::{DeliverySetting, EngineSetting, InitializationOptions};
-use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError};
 use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -178,11 +179,11 @@ impl Process {
     }
 
     /// A request of the client.
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, CodedError> {
         let request = Request::parse(method, params)?;
         let (reply, answer) = EditorReply::new();
         self.inbox.send(Event::Request { client: self.editor, request, reply }).unwrap();
-        answer.await.unwrap_or_else(|_| Err(WireError::new(ErrorCode::Internal, "The reply was dropped.")))
+        answer.await.unwrap_or_else(|_| Err(CodedError::new(ErrorCode::Internal, "The reply was dropped.")))
     }
 
     /// Ends it where it stands and leaves its files in `to`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::simulate::breadboard::Simulator;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ impl<'a> User<'a> {
     }
 
     /// A request whose answer comes.
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Result<Value, WireError>, String> {
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Result<Value, CodedError>, String> {
         let left = LONGEST.saturating_sub(self.begun.elapsed());
         tokio::time::timeout(left, self.process().ask(method, params))
             .await

@@ -116,6 +116,28 @@ fn titles_of_sessions_and_tools_hide_nothing() {
     assert_eq!(prompt["text"], "look at \u{202e}this\u{200b}", "what was said stays as it was said");
 }
 
+#[test]
+fn a_result_keeps_its_colours_and_nothing_else_that_a_terminal_obeys() {
+    // Given a command that prints colours, conceals, clears the screen, sets the title and turns text around
+    let model = Model::start(Vec::new());
+    let mut server = Server::ready(model.chosen(true));
+    let session = server.session();
+    let printed = r"\033[1;32mok\033[0m \033[8mno\033[0m \033[2J\033]0;t\007\033[>4m\342\200\256x";
+    // When it runs
+    let ask = asks_to_run(&mut server, &model, &session, &format!("printf '{printed}'"));
+    server.decide(&session, &ask, "allow_once");
+    server.wait_end(&session);
+    // Then its card has the colours, every other sequence is written out, and its title has neither
+    let view = server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].clone();
+    let blocks = view["lanes"]["chat"]["blocks"].as_array().expect("blocks").clone();
+    let tool = blocks.iter().find(|block| block["kind"] == "tool").expect("a tool block");
+    let shown = tool["preview"].as_str().expect("a result");
+    let wanted =
+        "\u{1b}[1;32mok\u{1b}[0m ⟨U+001B⟩[8mno\u{1b}[0m ⟨U+001B⟩[2J⟨U+001B⟩]0;t⟨U+0007 U+001B⟩[>4m⟨U+202E⟩x";
+    assert!(shown.contains(wanted), "{shown:?}");
+    assert_eq!(tool["title"].as_str().expect("a title").matches('\u{1b}').count(), 0);
+}
+
 /// A command that differs a little from a usual one.
 fn near_equal(random: &mut Random) -> String {
     const BASES: [&str; 4] = ["./build.sh", "cargo test", "rm -r target", "git push origin main"];

@@ -149,7 +149,10 @@ async fn fault_10_an_ended_session_whose_stream_hangs_is_over() {
         desk.heard.news,
         [
             LinkNews::Resumed(ResumedLink::Replayed { events: last, from: 1, to: last }),
-            LinkNews::Ended { status: "completed".to_owned() },
+            LinkNews::Ended {
+                status: "completed".to_owned(),
+                configuration: Some("agent_configs/x.yaml".to_owned())
+            },
         ]
     );
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use breadboard_ls::testing::app::inbox::{EditorAbilities, Folder};
-use breadboard_ls::testing::app::ports::{Files, TextPart};
+use breadboard_ls::testing::app::ports::{Applied, Files, TextPart};
+use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::domain::edits::overlay::Overlay;
 use breadboard_ls::testing::domain::edits::text::content_hash;
 use breadboard_ls::testing::engine::acp::client_side::{ClientFiles, WriteBase};
-use breadboard_ls::testing::protocol::ErrorCode;
 use breadboard_ls::testing::workspace::WorkspaceFiles;
 use tokio::runtime::Handle;
 
@@ -67,15 +67,20 @@ async fn c_an_agent_reads_and_writes_through_the_loop_and_only_over_what_was_sho
     // When it reads, then it gets the lines that it names
     let read = workspace.serving(&desk, agent.read(&session, &file, Some(2), Some(1))).await.unwrap();
     let hash = content_hash(b"one\ntwo\n");
-    let part =
-        TextPart { content: "two\n".into(), hash: hash.clone(), root: "ws".into(), path: "a.txt".into() };
+    let part = TextPart {
+        content: "two\n".into(),
+        hash: hash.clone(),
+        root: "ws".into(),
+        path: "a.txt".into(),
+        unsaved: false,
+    };
     assert_eq!(read, part);
     // When it writes over what was shown, then that is on disk
     let base = workspace.serving(&desk, agent.base(&session, &file)).await.unwrap();
     let now = Some(("one\ntwo\n".to_owned(), hash));
-    assert_eq!(base, WriteBase { root: "ws".into(), path: "a.txt".into(), now });
+    assert_eq!(base, WriteBase { root: "ws".into(), path: "a.txt".into(), now, unsaved: false });
     let written = workspace.serving(&desk, agent.write(&session, base.clone(), "three\n".to_owned())).await;
-    assert_eq!(written, Ok(content_hash(b"three\n")));
+    assert_eq!(written, Ok(Applied { applied_hash: content_hash(b"three\n"), saved: true }));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "three\n");
     // But not once more over the same base
     let late = workspace.serving(&desk, agent.write(&session, base, "four\n".to_owned())).await;
@@ -84,7 +89,7 @@ async fn c_an_agent_reads_and_writes_through_the_loop_and_only_over_what_was_sho
     // And a new file has no base
     let new = workspace.path().join("x/new.txt");
     let base = workspace.serving(&desk, agent.base(&session, &new)).await.unwrap();
-    assert_eq!(base, WriteBase { root: "ws".into(), path: "x/new.txt".into(), now: None });
+    assert_eq!(base, WriteBase { root: "ws".into(), path: "x/new.txt".into(), now: None, unsaved: false });
     workspace.serving(&desk, agent.write(&session, base, "new\n".to_owned())).await.unwrap();
     assert_eq!(std::fs::read_to_string(&new).unwrap(), "new\n");
     // And outside the workspace there is nothing for it

@@ -75,11 +75,24 @@ async fn a_saved_rule_covers_the_same_command_and_no_longer_one() {
     wider["ruleUpdate"] = json!({"pattern": "run: cargo"});
     let refused = desk.ask("bb/approvePermission", wider).await.unwrap_err();
     assert_eq!(refused.code.as_str(), "invalid_params");
-    desk.ask("bb/approvePermission", answer(&session, &permission, "allow_rule")).await.unwrap();
+    let mut narrower = answer(&session, &permission, "allow_rule");
+    narrower["ruleUpdate"] = json!({"scope": "session"});
+    desk.ask("bb/approvePermission", narrower).await.unwrap();
+    // The settlement says what was chosen, and the rule as it was saved
+    let settled = desk.events(&session).await.pop().unwrap();
+    let option =
+        permission["options"].as_array().unwrap().iter().find(|one| one["kind"] == "allow_rule").unwrap();
+    let chosen = json!({"optionId": option["optionId"], "label": option["label"],
+        "rule": {"pattern": option["rule"]["pattern"], "scope": "session", "holder": "server"}});
+    assert_eq!(settled["payload"]["chosen"], chosen);
     desk.ask_to_run(&session, "permission_2", "cargo test").await;
     desk.ask_to_run(&session, "permission_3", "cargo test && rm -r x").await;
     desk.caught_up().await;
     assert_eq!(desk.engine_heard(), ["start 1 go", "answer permission_1 true", "answer permission_2 true"]);
+    // What a rule settled nobody chose
+    let events = desk.events(&session).await;
+    let by_rule = events.iter().find(|event| event["payload"]["resolvedBy"] == "rule").unwrap();
+    assert_eq!(by_rule["payload"].get("chosen"), None);
 }
 
 #[tokio::test]

@@ -6,22 +6,23 @@ use breadboard_ls::testing::app::inbox::{
     Answer, DocumentEvent, EditorAbilities, EditorEvent, Reply, StartUp,
 };
 use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::edits::overlay::PositionEncoding;
 use breadboard_ls::testing::domain::edits::text::content_hash;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::clients_runs::Chat;
 use crate::desk::{Desk, Setup, Window, types};
 use crate::tabs::make;
 
-const ABLE: EditorAbilities = EditorAbilities {
+pub const ABLE: EditorAbilities = EditorAbilities {
     work_done_progress: false,
     apply_edit: true,
     document_changes: true,
     configuration: false,
     register_configuration: false,
     terminal_run: true,
+    document_save: false,
 };
 
 /// A desk whose first client counts in UTF-16, takes edits and runs commands.
@@ -42,7 +43,7 @@ async fn select(window: &Window, session_id: &str) -> Value {
     window.ask("bb/selectSession", json!({"sessionId": session_id})).await.unwrap()
 }
 
-fn open(window: &Window, path: &str, version: i64, text: &str) {
+pub fn open(window: &Window, path: &str, version: i64, text: &str) {
     window.tell(EditorEvent::Document(DocumentEvent::Opened {
         uri: format!("file:///w/{path}"),
         language_id: "text".to_owned(),
@@ -51,7 +52,7 @@ fn open(window: &Window, path: &str, version: i64, text: &str) {
     }));
 }
 
-fn answered(window: &Window, id: &str, outcome: Result<Value, Value>) {
+pub fn answered(window: &Window, id: &str, outcome: Result<Value, Value>) {
     window.tell(EditorEvent::Answered { id: id.to_owned(), outcome });
 }
 
@@ -63,11 +64,26 @@ impl Desk {
         answer
     }
 
-    async fn wants_text(&self, session_id: &str, path: &str, old: &str, new: &str) -> Answer<Applied> {
+    pub async fn wants_text(&self, session_id: &str, path: &str, old: &str, new: &str) -> Answer<Applied> {
         let (path, text) = (path.to_owned(), new.to_owned());
         let base_hash = Some(content_hash(old.as_bytes()));
         self.wants(session_id, |reply| ClientRequest::ApplyText { root: None, path, base_hash, text, reply })
             .await
+    }
+
+    /// The edge answers with what is on disk of a file that an edit is for.
+    pub async fn disk_has(&self, text: &str) {
+        self.caught_up().await;
+        let job = {
+            let mut jobs = self.jobs.0.lock().unwrap();
+            let at = jobs.iter().position(|job| matches!(job, FileJob::Read { .. })).expect("a read");
+            jobs.remove(at)
+        };
+        let FileJob::Read { edit, .. } = job else { unreachable!("it was found as one") };
+        let file = FileText { text: text.to_owned(), hash: content_hash(text.as_bytes()) };
+        let done = FileJobDone::Read { edit, outcome: Ok(Some(file)) };
+        self.inbox.send(Event::FileJobDone(done)).unwrap();
+        self.caught_up().await;
     }
 
     async fn wants_run(&self, session_id: &str, command: &str) -> Answer<CommandRan> {
@@ -131,7 +147,13 @@ async fn two_clients_hear_one_session_each_what_it_asked_for_and_a_permission_is
     let said = |kind: &str, word: &str| (kind.to_owned(), word.to_owned());
     assert_eq!(
         chat(&other, &selected),
-        [said("user", "one"), said("assistant", "Hello"), said("permission", "allowed")]
+        [
+            said("user", "one"),
+            said("turn-start", ""),
+            said("assistant", "Hello"),
+            said("permission", "allowed"),
+            said("turn-end", "")
+        ]
     );
     assert_eq!(other.heard("bb/events"), Vec::<Value>::new());
     // And it is settled for the one that comes late, once
@@ -184,7 +206,7 @@ async fn an_edit_goes_to_the_client_that_has_the_file_open_in_its_own_encoding()
     prompter.prompt(&session, "one").await;
     open(&desk.window, "a.txt", 7, old);
     let edit = desk.wants_text(&session, "a.txt", old, new).await;
-    desk.caught_up().await;
+    desk.disk_has(old).await;
     // Then that one is asked, and the position is in its units
     let change = |version: Value, start: u32, end: u32| {
         json!({"label": "BreadBoard", "edit": {"documentChanges": [{
@@ -197,7 +219,10 @@ async fn an_edit_goes_to_the_client_that_has_the_file_open_in_its_own_encoding()
     assert_eq!(asked, change(json!(7), 4, 7));
     assert_eq!(prompter.asked("workspace/applyEdit"), []);
     answered(&desk.window, &id, Ok(json!({"applied": true})));
-    assert_eq!(edit.await.unwrap(), Ok(Applied { applied_hash: content_hash(new.as_bytes()) }));
+    // And where it has not saved it by itself, that is said
+    desk.disk_has(old).await;
+    let applied_hash = content_hash(new.as_bytes());
+    assert_eq!(edit.await.unwrap(), Ok(Applied { applied_hash, saved: false }));
 
     // Given another client that prompts, takes edits, counts in bytes, and has the same text open
     desk.finish(&session, 1, "").await;
@@ -206,13 +231,14 @@ async fn an_edit_goes_to_the_client_that_has_the_file_open_in_its_own_encoding()
     open(&bytes, "a.txt", 3, old);
     bytes.prompt(&session, "two").await;
     let edit = desk.wants_text(&session, "a.txt", old, new).await;
-    desk.caught_up().await;
+    desk.disk_has(old).await;
     // Then it is the one, though it came later
     let [(id, asked)] = <[_; 1]>::try_from(bytes.asked("workspace/applyEdit")).unwrap();
     assert_eq!(asked, change(json!(3), 7, 10));
     assert_eq!(desk.window.asked("workspace/applyEdit").len(), 1);
     answered(&bytes, &id, Ok(json!({"applied": true})));
-    assert!(edit.await.unwrap().is_ok());
+    desk.disk_has(new).await;
+    assert!(edit.await.unwrap().unwrap().saved);
 }
 
 #[tokio::test]
@@ -243,7 +269,7 @@ async fn of_two_unsaved_texts_of_a_file_that_of_the_prompting_client_counts_and_
         let stale = desk.wants_text(&session, "a.txt", foreign, "new\n").await;
         assert_eq!(stale.await.unwrap().unwrap_err().code, ErrorCode::Conflict);
         let fresh = desk.wants_text(&session, "a.txt", own, "new\n").await;
-        desk.caught_up().await;
+        desk.disk_has("old\n").await;
         // What the turn reads is its client's text, and what nobody else has open is there too
         let buffers = desk.buffers.0.lock().unwrap().pop().unwrap();
         let texts: Vec<String> = buffers.iter().map(|(_, document)| document.text.to_string()).collect();
@@ -355,7 +381,7 @@ async fn a_client_that_is_gone_in_a_turn_takes_nothing_along() {
     let refused = run.await.unwrap().unwrap_err();
     assert_eq!(
         refused,
-        WireError::new(
+        CodedError::new(
             ErrorCode::EngineRejected,
             "The editor that ran the command disconnected before it ended, so it is not known how it ended; look at what it \
              did before you run it again."
@@ -396,10 +422,14 @@ async fn a_client_that_is_gone_in_a_turn_takes_nothing_along() {
         chat(&other, &selected),
         [
             said("user", "one"),
+            said("turn-start", ""),
             said("assistant", "Hello"),
             said("permission", "denied"),
+            said("turn-end", ""),
             said("user", "two"),
-            said("assistant", "Bye")
+            said("turn-start", ""),
+            said("assistant", "Bye"),
+            said("turn-end", "")
         ]
     );
     // And nothing is sent to who is gone, and whoever comes finds all of it
@@ -420,13 +450,13 @@ async fn an_edit_that_its_editor_took_along_is_neither_said_to_be_done_nor_made_
     open(&other, "a.txt", 1, "a\n");
     other.prompt(&session, "one").await;
     let edit = desk.wants_text(&session, "a.txt", "a\n", "b\n").await;
-    desk.caught_up().await;
+    desk.disk_has("a\n").await;
     assert_eq!(other.asked("workspace/applyEdit").len(), 1);
     other.leave();
     let refused = edit.await.unwrap().unwrap_err();
     assert_eq!(
         refused,
-        WireError::new(
+        CodedError::new(
             ErrorCode::Conflict,
             "The editor that was to apply the edit disconnected before it said whether it did; read the file again before you \
              go on."
@@ -543,8 +573,9 @@ async fn tabs_belong_to_the_client_that_opened_them_and_wait_for_it() {
     let kinds = |window: &Window| -> Vec<Value> {
         window.heard("bb/tab").iter().map(|message| message["kind"].clone()).collect()
     };
-    assert_eq!(kinds(&desk.window), ["session-created", "response-chunk", "response-chunk"]);
-    assert_eq!(kinds(&other), ["session-created", "snapshot", "response-chunk"]);
+    let chunk = "response-chunk";
+    assert_eq!(kinds(&desk.window), ["session-created", chunk, chunk, chunk]);
+    assert_eq!(kinds(&other), ["session-created", "snapshot", chunk, chunk]);
     // When the client that prompted is gone, and comes back after the end of its turn
     other.leave();
     desk.finish(&session, 1, "Hello").await;
@@ -559,10 +590,7 @@ async fn tabs_belong_to_the_client_that_opened_them_and_wait_for_it() {
         found["messages"],
         json!([{"messageId": PROMPT, "turn": 1, "status": "complete", "stopReason": "end_turn"}])
     );
-    assert_eq!(
-        kinds(&desk.window),
-        ["session-created", "response-chunk", "response-chunk", "response-complete"]
-    );
+    assert_eq!(kinds(&desk.window), ["session-created", chunk, chunk, chunk, chunk, "response-complete"]);
 }
 
 #[tokio::test]

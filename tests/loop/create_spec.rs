@@ -9,8 +9,8 @@ use breadboard_ls::testing::app::ports::{
     Attachment, EngineCall, EngineReport, EngineSession, FileJob, FileJobDone, Preview, SpecFilesDone,
     SpecJob,
 };
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::spec::images::ImageFault;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -29,7 +29,7 @@ async fn close_attempt(desk: &Desk, dirty: bool) -> Value {
     desk.ask("bb/createSpec/closeAttempt", params).await.unwrap()["shouldClose"].clone()
 }
 
-async fn submit(desk: &Desk, description: &str, uris: &[&str]) -> Result<Value, WireError> {
+async fn submit(desk: &Desk, description: &str, uris: &[&str]) -> Result<Value, CodedError> {
     desk.ask("bb/createSpec/submit", json!({ "description": description, "imageUris": uris })).await
 }
 
@@ -100,7 +100,7 @@ fn prompts(desk: &Desk) -> Vec<(String, Vec<Attachment>)> {
     prompts.collect()
 }
 
-fn code(answer: Result<Value, WireError>) -> ErrorCode {
+fn code(answer: Result<Value, CodedError>) -> ErrorCode {
     answer.unwrap_err().code
 }
 
@@ -225,6 +225,45 @@ async fn without_a_session_one_is_made_here_or_at_the_engine() {
 }
 
 #[tokio::test]
+async fn where_the_active_session_is_of_a_former_engine_the_spec_gets_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let setup = Setup { holds: true, ..Setup::default() };
+    let desk = Desk::at(dir.path(), setup);
+    let answer_call = async |desk: &Desk| {
+        loop {
+            let taken = {
+                let mut calls = desk.calls.0.lock().unwrap();
+                let at = calls.iter().position(|call| matches!(call, EngineCall::MakeSession { .. }));
+                at.map(|at| calls.remove(at))
+            };
+            let Some(EngineCall::MakeSession { wish, reply, .. }) = taken else {
+                tokio::task::yield_now().await;
+                continue;
+            };
+            let made = EngineSession {
+                session_id: "former".to_owned(),
+                status: "starting".to_owned(),
+                workspace: Some("/w".into()),
+                ..EngineSession::default()
+            };
+            let report = EngineReport::SessionMade { wish, outcome: Ok(made), reply };
+            return desk.engine.send(report).await.unwrap();
+        }
+    };
+    let (former, ()) = tokio::join!(desk.session(), answer_call(&desk));
+    desk.kill().await;
+
+    let desk = Desk::at(dir.path(), Setup::default());
+    desk.ask("bb/selectSession", json!({ "sessionId": former })).await.unwrap();
+    let named = json!({ "description": "text", "imageUris": [], "sessionId": former });
+    assert_eq!(code(desk.ask("bb/createSpec/submit", named).await), ErrorCode::Unsupported);
+    let sent = submit(&desk, "text", &[]).await.unwrap();
+    assert_ne!(sent["sessionId"], json!(former));
+    assert_eq!(prompts(&desk), [("text".to_owned(), vec![])]);
+    assert_eq!(kept(&desk).await, None);
+}
+
+#[tokio::test]
 async fn r004_36_a_spec_that_cannot_be_sent_says_why_and_its_draft_stays() {
     let dir = tempfile::tempdir().unwrap();
     let setup = Setup { trusted: false, holds: true, ..Setup::default() };
@@ -307,7 +346,7 @@ async fn an_image_that_cannot_be_kept_stops_the_submission_and_nothing_is_lost()
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());
     attach(&desk, &["file:///a.png"], 0).await;
-    let gone = WireError::new(ErrorCode::NotFound, "It is gone; attach another.");
+    let gone = CodedError::new(ErrorCode::NotFound, "It is gone; attach another.");
     let (sent, ()) = tokio::join!(submit(&desk, "text", &["file:///a.png"]), async {
         let SpecJob::Keep { sending, .. } = job(&desk).await else { panic!("images are to be kept") };
         done(&desk, SpecFilesDone::Kept { outcome: Err(gone.clone()), sending });

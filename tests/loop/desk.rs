@@ -10,15 +10,16 @@ use breadboard_ls::testing::app::inbox::{EditorAbilities, EditorReply, Folder, I
 use breadboard_ls::testing::app::ports::*;
 use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::testing::domain::approval::{FolderIdentity, RuleHolder};
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use breadboard_ls::testing::domain::edits::overlay::Overlay;
 use breadboard_ls::testing::domain::policy::redact::Redactor;
+use breadboard_ls::testing::protocol::Request;
 use breadboard_ls::testing::protocol::request::CredentialScope;
 use breadboard_ls::testing::protocol::settings::{
     ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
     RetentionSetting,
 };
-use breadboard_ls::testing::protocol::{ErrorCode, Request, WireError};
 use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -211,7 +212,7 @@ impl Window {
         self.inbox.send(Event::OutboxDrained { client: self.client }).unwrap();
     }
 
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, CodedError> {
         let request = Request::parse(method, params)?;
         let (reply, answer) = EditorReply::new();
         self.inbox.send(Event::Request { client: self.client, request, reply }).unwrap();
@@ -324,7 +325,7 @@ impl Desk {
                 true => {
                     Ok(Box::new(DeskEngine { calls: engine_calls, holds: setup.holds }) as Box<dyn Engine>)
                 }
-                false => Err(WireError::new(ErrorCode::Unsupported, "There is no such engine.")),
+                false => Err(CodedError::new(ErrorCode::Unsupported, "There is no such engine.")),
             }),
             open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
             files: Box::new(DeskFiles(jobs.clone(), buffers.clone())),
@@ -381,7 +382,7 @@ impl Desk {
         self.window.tell(event);
     }
 
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, WireError> {
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, CodedError> {
         self.window.ask(method, params).await
     }
 
@@ -395,7 +396,11 @@ impl Desk {
     }
 
     pub async fn say(&self, session_id: &str, message: ServerMessage) {
-        let event = message.into_event(Some(1), 5_000);
+        self.say_in(session_id, 1, message).await;
+    }
+
+    async fn say_in(&self, session_id: &str, turn: u64, message: ServerMessage) {
+        let event = message.into_event(Some(turn), 5_000);
         self.engine
             .send(EngineReport::Said { session_id: session_id.to_owned(), event, cursor: None })
             .await
@@ -407,12 +412,16 @@ impl Desk {
     }
 
     pub async fn finish(&self, session_id: &str, turn: u64, text: &str) {
-        self.conclude(session_id, text).await;
+        self.conclude_in(session_id, turn, text).await;
         self.end(session_id, turn).await;
     }
 
     /// The final message, without the engine's word that the turn is over.
     pub async fn conclude(&self, session_id: &str, text: &str) {
+        self.conclude_in(session_id, 1, text).await;
+    }
+
+    async fn conclude_in(&self, session_id: &str, turn: u64, text: &str) {
         let metadata = FinalMetadata {
             tokens_used: 1,
             files_modified: 0,
@@ -420,7 +429,8 @@ impl Desk {
             success: true,
             cancelled: false,
         };
-        self.say(session_id, ServerMessage::MessageFinal { message: text.to_owned(), metadata }).await;
+        self.say_in(session_id, turn, ServerMessage::MessageFinal { message: text.to_owned(), metadata })
+            .await;
     }
 
     pub async fn end(&self, session_id: &str, turn: u64) {
@@ -440,6 +450,7 @@ impl Desk {
                 environment: Default::default(),
                 requires_approval: true,
                 reason: "because".to_owned(),
+                call_id: None,
             },
         )
         .await;

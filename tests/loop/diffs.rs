@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::dialect::desktop::message::{PatchProposed, ServerMessage};
 use breadboard_ls::testing::domain::edits::reference::Reference;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -126,7 +126,8 @@ async fn r000_32_a_side_at_the_engine_is_downloaded_first() {
     let uri = format!("bb-diff:/{session}/~/artifact~3Ax/a");
     let engine = async {
         let wanted = desk.wanted_download().await;
-        desk.downloaded(wanted, Err(WireError::new(ErrorCode::NotFound, "There is no such artifact."))).await;
+        desk.downloaded(wanted, Err(CodedError::new(ErrorCode::NotFound, "There is no such artifact.")))
+            .await;
     };
     let (answer, ()) = tokio::join!(desk.refused("bb/textDocument", json!({"uri": uri})), engine);
     assert_eq!(answer, ErrorCode::NotFound);

@@ -22,7 +22,7 @@ async fn a_full_disk_is_said_once_the_stream_goes_on_and_all_of_it_is_written_la
     assert_eq!(during.len(), 601, "history is readable while the disk is full");
     assert_eq!(desk.heard_events(&session), during);
     let page = desk.ask("bb/view/page", json!({"sessionId": session, "lane": "chat"})).await.unwrap();
-    assert_eq!(page["blocks"].as_array().unwrap().len(), 2);
+    assert_eq!(page["blocks"].as_array().unwrap().len(), 3);
     assert_eq!(desk.heard("window/showMessage").len(), 1);
     faults.full.store(false, Ordering::SeqCst);
     desk.finish(&session, 1, "x").await;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use breadboard_ls::testing::app::ports::*;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup};
@@ -38,7 +38,7 @@ impl Desk {
         }
     }
 
-    pub async fn downloaded(&self, wanted: Wanted, outcome: Result<(), WireError>) {
+    pub async fn downloaded(&self, wanted: Wanted, outcome: Result<(), CodedError>) {
         let Wanted { session_id, artifact_path, to, purpose } = wanted;
         let outcome = outcome.map(|()| Artifact { path: to, bytes: 3, sha256: "abc".to_owned() });
         let report =
@@ -118,7 +118,8 @@ async fn r000_33_36_a_download_that_fails_or_is_cancelled_ends_its_progress() {
     let engine = async {
         let wanted = desk.wanted_download().await;
         desk.downloading(&wanted, 5, None).await;
-        desk.downloaded(wanted, Err(WireError::new(ErrorCode::NotFound, "There is no such artifact."))).await;
+        desk.downloaded(wanted, Err(CodedError::new(ErrorCode::NotFound, "There is no such artifact.")))
+            .await;
     };
     let (answer, ()) = tokio::join!(desk.ask("bb/downloadArtifact", params.clone()), engine);
     assert_eq!(answer.unwrap_err().code, ErrorCode::NotFound);
@@ -134,7 +135,7 @@ async fn r000_33_36_a_download_that_fails_or_is_cancelled_ends_its_progress() {
     let DownloadFor::Client { reply, .. } = &wanted.purpose else { panic!("another purpose") };
     assert!(reply.is_abandoned());
     desk.downloading(&wanted, 5, None).await;
-    desk.downloaded(wanted, Err(WireError::new(ErrorCode::Cancelled, "It was cancelled."))).await;
+    desk.downloaded(wanted, Err(CodedError::new(ErrorCode::Cancelled, "It was cancelled."))).await;
     desk.caught_up().await;
     assert_eq!(kinds(&desk.progress(&token)), ["begin", "report", "end", "begin", "report", "end"]);
 }

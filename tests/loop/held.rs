@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::event::EngineEvent;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
+use breadboard_ls::testing::protocol::request::CommandResult;
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};
@@ -99,7 +100,7 @@ impl Desk {
     }
 
     /// The next decision: its id at the engine, what was decided, and the way to answer it.
-    pub async fn decided(&self, outcome: Result<(), WireError>) -> (String, Ruling) {
+    pub async fn decided(&self, outcome: Result<(), CodedError>) -> (String, Ruling) {
         let (engine_request_id, decision, request_id, reply) = self
             .called(
                 |call| matches!(call, EngineCall::Decide { .. }),
@@ -156,7 +157,7 @@ async fn r000_21_a_session_is_made_at_the_engine_followed_from_its_beginning_and
 async fn r000_63_without_trust_nothing_is_prompted_allowed_or_commanded_but_reading_and_denying_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup { trusted: false, ..held() });
-    let untrusted = |answer: Result<Value, WireError>| {
+    let untrusted = |answer: Result<Value, CodedError>| {
         assert_eq!(answer.unwrap_err().code, ErrorCode::UntrustedWorkspace)
     };
     untrusted(desk.ask("bb/createSession", json!({"task": "sort it"})).await);
@@ -284,6 +285,126 @@ async fn a_prompt_that_never_reached_the_engine_ends_with_a_sentence_once_the_st
 }
 
 #[tokio::test]
+async fn another_clients_run_neither_begins_a_prompt_of_ours_nor_ends_it() {
+    // Given a prompt on its way, and another client's prompt that the engine begins before it
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.prompt("s1", "ours").await;
+    desk.event(1, "turn_start", json!({})).await;
+    desk.event(2, "user_message", json!({"text": "theirs"})).await;
+    // When that run is over
+    desk.event(3, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    // Then ours still runs here
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    // And it ends with its own run
+    desk.event(4, "user_message", json!({"text": "ours"})).await;
+    desk.event(5, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+    let events = desk.events("s1").await;
+    assert_eq!(
+        types(&events),
+        ["local.prompt", "turn_start", "user_message", "run_finished", "user_message", "run_finished"]
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_that_its_engine_tells_of_in_unknown_words_only_is_over_once_the_engine_is_quiet_behind_its_run()
+ {
+    // Given a prompt that the engine took, and another one behind it
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.prompt("s1", "fix it").await;
+    desk.prompt("s1", "and that").await;
+    let quiet =
+        || EngineReport::Stream(StreamReport::QuietBehindAnother { session_id: "s1".to_owned(), turn: 1 });
+    let started = |desk: &Desk| desk.engine_heard().iter().filter(|call| call.starts_with("start")).count();
+    let stands = async |what: &str| {
+        desk.report(quiet()).await;
+        desk.caught_up().await;
+        assert_eq!(started(&desk), 1, "{what}");
+    };
+    // When the engine begins a run with other words, then that may be another client's as long as it runs
+    desk.event(1, "user_message", json!({"text": "Zadanie: napraw"})).await;
+    stands("it runs").await;
+    desk.event(2, "assistant_message", json!({"text": "Fixed."})).await;
+    desk.event(3, "run_finished", json!({"reason": "done"})).await;
+    // And while the stream does not stand, its silence says nothing
+    desk.link(LinkNews::Connecting { retry: 1, error: Some("The engine is not reached.".to_owned()) }).await;
+    stands("the stream does not stand").await;
+    desk.link(LinkNews::Resumed(ResumedLink::Complete)).await;
+    // When it has begun nothing behind that, then the prompt is over, which is said, and the next one is sent
+    desk.report(quiet()).await;
+    desk.caught_up().await;
+    let ends: Vec<Value> =
+        desk.events("s1").await.into_iter().filter(|event| event["type"] == "local.turn_end").collect();
+    let said = ends[0]["payload"]["message"].as_str().unwrap();
+    assert_eq!(
+        (ends.len(), &ends[0]["turn"], &ends[0]["payload"]["reason"]),
+        (1, &json!(1), &json!("no_end"))
+    );
+    assert!(said.contains("that run is probably its answer"), "{said}");
+    assert_eq!(started(&desk), 2);
+    // And what is said of it once more ends nothing
+    desk.report(quiet()).await;
+    desk.caught_up().await;
+    assert_eq!(desk.ask("bb/stop", json!({"sessionId": "s1"})).await.unwrap()["stopping"], true);
+}
+
+#[tokio::test]
+async fn a_prompt_whose_run_begins_behind_anothers_is_not_given_up() {
+    // Given a prompt behind another client's run, which ends
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.prompt("s1", "fix it").await;
+    desk.event(1, "user_message", json!({"text": "another's"})).await;
+    desk.event(2, "run_finished", json!({"reason": "done"})).await;
+    // When its own begins, and the engine is quiet for a while
+    desk.event(3, "user_message", json!({"text": "fix it"})).await;
+    desk.report(EngineReport::Stream(StreamReport::QuietBehindAnother {
+        session_id: "s1".to_owned(),
+        turn: 1,
+    }))
+    .await;
+    desk.event(4, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    // Then it ends with its own end
+    let ends = desk.events("s1").await.into_iter().filter(|event| event["type"] == "local.turn_end").count();
+    assert_eq!(ends, 0);
+}
+
+#[tokio::test]
+async fn a_prompt_that_died_with_the_process_is_not_begun_by_another_clients_run() {
+    // Given a prompt that was on its way when another client's began, and the process ended
+    let dir = tempfile::tempdir().unwrap();
+    let first = desk(&dir);
+    first.held_session().await;
+    first.prompt("s1", "ours").await;
+    first.event(1, "user_message", json!({"text": "theirs"})).await;
+    first.asked(2, "permission_1").await;
+    first.caught_up().await;
+    first.kill().await;
+    // When the stream stands again
+    let second = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
+    second.event(3, "turn_start", json!({})).await;
+    second.link(LinkNews::Resumed(ResumedLink::Complete)).await;
+    // Then it is said that ours may be lost
+    let events = second.events("s1").await;
+    assert_eq!(
+        types(&events),
+        ["local.prompt", "user_message", "permission_request", "turn_start", "local.turn_end"]
+    );
+    assert_eq!(events[4]["payload"]["reason"], "failed");
+    // And what the other client's run asks still waits
+    let waits = second.ask("bb/permission/list", json!({})).await.unwrap();
+    assert_eq!(waits["pending"].as_array().unwrap().len(), 1, "{waits}");
+}
+
+#[tokio::test]
 async fn one_prompt_is_at_the_engine_and_the_next_goes_when_its_own_run_has_ended() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir);
@@ -333,8 +454,8 @@ async fn r003_43_an_answer_is_settled_by_the_engines_event_and_not_by_its_taking
     assert_eq!(types(&events)[3..], ["permission_response", "local.permission_settled"]);
     assert_eq!(
         events[4]["payload"],
-        json!({"requestId": request_id, "status": "allowed", "optionId": "allow_once",
-        "resolvedBy": "user"})
+        json!({"requestId": request_id, "status": "allowed", "optionId": "allow_once", "resolvedBy": "user",
+            "chosen": {"optionId": "allow_once", "label": events[2]["permission"]["options"][0]["label"]}})
     );
     assert_eq!(desk.pending().await, 0, "fault 8: an answered ask does not stay in the list");
 }
@@ -354,6 +475,12 @@ async fn r000_29_a_rule_goes_out_in_the_engines_words_as_shown_or_narrower_never
     recorded.unwrap();
     let rule = Ruling::AllowRule { pattern: "python sort.py --dry *".into(), scope: "project".into() };
     assert_eq!(decided.1, rule, "fault 2: a rule is no rejection");
+    // And once the engine confirms it, the settlement has the rule as it was narrowed
+    let confirmed = json!({"request_id": "permission_1", "response": "always", "decision": "always"});
+    desk.event(3, "permission_response", confirmed).await;
+    let settled = desk.events("s1").await.pop().unwrap();
+    let rule = json!({"pattern": "python sort.py --dry *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard"});
+    assert_eq!(settled["payload"]["chosen"]["rule"], rule, "{settled}");
 }
 
 #[tokio::test]
@@ -364,12 +491,12 @@ async fn an_answer_that_the_engine_refuses_leaves_the_ask_waiting_unless_the_eng
     desk.working("one", 1).await;
     let request_id = desk.asked(2, "permission_1").await;
     let answer = json!({"sessionId": "s1", "requestId": request_id, "decision": "allow_once"});
-    let down = WireError::new(ErrorCode::EngineUnreachable, "The engine does not answer; try again.");
+    let down = CodedError::new(ErrorCode::EngineUnreachable, "The engine does not answer; try again.");
     let (refused, _) =
         tokio::join!(desk.ask("bb/approvePermission", answer.clone()), desk.decided(Err(down.clone())));
     assert_eq!(refused.unwrap_err(), down);
     assert_eq!(desk.pending().await, 1);
-    let stale = WireError::new(ErrorCode::Conflict, "The engine waits for no answer.");
+    let stale = CodedError::new(ErrorCode::Conflict, "The engine waits for no answer.");
     let (refused, _) = tokio::join!(desk.ask("bb/approvePermission", answer), desk.decided(Err(stale)));
     assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict);
     assert_eq!(desk.pending().await, 0);
@@ -458,7 +585,7 @@ async fn a_session_is_deleted_at_the_engine_with_its_asks_denied_and_stays_when_
     desk.held_session().await;
     desk.working("one", 1).await;
     desk.asked(2, "permission_1").await;
-    let delete = async |outcome: Result<(), WireError>| {
+    let delete = async |outcome: Result<(), CodedError>| {
         let (asks, reply) = desk
             .called(
                 |call| matches!(call, EngineCall::DeleteSession { .. }),
@@ -471,7 +598,7 @@ async fn a_session_is_deleted_at_the_engine_with_its_asks_denied_and_stays_when_
         assert_eq!(asks, ["permission_1"]);
         desk.report(EngineReport::SessionDeleted { session_id: "s1".to_owned(), outcome, reply }).await;
     };
-    let slow = WireError::new(ErrorCode::EngineRejected, "The engine did not delete it; try again.");
+    let slow = CodedError::new(ErrorCode::EngineRejected, "The engine did not delete it; try again.");
     let params = json!({"sessionId": "s1"});
     let (kept, ()) = tokio::join!(desk.ask("bb/deleteSession", params.clone()), delete(Err(slow.clone())));
     assert_eq!(kept.unwrap_err(), slow);
@@ -495,7 +622,7 @@ async fn r003_58_r003_59_a_gap_is_said_on_the_connection_and_in_the_transcript_a
     let gap = told.iter().find(|news| news["gapDetected"] == true).unwrap();
     assert_eq!(
         gap["resume"],
-        json!({"verdict": "lost", "from": 2, "to": 9, "reason": "the engine keeps its last 1000 events"})
+        json!({"verdict": "lost", "from": 2, "to": 9, "reason": "The engine keeps its last 1000 events."})
     );
     let events = desk.events("s1").await;
     assert_eq!(types(&events)[2..], ["local.gap", "turn_start"]);
@@ -557,7 +684,7 @@ async fn after_a_gap_an_ask_that_was_answered_meanwhile_is_cancelled() {
 async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_takes_no_prompt() {
     for (news, status) in [
         (LinkNews::Gone { reason: "The engine was restarted and forgot this session.".into() }, "gone"),
-        (LinkNews::Ended { status: "failed".into() }, "failed"),
+        (LinkNews::Ended { status: "failed".into(), configuration: None }, "failed"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let desk = desk(&dir);
@@ -584,8 +711,8 @@ async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_ta
         assert_eq!(selected["seq"], 3 + tail.len());
         let verdict = match status {
             "gone" => {
-                json!({"verdict": "lost", "from": 3, "reason": "the engine no longer has this session, so what happened \
-                             there after 1970-01-01 00:00:05 UTC cannot be known"})
+                json!({"verdict": "lost", "from": 3, "reason": "The engine no longer has this session, so what happened \
+                             there after 1970-01-01 00:00:05 UTC cannot be known."})
             }
             _ => json!({"verdict": "complete", "to": 5}),
         };
@@ -626,7 +753,7 @@ async fn the_list_is_the_engines_and_what_the_journal_has() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir);
     desk.held_session().await;
-    let listed = async |sessions: Result<Vec<EngineSession>, WireError>, whole: bool| {
+    let listed = async |sessions: Result<Vec<EngineSession>, CodedError>, whole: bool| {
         let reply = desk
             .called(
                 |call| matches!(call, EngineCall::ListSessions { .. }),
@@ -661,7 +788,7 @@ async fn the_list_is_the_engines_and_what_the_journal_has() {
         .map(|session| session["sessionId"].as_str().unwrap())
         .collect();
     assert_eq!(ids, ["s2", "s1"]);
-    let statuses = |list: Result<Value, WireError>| -> Vec<Value> {
+    let statuses = |list: Result<Value, CodedError>| -> Vec<Value> {
         let sessions = list.unwrap()["sessions"].as_array().unwrap().clone();
         sessions.iter().map(|session| json!([session["sessionId"], session["status"]])).collect()
     };
@@ -674,7 +801,7 @@ async fn the_list_is_the_engines_and_what_the_journal_has() {
     assert_eq!(statuses(list), [json!(["s2", "gone"]), json!(["s1", "idle"])]);
     let (list, ()) = tokio::join!(desk.ask("bb/listSessions", json!({})), listed(Ok(vec![other]), true));
     assert_eq!(statuses(list), both);
-    let down = WireError::new(ErrorCode::EngineUnreachable, "The engine does not answer.");
+    let down = CodedError::new(ErrorCode::EngineUnreachable, "The engine does not answer.");
     let (list, ()) = tokio::join!(desk.ask("bb/listSessions", json!({})), listed(Err(down), true));
     assert_eq!(list.unwrap()["sessions"].as_array().unwrap().len(), 2);
     assert_eq!(desk.heard("bb/connection").last().unwrap()["status"], "error");
@@ -736,7 +863,7 @@ async fn r000_30_r000_31_files_of_a_session_are_those_of_its_own_folder_or_come_
                             | EngineCall::Stream(StreamCall::ReadFile { .. })
                     )
                 },
-                |call| call.refuse(WireError::new(ErrorCode::NotFound, "asked")),
+                |call| call.refuse(CodedError::new(ErrorCode::NotFound, "asked")),
             )
             .await;
         };
@@ -913,4 +1040,49 @@ async fn r000_62_a_token_in_pieces_is_hidden_in_what_is_rebuilt_too() {
         .map(|event| &event["payload"]["delta"])
         .collect();
     assert_eq!(said, [&json!("it is [redacted]"), &json!(""), &json!(" and c")]);
+}
+
+#[tokio::test]
+async fn a_command_that_the_engine_took_stands_in_the_transcript_and_one_that_only_reads_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    let refusal = CodedError::new(ErrorCode::Unsupported, "This engine has no such command.");
+    let took = |status: &str| {
+        Ok(CommandResult { session_id: "s1".to_owned(), status: status.to_owned(), detail: None })
+    };
+    for (name, words, outcome) in [
+        ("set_model", "set_model large", took("accepted")),
+        ("list_checkpoints", "list_checkpoints", took("ok")),
+        ("run_tests", "run_tests", Err(refusal.clone())),
+    ] {
+        // When a command is given, and the engine answers
+        let engine = async {
+            let reply = desk
+                .called(
+                    |call| matches!(call, EngineCall::Command { .. }),
+                    |call| match call {
+                        EngineCall::Command { reply, .. } => reply,
+                        other => panic!("{other:?}"),
+                    },
+                )
+                .await;
+            let (session_id, command) = ("s1".to_owned(), words.to_owned());
+            let outcome = outcome.clone();
+            let told = StreamReport::Commanded { session_id, command, outcome, reply };
+            desk.report(EngineReport::Stream(told)).await;
+        };
+        let asked = json!({"sessionId": "s1", "command": name});
+        let (answer, ()) = tokio::join!(desk.ask("bb/command", asked), engine);
+        // Then the answer is the engine's
+        assert_eq!(answer.is_ok(), outcome.is_ok(), "{name}");
+    }
+    // And the transcript has the one that changed something
+    let events = desk.events("s1").await;
+    assert_eq!(types(&events), ["local.command"]);
+    let page = desk.ask("bb/view/page", json!({"sessionId": "s1", "lane": "chat"})).await.unwrap();
+    assert_eq!(
+        page["blocks"],
+        json!([{"id": "command-1", "seq": 1, "kind": "command", "command": "set_model large", "status": "accepted"}])
+    );
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use breadboard_ls::testing::app::EditorEvent;
 use breadboard_ls::testing::app::ports::*;
+use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::event::EngineEvent;
-use breadboard_ls::testing::protocol::{ErrorCode, WireError};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, Setup, types};
@@ -192,7 +192,7 @@ async fn a_list_that_fails_for_a_reason_of_its_own_says_nothing_about_the_connec
             )
             .await;
         let outcome =
-            Err(WireError::new(ErrorCode::Overloaded, "Too many requests are under way; try again."));
+            Err(CodedError::new(ErrorCode::Overloaded, "Too many requests are under way; try again."));
         desk.report(EngineReport::SessionsListed { outcome, reply }).await;
     };
     let (list, ()) = tokio::join!(desk.ask("bb/listSessions", json!({})), listed);

@@ -120,6 +120,9 @@ impl Journal for Faulty {
         }
         self.inner.set_spec(workspace, record)
     }
+    fn steps(&mut self, session_id: &str) -> Result<Vec<Vec<u8>>, JournalError> {
+        self.inner.steps(session_id)
+    }
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError> {
         self.inner.cursor(session_id)
     }

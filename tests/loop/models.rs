@@ -78,3 +78,34 @@ async fn an_engine_that_calls_the_models_hears_of_a_chosen_one_only_and_in_what_
         assert_eq!(wish.model.as_deref(), Some(model));
     }
 }
+
+#[tokio::test]
+async fn a_token_is_taken_without_what_stands_around_it_and_none_that_no_header_carries() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    // Given tokens as people copy them
+    for token in
+        [json!("sk-of-a-file\r\n"), json!("  sk-of-a-page\t"), json!(" \n"), json!("sk-1\nsk-2"), json!(null)]
+    {
+        let answer = desk.ask("bb/setCredentials", json!({"scope": "model", "token": token})).await;
+        // Then one with a line end in its middle is refused
+        assert_eq!(answer.is_err(), token == "sk-1\nsk-2", "{token}");
+        if let Err(error) = answer {
+            assert_eq!(error.code.as_str(), "invalid_params");
+            assert_eq!(
+                error.message,
+                "The token has a line end or another control character in its middle, and none was set; copy it again, as one line."
+            );
+        }
+    }
+    // And the engine has what a header can carry
+    let calls = desk.calls.0.lock().unwrap();
+    let token = |call: &EngineCall| match call {
+        EngineCall::SetToken { token, .. } => Some(token.as_ref().map(|token| token.0.clone())),
+        _ => None,
+    };
+    let given: Vec<Option<String>> = calls.iter().filter_map(token).collect();
+    let twice = |token: Option<&str>| [token.map(str::to_owned), token.map(str::to_owned)];
+    let wanted = [Some("sk-of-a-file"), Some("sk-of-a-page"), None, None].map(twice).concat();
+    assert_eq!(given, wanted, "the engine and the agents");
+}

@@ -22,7 +22,9 @@ async fn r000_50_a_turn_is_journalled_in_order_and_heard_in_order() {
     let selected = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
     let chat = selected["view"]["lanes"]["chat"]["blocks"].as_array().unwrap();
     assert_eq!(chat[0]["text"], "hello");
-    assert_eq!((&chat[1]["text"], &chat[1]["streaming"]), (&json!("ab"), &json!(false)));
+    let kinds: Vec<&str> = chat.iter().map(|block| block["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["user", "turn-start", "assistant", "turn-end"]);
+    assert_eq!((&chat[2]["text"], &chat[2]["streaming"]), (&json!("ab"), &json!(false)));
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn a_view_that_cannot_be_read_is_made_anew_and_what_follows_stands_below_i
     let texts = async |desk: &Desk| -> Vec<String> {
         let selected = desk.ask("bb/selectSession", json!({"sessionId": session})).await.unwrap();
         let blocks = selected["view"]["lanes"]["chat"]["blocks"].as_array().unwrap().clone();
-        blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+        blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
     };
     let expected = ["one", "first", "two", "second"];
     assert_eq!(texts(&desk).await, expected);
@@ -172,7 +172,7 @@ async fn a_killed_loop_reduces_little_more_than_a_mebibyte_again_however_long_th
             bytes < (1 << 20) + (1 << 20) / 2 + 128 * size,
             "{count} events: {bytes} bytes were read again"
         );
-        let text = view["view"]["lanes"]["chat"]["blocks"][1]["text"].as_str().unwrap();
+        let text = view["view"]["lanes"]["chat"]["blocks"][2]["text"].as_str().unwrap();
         assert!(text.len() > 5_000 && text.bytes().all(|byte| byte == b'x'));
         desk.close().await;
     }

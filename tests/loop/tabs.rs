@@ -95,7 +95,11 @@ async fn r001_01_02_13_14_16_to_18_20_to_22_36_37_39_41_42_a_tab_of_an_agent_is_
     assert_eq!(told[1], json!({"index": 2, "kind": "queue", "items": two, "paused": false}));
     assert_eq!((&told[2]["kind"], &told[2]["messageId"]), (&json!("response-chunk"), &json!(uuid(11))));
     assert_eq!(told[2]["blocks"][0]["text"], "one");
-    assert_eq!(told.len(), 3);
+    assert_eq!(
+        (&told[3]["messageId"], &told[3]["blocks"][0]["kind"]),
+        (&json!(uuid(11)), &json!("turn-start"))
+    );
+    assert_eq!(told.len(), 4);
     // The tab's id is the view's business: neither engine nor journal of the session has it.
     assert!(!format!("{:?}", desk.calls.0.lock().unwrap()).contains(&tab_id));
     assert!(!format!("{:?}", desk.events(&session_id).await).contains(&tab_id));
@@ -305,7 +309,10 @@ async fn r001_67_a_session_that_is_deleted_leaves_its_tab_and_a_prompt_begins_an
     assert_eq!(prompt(&desk, &tab_id, 12, "again").await["disposition"], "queued");
     assert_ne!(session(&desk).await, session_id);
     assert_eq!(desk.engine_heard().last().unwrap(), "start 1 again");
-    assert!(kinds(&desk, &tab_id).ends_with(&["session-created".to_owned(), "response-chunk".to_owned()]));
+    assert!(
+        kinds(&desk, &tab_id)
+            .ends_with(&["session-created", "response-chunk", "response-chunk"].map(str::to_owned))
+    );
 }
 
 #[tokio::test]
@@ -334,8 +341,8 @@ async fn a_session_that_cannot_be_made_is_an_error_of_the_tab_and_a_prompt_tries
     desk.ask("bb/tab/open", json!({"tabId": tab_id, "agent": "a"})).await.unwrap();
     prompt(&desk, &tab_id, 11, "one").await;
     let (_, wish, reply) = making(&desk);
-    let why = breadboard_ls::testing::protocol::WireError::new(
-        breadboard_ls::testing::protocol::ErrorCode::AgentExited,
+    let why = breadboard_ls::testing::domain::coded_error::CodedError::new(
+        breadboard_ls::testing::domain::coded_error::ErrorCode::AgentExited,
         "The agent did not start; install it.",
     );
     desk.engine.send(EngineReport::SessionMade { wish, outcome: Err(why), reply }).await.unwrap();

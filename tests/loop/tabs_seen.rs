@@ -236,3 +236,38 @@ async fn a_client_that_asks_for_a_session_itself_hears_it_though_its_tab_is_hidd
     assert_eq!(desk.heard_events(&session_id), desk.events(&session_id).await);
     assert_eq!(desk.heard("bb/tab").len(), before);
 }
+
+#[tokio::test]
+async fn of_tabs_that_nobody_sees_the_oldest_goes_first_where_there_is_no_room() {
+    const TABS: u64 = 128;
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    // Given as many tabs as there may be, two of which no view has
+    for number in 1..=TABS {
+        open(&desk, number).await;
+    }
+    let too_many = desk.ask("bb/tab/open", json!({"tabId": uuid(500)})).await.unwrap_err();
+    assert_eq!(too_many.message, "128 tabs are open; close one of them first.");
+    desk.ask("bb/tab/detach", json!({"tabIds": [uuid(5)]})).await.unwrap();
+    desk.ask("bb/tab/detach", json!({"tabIds": [uuid(2)]})).await.unwrap();
+    // When others are opened
+    let mut gone = Vec::new();
+    for number in [501, 502] {
+        open(&desk, number).await;
+        let mut left = Vec::new();
+        for number in (1..=TABS).chain([501, 502]) {
+            if desk.ask("bb/queue/list", json!({"tabId": uuid(number)})).await.is_err() {
+                left.push(number);
+            }
+        }
+        left.retain(|number| !gone.contains(number) && *number <= TABS);
+        gone.extend(left);
+    }
+    // Then the one that was opened first goes first, none that somebody sees goes, and the next one finds no room
+    assert_eq!(gone, [2, 5]);
+    let refused = desk.ask("bb/tab/open", json!({"tabId": uuid(503)})).await.unwrap_err();
+    assert_eq!(refused.code.as_str(), "overloaded");
+    // And the session of a tab that went is still in the history
+    let listed = desk.ask("bb/listSessions", json!({})).await.unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 130);
+}

@@ -127,7 +127,7 @@ async fn listings_have_the_shapes_of_the_engine() {
     let both = json!([model("simulator/small", 8_192), model("simulator/large", 200_000)]);
     assert_eq!(models["models"], both);
     let missing = json!({
-        "error": "invalid_request", "detail": "[Errno 2] No such file or directory: 'nope.yaml'", "path": null,
+        "error": "invalid_request", "detail": "failed to load config: [Errno 2] No such file or directory: 'nope.yaml'", "path": null,
     });
     assert_eq!(desk.get("/v1/models?config_path=nope.yaml").await.pair(), (400, missing));
     assert_eq!(

@@ -112,6 +112,38 @@ fn another_window_follows_a_turn_event_by_event_and_may_stop_but_not_change_it()
 }
 
 #[test]
+fn a_window_that_follows_hears_who_works_on_a_session_before_what_is_done_there() {
+    let user = User::new();
+    let (mut first, mut second) = (user.window(), user.window());
+    // Given a session that nobody works on, and a window that follows it
+    let session = first.session();
+    first.turn(&session, "first question");
+    second.wait_until("the session is free", |heard| is_free(heard, &session).then_some(()));
+    let seq = select(&mut second, &session)["seq"].as_u64().unwrap();
+    // When another one works on it
+    first.prompt(&session, "please hold");
+    second.wait_event(&session, "the last piece", |event| says(event, "three"));
+    // Then what is done there is heard after the word that another window does it
+    let heard = second.received();
+    let done = heard.iter().position(|message| {
+        let told = &message["params"];
+        matches!(message["method"].as_str(), Some("bb/events" | "bb/view"))
+            && told["sessionId"] == session.as_str()
+            && told["fromSeq"].as_u64() > Some(seq)
+    });
+    let before = &heard[..done.expect("news of the turn")];
+    assert!(!is_free(before, &session), "{before:?}");
+}
+
+/// What the last `bb/state` says of a session: nobody works on it.
+fn is_free(heard: &[Value], session: &str) -> bool {
+    let state = heard.iter().rfind(|message| message["method"] == "bb/state");
+    let sessions = state.and_then(|state| state["params"]["sessions"].as_array());
+    let listed = sessions.and_then(|all| all.iter().find(|entry| entry["sessionId"] == session));
+    listed.is_some_and(|entry| entry.get("heldBy").is_none())
+}
+
+#[test]
 fn a_window_that_was_killed_in_a_turn_loses_nothing_and_another_one_goes_on() {
     let user = User::new();
     let (mut first, mut second) = (user.window(), user.window());

@@ -129,11 +129,13 @@ describe("over a real vscode-jsonrpc connection", () => {
   test("a request of the server is answered until the handler is given back", async () => {
     const { client, server } = ends();
     const heard: unknown[] = [];
-    const answering = client.onRequest("bb/terminal/run", (params) => (heard.push(params), { exitCode: 0 }));
-    expect(await server.sendRequest("bb/terminal/run", { command: "ls" })).toEqual({ exitCode: 0 });
-    expect(heard).toEqual([{ command: "ls" }]);
+    const run = { command: "ls", args: [], cwd: "." };
+    const ran = { exitCode: 0, stdout: "", stderr: "", durationMs: 1 };
+    const answering = client.onRequest("bb/terminal/run", (params) => (heard.push(params), ran));
+    expect(await server.sendRequest("bb/terminal/run", run)).toEqual(ran);
+    expect(heard).toEqual([run]);
     answering.dispose();
-    await expect(server.sendRequest("bb/terminal/run", { command: "ls" })).rejects.toMatchObject({ code: -32601 });
+    await expect(server.sendRequest("bb/terminal/run", run)).rejects.toMatchObject({ code: -32601 });
     const deaf = new BreadboardClient(new FakeConnection());
     expect(() => deaf.onRequest("bb/terminal/run", () => null)).toThrow(
       expect.objectContaining({ code: "unsupported" }),

@@ -6,6 +6,9 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { chromium, selectors } from "playwright-core";
 
+/** How long the editor may take for one thing; test machines are busy. */
+const PATIENCE = Number(process.env.PATIENCE ?? 45_000);
+
 const QUIET = {
   "chat.disableAIFeatures": true,
   "remote.autoForwardPorts": false,
@@ -24,6 +27,8 @@ const QUIET = {
   "security.workspace.trust.untrustedFiles": "open",
   // The picker of the editor itself: a page has no hands for the dialog of a desktop.
   "files.simpleDialog.enable": true,
+  // As a VS Code on a desktop begins; code-server saves by itself, and would hide that an edit was not.
+  "files.autoSave": "off",
   "window.autoDetectColorScheme": false,
   "workbench.colorTheme": "Light 2026",
   // A page may take the focus a moment after the click that led to it (the form of a new spec does, when it refuses to be
@@ -118,7 +123,7 @@ export async function openPage(address, folder, prepare) {
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 45_000));
+  page.setDefaultTimeout(PATIENCE);
   await prepare?.(context, page);
   await page.goto(`${address}/?folder=${folder}`, { waitUntil: "domcontentloaded" });
   return { browser, context, page };
@@ -146,14 +151,40 @@ export async function frameOf(page, outer) {
   return (await host.locator("iframe#active-frame").elementHandle()).contentFrame();
 }
 
+/** Tries of one command: a palette closes when the focus goes elsewhere, and the editor moves it while it starts. */
+const TRIES = 3;
+
 /** Runs a command of the palette. */
 export async function command(page, title) {
-  await page.keyboard.press("F1");
+  for (let left = TRIES - 1; ; left -= 1) {
+    try {
+      return await choose(page, title);
+    } catch (error) {
+      if (left === 0) throw error;
+      await page.keyboard.press("Escape");
+      await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+    }
+  }
+}
+
+/** Types a command into the palette and clicks it; throws where the palette closed before. */
+async function choose(page, title) {
+  const timeout = PATIENCE / TRIES;
+  const typed = `>${title}`;
+  const widget = page.locator(".quick-input-widget");
   const input = page.locator(".quick-input-widget input");
-  await input.waitFor();
-  await input.fill(`>${title}`);
   // Not what stands first: what is most like the words is not always what has these words.
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+  await page.keyboard.press("F1");
+  await input.waitFor({ timeout });
+  await input.fill(typed, { timeout });
+  const closed = widget.waitFor({ state: "hidden", timeout }).then(() => {
+    throw new Error(`The palette closed while "${title}" was looked for.`);
+  });
+  await Promise.race([row.waitFor({ timeout }), closed]);
+  const there = await input.inputValue({ timeout });
+  if (there !== typed) throw new Error(`The palette has "${there}" where "${typed}" was typed.`);
+  await row.click({ timeout });
 }
 
 /** Chooses a colour theme, as a user does. */

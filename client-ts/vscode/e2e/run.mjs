@@ -22,10 +22,15 @@ const ALL = [
   "queue",
   "reload",
   "panes",
+  "as_shown",
+  "cards",
+  "two_windows",
+  "folders",
   "create_spec",
   "killed",
   "keyboard",
   "accessibility",
+  "former_engine",
   "gap",
   "token",
 ];
@@ -34,7 +39,7 @@ if (!["strict", "shared", "said"].includes(SPEED)) {
   console.error(`SPEED=${SPEED} is none of strict, shared and said`);
   process.exit(2);
 }
-if (SHOTS) ALL.splice(ALL.indexOf("gap"), 0, "pictures");
+if (SHOTS) ALL.splice(ALL.indexOf("former_engine"), 0, "pictures");
 const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL.filter((name) => !WITHOUT.split(",").includes(name));
 for (const name of wanted)
   if (!ALL.includes(name)) {

@@ -34,14 +34,16 @@ export async function setStage({ work, cache, server, shots }) {
   const messages = listen();
   const console_ = [];
   const opened = [];
+  /** The story opens a window itself. */
+  let ours = false;
   const { browser, page } = await openPage(editor.address, folder, async (context, page) => {
     await messages.install(context);
     page.on("console", (message) => console_.push(message.text()));
-    context.on("page", (other) => opened.push(other.url()));
+    context.on("page", (other) => void (ours || opened.push(other.url())));
   });
   let shot = 0;
-  const view = insideOf(page, SIDEBAR);
   const stage = {
+    ...windowOf(page),
     work,
     server,
     folder,
@@ -49,32 +51,40 @@ export async function setStage({ work, cache, server, shots }) {
     editor,
     page,
     messages,
-    /** The page of the sidebar, its prompt, and the ask that waits. */
-    view,
-    prompt: view.getByLabel("Prompt", { exact: true }),
-    card: view.locator(".approval.pending"),
+    /** `use` with another window of the editor, on the folder of the story or on a workspace of several folders; then it is closed. */
+    withAnotherWindow: async (workspace, use) => {
+      ours = true;
+      const other = await page.context().newPage();
+      ours = false;
+      other.setDefaultTimeout(Number(process.env.PATIENCE ?? 45_000));
+      const place = workspace === undefined ? `folder=${folder}` : `workspace=${workspace}`;
+      await other.goto(`${editor.address}/?${place}`, { waitUntil: "domcontentloaded" });
+      try {
+        await other.locator(".monaco-workbench").waitFor();
+        await other.bringToFront();
+        await use({ page: other, ...windowOf(other) });
+      } catch (error) {
+        if (shots) await other.screenshot({ path: path.join(shots, "failed-other-window.png") }).catch(() => undefined);
+        throw error;
+      } finally {
+        await other.close();
+      }
+    },
     /** The page of a new spec. */
     panel: insideOf(page, PANEL),
     sidebarFrame: () => frameOf(page, SIDEBAR),
     panelFrame: () => frameOf(page, PANEL),
     consoleText: console_,
-    /** Addresses of the browser's other tabs; one that comes to the front has this page drawn once a second. */
+    /** Addresses of the browser's tabs that no chapter opened; one that comes to the front has this page drawn once a second. */
     opened,
     command: (title) => command(page, title),
     theme: (name) => theme(page, name),
     reloadWindow: () => reload(page),
     /** One line of the record, with the seconds since the beginning. */
     say: (text) => console.log(`${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} ${text}`),
-    picture: async (name) => {
-      if (shots) await page.screenshot({ path: path.join(shots, `${String((shot += 1)).padStart(2, "0")}-${name}.png`) });
+    picture: async (name, of = page) => {
+      if (shots) await of.screenshot({ path: path.join(shots, `${String((shot += 1)).padStart(2, "0")}-${name}.png`) });
     },
-    /** Types a prompt and sends it. */
-    ask: async (text) => {
-      await stage.prompt.fill(text);
-      await stage.prompt.press("Enter");
-    },
-    /** Shows the sidebar, or another view in its place. */
-    show: (name) => page.locator(`.activitybar .action-item a[aria-label^="${name}"]`).click(),
     /** Answers the editor's picker with this file of the workspace; without one it is closed. */
     pick: async (name) => {
       const widget = page.locator(".quick-input-widget");
@@ -93,8 +103,6 @@ export async function setStage({ work, cache, server, shots }) {
       }
       await widget.waitFor({ state: "hidden" });
     },
-    /** Waits until the turn is over. */
-    idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),
     close: async () => {
       await browser.close().catch(() => undefined);
       editor.stop();
@@ -103,6 +111,33 @@ export async function setStage({ work, cache, server, shots }) {
   };
   if (shots) await mkdir(shots, { recursive: true });
   return stage;
+}
+
+/** What a window of the editor has for a user of the sidebar. */
+function windowOf(page) {
+  const view = insideOf(page, SIDEBAR);
+  const prompt = view.getByLabel("Prompt", { exact: true });
+  return {
+    /** The page of the sidebar, its prompt, and the ask that waits. */
+    view,
+    prompt,
+    card: view.locator(".approval.pending"),
+    /** Types a prompt and sends it. */
+    ask: async (text) => {
+      await prompt.fill(text);
+      await prompt.press("Enter");
+    },
+    /** Shows the sidebar, or another view in its place. */
+    show: async (name) => {
+      const item = page.locator(`.activitybar .action-item:has(a[aria-label^="${name}"])`);
+      await item.waitFor();
+      // A click on what is shown hides it.
+      if ((await item.getAttribute("aria-selected")) !== "true" && !(await item.getAttribute("class")).includes("checked"))
+        await item.locator("a").click();
+    },
+    /** Waits until the turn is over. */
+    idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),
+  };
 }
 
 /** Waits until it is so, and gives what it found; `until` gives `undefined` while it is not. */

@@ -13,10 +13,12 @@ import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials, type Scope } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { Remembered } from "./host/remembered";
+import { mention } from "./host/selection";
 import { ServerConnection } from "./host/server_connection";
 import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
+import { plainly } from "./host/toast";
 import type { HostStatus } from "./shared/page_methods";
 
 let connection: ServerConnection | undefined;
@@ -71,7 +73,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     visible: () => sidebar.visible,
     notify: () => readNotify(vscode.workspace.getConfiguration("breadboard")),
     badge: (count, words) => sidebar.setBadge(count, words),
-    say: async (sentence, button) => (await vscode.window.showInformationMessage(sentence, button)) === button,
+    say: async (sentence, button) => (await vscode.window.showInformationMessage(plainly(sentence), button)) === button,
     show: (sessionId, requestId) =>
       void (requestId === undefined
         ? sidebar.ask("page.showSession", { sessionId })
@@ -129,7 +131,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, specs),
     vscode.workspace.registerTextDocumentContentProvider(DIFF_SCHEME, new DiffDocuments(ask)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      void server.notify("bb/workspaceTrust", { trusted: true });
+      void server.tellTrust();
       draw();
       sidebar.tellStatus();
     }),
@@ -182,20 +184,27 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       await work;
       void vscode.window.showInformationMessage(done);
     } catch (error) {
-      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      refuse(error);
     }
+  }
+
+  function refuse(error: unknown): void {
+    void vscode.window.showErrorMessage(plainly(error instanceof Error ? error.message : String(error)));
   }
 
   /** What is marked in the editor, as a mention with its text. */
   function selection(): string {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined) return "";
-    const where = vscode.workspace.asRelativePath(editor.document.uri, false);
-    const { start, end, isEmpty } = editor.selection;
-    if (isEmpty) return `@${where} `;
-    const text = editor.document.getText(editor.selection);
-    const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-    return `@${where}:${start.line + 1}-${end.line + 1}\n${fence}${editor.document.languageId}\n${text}\n${fence}\n`;
+    const { document, selection: range } = editor;
+    return mention({
+      // Where several folders are open, a path alone may be of any of them.
+      where: vscode.workspace.asRelativePath(document.uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1),
+      start: range.start,
+      end: range.end,
+      text: document.getText(range),
+      language: document.languageId,
+    });
   }
 
   async function stop(): Promise<void> {
@@ -234,6 +243,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         : []),
       { label: "$(comment-discussion) Open the agent view", command: "breadboard.open" },
       { label: "$(add) New session", command: "breadboard.newSession" },
+      { label: "$(history) All sessions", command: "breadboard.showSessions" },
       { label: "$(notebook-template) Create a spec", command: "breadboard.createSpec" },
       { label: "$(debug-stop) Stop the running turn", command: "breadboard.stop" },
       ...(host.trusted
@@ -245,6 +255,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
               command: "breadboard.manageTrust",
             },
           ]),
+      { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
       { label: "$(key) Set model token", command: "breadboard.setModelToken" },
       {
@@ -264,6 +275,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const commands: Record<string, () => unknown> = {
     "breadboard.open": () => sidebar.ask("page.focus"),
     "breadboard.newSession": () => sidebar.ask("page.newSession"),
+    "breadboard.showSessions": () => sidebar.ask("page.showSessions"),
+    "breadboard.openSettings": () => vscode.commands.executeCommand("workbench.action.openSettings", "breadboard"),
     "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,
@@ -284,7 +297,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         try {
           await run();
         } catch (error) {
-          void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+          refuse(error);
         }
       }),
     );

@@ -59,8 +59,54 @@ test('D14: an agent of the settings is picked, and a session begins with it', fu
     s.pick = function() end
     vim.cmd('BreadBoard sessions')
     table.sort(s.asked[3].shown)
-    same(s.asked[3].shown, { '  who are you? (idle, second)', '* who are you? (idle, agent)' })
+    same(s.asked[3].shown, { '  who are you? (idle, second)', '* who are you? (idle, breadboard-ls)' })
   end)
+end)
+
+--- Tells a call, asks for it, and then writes through the editor.
+local WRITES = [[ [
+  {"tool_call": {"toolCallId": "c1", "title": "Write", "kind": "edit", "status": "pending", "content": [
+    {"type": "diff", "path": "WORKSPACE/a.txt", "oldText": OLD, "newText": "one\n2\n"}]}},
+  {"ask": {"toolCall": {"toolCallId": "c1"}, "options": [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"}, {"optionId": "no", "name": "No", "kind": "reject_once"}]}},
+  {"request": "fs/write_text_file", "params": {"path": "WORKSPACE/a.txt", "content": "one\n2\n"}},
+  {"say": "Written."}
+] ]]
+
+test('D8: an edit of an agent is asked about once, shown as the change that it is, and written', function()
+  for _, old in ipairs({ '"one\\ntwo\\n"', 'null' }) do
+    local script = WRITES:gsub('OLD', function()
+      return old
+    end)
+    stage.play('[]', function(s)
+      local writer = vim.tbl_extend('force', s:agent(script), { fileSystem = true })
+      require('breadboard.config').current.agents = { writer = writer }
+      s:write('a.txt', { 'one', 'two' })
+      s.pick = by_label('writer')
+      vim.cmd('BreadBoard agent')
+      local store = require('breadboard.store')
+      await('the session', function()
+        return store.active
+      end)
+      vim.cmd('BreadBoard ask edit it')
+      s:ask()
+      vim.cmd('BreadBoard approve')
+      local lines = s:lines(0)
+      check(vim.tbl_contains(lines, 'change a.txt +1 −1'), vim.inspect(lines))
+      check(vim.tbl_contains(lines, '-two') and vim.tbl_contains(lines, '+2'), vim.inspect(lines))
+      s:press('y')
+      s:sees('Written.')
+      s:idle()
+      local asks = vim.tbl_filter(function(block)
+        return block.kind == 'permission'
+      end, store.views[store.active].lanes.chat.blocks)
+      same(#asks, 1, 'asked once')
+      same(asks[1].status, 'allowed')
+      same(s:read('a.txt'), { 'one', '2' })
+      -- And the card of the call names the file as the workspace does
+      check(s:shown():find('+++ a.txt', 1, true), s:shown())
+    end)
+  end
 end)
 
 test('D14: without agents in the settings the picker says where they go', function()
@@ -84,7 +130,7 @@ test('D14: modes and options are picked from lists or named, and no JSON comes i
     local chat, store = require('breadboard.chat'), require('breadboard.store')
     vim.api.nvim_set_current_win(chat.show(store.active))
     await('the mode above the chat', function()
-      return chat.bar() == 'New session · agent (Code) · idle'
+      return chat.bar() == 'New session · breadboard-ls (Code) · idle'
     end)
     same(s.asked[1].shown, { '● Ask first: each edit is asked', '  Code' })
     vim.cmd('BreadBoard mode Ask first')
@@ -126,7 +172,7 @@ test('an agent that changes its mode by itself is shown with the new one', funct
     end)
     vim.api.nvim_set_current_win(chat.show(store.active))
     await('the other mode', function()
-      return chat.bar() == 'go · agent (Code) · running'
+      return chat.bar() == 'go · breadboard-ls (Code) · running'
     end)
     await('it on the screen', function()
       vim.cmd('redraw')
@@ -135,8 +181,51 @@ test('an agent that changes its mode by itself is shown with the new one', funct
       for column = 1, vim.o.columns do
         shown = shown .. vim.fn.screenstring(row, column)
       end
-      return shown:find('agent (Code) · running', 1, true)
+      return shown:find('breadboard-ls (Code) · running', 1, true)
     end)
+  end)
+end)
+
+test('D14: the status line of every window follows, also of those that are not current', function()
+  stage.play(OFFERS, function(s)
+    local store = require('breadboard.store')
+    local laststatus, statusline = vim.o.laststatus, vim.o.statusline
+    vim.o.laststatus = 2
+    vim.o.statusline = '%{v:lua.require("breadboard.statusline").text()}'
+    -- No chat: it draws the bars of all windows by itself.
+    local begun
+    require('breadboard.sessions').ensure(function()
+      begun = true
+    end)
+    await('the server', function()
+      return begun
+    end)
+    s:write('a.txt', { 'a' })
+    s:write('b.txt', { 'b' })
+    s:edit('a.txt')
+    vim.cmd('silent only | split')
+    s:edit('b.txt')
+    local function shown()
+      vim.cmd('redraw')
+      return vim.tbl_map(function(window)
+        local row = vim.api.nvim_win_get_position(window)[1] + vim.api.nvim_win_get_height(window) + 1
+        local text = ''
+        for column = 1, 20 do
+          text = text .. vim.fn.screenstring(row, column)
+        end
+        return vim.trim(text)
+      end, vim.api.nvim_tabpage_list_wins(0))
+    end
+    local ok, problem = pcall(function()
+      same(shown(), { 'BB', 'BB' })
+      store.trusted = false
+      same(shown(), { 'BB', 'BB' }, 'nothing was told yet')
+      store.tell('state')
+      same(shown(), { 'BB untrusted', 'BB untrusted' })
+    end)
+    store.trusted = true
+    vim.o.laststatus, vim.o.statusline = laststatus, statusline
+    check(ok, tostring(problem))
   end)
 end)
 
@@ -234,15 +323,15 @@ local LOGIN = [[ {"agent": {"authRequired": true, "authMethods": [
 test('D10: a login is said as what can be typed, picked from a list, and the prompt goes through after it', function()
   stage.play(LOGIN, function(s)
     vim.cmd('BreadBoard ask hello')
-    s:sees('“API key”: from OPENAI_API_KEY (:BreadBoard login api-key)')
-    s:sees('“Subscription” in a terminal: run `codex login`')
+    s:sees('“API key”: from OPENAI_API_KEY, or “Subscription” in a terminal: run `codex login`.')
+    s:sees('\n  :BreadBoard login api-key (API key)\n  :terminal codex login')
     check(not s:shown():find('methodId', 1, true) and not s:shown():find('authenticate', 1, true), s:shown())
     check(not table.concat(s.said):find('methodId', 1, true), vim.inspect(s.said))
 
     s.pick = by_label('Subscription')
     vim.cmd('BreadBoard login')
     s:sees('⚠ “Subscription” is done in a terminal: run `codex login`')
-    same(s.asked[1].prompt, 'Log in at agent')
+    same(s.asked[1].prompt, 'Log in at breadboard-ls')
     same(s.asked[1].shown, { 'API key: from OPENAI_API_KEY', 'Subscription: run `codex login` (in a terminal)' })
 
     vim.cmd('BreadBoard login api-key')

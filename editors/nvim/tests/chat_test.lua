@@ -44,6 +44,20 @@ local function watch()
   return ranges
 end
 
+test('the places of an answer are underlined where they stand', function()
+  change(put('u', 'user', 'where?'), put('a', 'assistant', 'In `src/lib.rs:8-12` and at 10:30:45.'))
+  drawn({ '## You', 'where?', '', 'In `src/lib.rs:8-12` and at 10:30:45.' })
+  local space = vim.api.nvim_get_namespaces().breadboard
+  local marks = vim.api.nvim_buf_get_extmarks(chat.of(SESSION).buffer, space, { 3, 0 }, { 3, -1 }, { details = true })
+  local places = {}
+  for _, mark in ipairs(marks) do
+    if mark[4].hl_group == 'BreadBoardPlace' then
+      table.insert(places, { mark[3], mark[4].end_col })
+    end
+  end
+  same(places, { { 4, 19 } })
+end)
+
 test('pieces that come faster than frames are drawn at most once in 16 ms', function()
   change(put('u', 'user', 'count'), put('a', 'assistant', ''))
   drawn({ '## You', 'count', '', '' })

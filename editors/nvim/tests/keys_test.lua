@@ -82,7 +82,7 @@ test('with `popup` each ask is put through the list as it comes, and no key of t
   end, { popup = true })
 end)
 
-test('D17: what an agent remembers is said to be its own, and that no list here has it', function()
+test('D17: what an agent remembers is said to be its own, on its card and in the list', function()
   stage.play(THREE, function(s)
     s:write('a.txt', { 'one', 'two' })
     vim.cmd('BreadBoard ask edit it')
@@ -90,13 +90,15 @@ test('D17: what an agent remembers is said to be its own, and that no list here 
     vim.cmd('BreadBoard approve')
     s:press('Y')
     s:sees('For ever.')
-    s:sees(
-      'ℹ “Yes, allow all edits during this session” is kept by the agent itself: it does not ask for that again, '
-        .. 'and it is taken back only there.'
-    )
+    s:sees('— allowed, and kept by breadboard-ls; take it back there')
     s:idle()
+    s.pick = function(items)
+      return items[1]
+    end
     vim.cmd('BreadBoard rules')
-    s:sees('ℹ No rule is saved here. What an agent remembers by itself is listed by the agent only.')
+    s:sees(
+      'ℹ `Yes, allow all edits during this session` is kept by breadboard-ls and cannot be taken back here; take it back there.'
+    )
   end)
 end)
 

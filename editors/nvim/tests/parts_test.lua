@@ -97,6 +97,22 @@ test('every kind of block has its lines, and no line holds a line end', function
     { kind = 'tool', name = 'run', status = 'failed', title = 'run\nmake', lines = { '▸ ✗ run ⏎ make' } },
     {
       kind = 'tool',
+      name = 'execute',
+      status = 'ok',
+      title = 'Shell',
+      input = { command = 'make all' },
+      lines = { '▸ ✓ Shell make all' },
+    },
+    { kind = 'tool', name = 'edit', status = 'ok', title = 'WriteFile', input = vim.NIL, lines = { '▸ ✓ WriteFile' } },
+    {
+      kind = 'tool',
+      name = 'run',
+      status = 'ok',
+      preview = '\27[1;32mok\27[0m ⟨U+001B⟩[2K',
+      lines = { '▸ ✓ run', '  │ ok ⟨U+001B⟩[2K' },
+    },
+    {
+      kind = 'tool',
       name = 'run',
       status = 'ok',
       preview = 'x',
@@ -118,9 +134,34 @@ test('every kind of block has its lines, and no line holds a line end', function
     },
     {
       kind = 'permission',
+      status = 'saving',
+      permission = { title = 'make', subject = { kind = 'command', command = 'make', cwd = '.' } },
+      lines = { '? make', '  in: .', '  — saving what is unsaved, then it runs; :BreadBoard approve answers otherwise' },
+    },
+    {
+      kind = 'permission',
+      status = 'pending',
+      problem = 'The editor did not save `a.txt`.',
+      permission = { title = 'make', subject = { kind = 'command', command = 'make', cwd = '.' } },
+      lines = {
+        '? make',
+        '  in: .',
+        '  ✗ The editor did not save `a.txt`.',
+        '  — waits for you: :BreadBoard approve, or <CR> here',
+      },
+    },
+    {
+      kind = 'permission',
       status = 'denied',
       permission = { title = 'rm -r x', subject = { kind = 'command', command = 'rm -r x', cwd = 'sub' } },
       lines = { '? rm -r x', '  — denied' },
+    },
+    {
+      kind = 'permission',
+      status = 'allowed',
+      chosen = { optionId = 'a', label = 'Always', rule = { pattern = 'x', holder = 'agent', keptBy = 'claude' } },
+      permission = { title = 'rm -r x', subject = { kind = 'command', command = 'rm -r x', cwd = 'sub' } },
+      lines = { '? rm -r x', '  — allowed, and kept by claude; take it back there' },
     },
     {
       kind = 'plan',
@@ -152,6 +193,19 @@ test('every kind of block has its lines, and no line holds a line end', function
       lines = { 'Checkpoint before: made' },
     },
     { kind = 'link', uri = 'file:///l', label = 'log', lines = { 'log: file:///l' } },
+    { kind = 'turn-start', engine = 'claude', model = 'Opus', lines = { 'claude · Opus' } },
+    {
+      kind = 'turn-end',
+      outcome = 'done',
+      durationMs = 61999,
+      inputTokens = 1200,
+      outputTokens = 34,
+      cost = { amount = 0.25, currency = 'EUR' },
+      lines = { '✓ Done (1 min 1 s · 1200 tokens read, 34 written · 0.25 EUR)' },
+    },
+    { kind = 'turn-end', outcome = 'stopped', durationMs = 1250, lines = { '⊘ The turn was stopped. (1.2 s)' } },
+    { kind = 'turn-end', outcome = 'cut', text = 'It ended at its limit.', lines = { '✗ It ended at its limit.' } },
+    { kind = 'turn-end', outcome = 'failed', totalTokens = 7, lines = { '✗ The turn failed. (7 tokens)' } },
     { kind = 'summary', success = true, text = 'The turn is done.', lines = { '✓ The turn is done.' } },
     { kind = 'notice', level = 'warning', text = 'mind\nthis', lines = { '⚠ mind', '  this' } },
     { kind = 'unknown', type = 'x.y', preview = '{}', lines = { '▸ x.y', '  │ {}' } },
@@ -358,6 +412,102 @@ test('what is typed into a field is a value of its type, or is said not to be', 
   )
 end)
 
+test('R003-35: who answers stands beside the prompt, and is no text of the chat', function()
+  local lane = {
+    blocks = {
+      { id = 'u', kind = 'user', text = 'go', seq = 4 },
+      { id = 't', kind = 'turn-start', engine = 'claude', seq = 4 },
+      { id = 'a', kind = 'assistant', text = 'done', seq = 5 },
+    },
+  }
+  local drawing = render.lane(lane, {})
+  same(drawing.lines, { '## You', 'go', '', 'done' })
+  same(drawing.beside, { [1] = 'claude' })
+  -- Where the prompt is on an older page it has a line of its own.
+  table.remove(lane.blocks, 1)
+  drawing = render.lane(lane, {})
+  same({ drawing.lines, drawing.beside }, { { 'claude', '', 'done' }, {} })
+end)
+
+test('A6: every failure is told whole, with what is done about it in Neovim', function()
+  local file = io.open(vim.g.breadboard_checkout .. '/tests/fixtures/remedies.json')
+  local sentences = vim.json.decode(file:read('*a'))
+  file:close()
+  local function setting(which)
+    return { '%.$', (' (the setting `%s`, :help breadboard-settings).'):format(which) }
+  end
+  local model, engine = setting('model'), setting('engine')
+  local function variable(name)
+    return { 'in your editor, or in', 'in', name .. '%.', name .. ' and start Neovim again.' }
+  end
+  -- What is said otherwise than by the server, by words that only one sentence has; all else is as it says it.
+  local otherwise = {
+    model = {
+      ['HTTP 401'] = variable('BREADBOARD_MODEL_TOKEN'),
+      ['HTTP 403'] = model,
+      ['HTTP 404'] = model,
+      ['HTTP 413'] = { '%.$', ' (:BreadBoard new).' },
+      ['HTTP 302'] = model,
+      ['could not be read'] = model,
+      ['speaks no HTTP'] = model,
+      ['speaks no TLS'] = model,
+    },
+    engine = {
+      ['wants a token'] = variable('BREADBOARD_API_TOKEN'),
+      ['HTTP 403'] = engine,
+      ['HTTP 404'] = engine,
+      ['HTTP 302'] = engine,
+      ['not the JSON'] = engine,
+      ['speaks no HTTP'] = engine,
+      ['speaks no TLS'] = engine,
+    },
+    agent = {},
+  }
+  for whose, rows in pairs(otherwise) do
+    local met = 0
+    for _, sentence in ipairs(sentences[whose]) do
+      local want = sentence
+      for words, changes in pairs(rows) do
+        if sentence:find(words, 1, true) then
+          met = met + 1
+          for at = 1, #changes, 2 do
+            want = want:gsub(changes[at], changes[at + 1])
+          end
+        end
+      end
+      same(render.block({ kind = 'notice', level = 'error', text = sentence }), { '✗ ' .. want })
+      same(render.notice({ level = 'error', text = want }), { '✗ ' .. want }, 'what is said so already stays')
+    end
+    same(met, vim.tbl_count(rows), whose)
+  end
+end)
+
+test('D17: a settled ask says what was chosen, where that holds and who keeps it', function()
+  local options = {
+    { optionId = 'save', label = 'Save and run', kind = 'allow_once' },
+    { optionId = 'once', label = 'Run anyway', kind = 'allow_once' },
+    { optionId = 'no', label = 'Deny', kind = 'deny' },
+  }
+  local function drawn(status, chosen)
+    local permission = { requestId = 'r1', title = 'make', options = options }
+    local block = { id = 'p', kind = 'permission', status = status, permission = permission, chosen = chosen }
+    return render.lane({ blocks = { block } }, {}).lines[2]
+  end
+  local function rule(holder, scope, keeper)
+    local kept = { holder = holder, scope = scope, pattern = 'x', keptBy = keeper }
+    return { optionId = 'always', label = 'Always', rule = kept }
+  end
+  same(drawn('allowed', rule('server', 'session')), '  — allowed, and kept by the server for this session')
+  same(
+    drawn('allowed', rule('engine', 'workspace', 'breadboard')),
+    '  — allowed, and kept by breadboard for this workspace; take it back there'
+  )
+  same(drawn('allowed', rule('agent', nil, 'claude')), '  — allowed, and kept by claude; take it back there')
+  same(drawn('allowed', { optionId = 'once', label = 'Run anyway' }), '  — allowed: “Run anyway”')
+  same(drawn('denied', { optionId = 'no', label = 'Deny' }), '  — denied')
+  same(drawn('allowed', nil), '  — allowed')
+end)
+
 test('a notice stands behind the block that was last when it came', function()
   local lane = {
     hasMore = true,
@@ -392,7 +542,7 @@ test('a lost part and a gap are said with what is known of them', function()
     said({ status = 'connected', resume = { verdict = 'lost', from = 4, to = 9, reason = 'The engine restarted.' } }),
     {
       'warning',
-      'A part of this session is lost (events 4 to 9): The engine restarted.',
+      'A part of this session is lost (events 4 to 9). The engine restarted.',
     }
   )
   same(said({ status = 'connected', gapDetected = true }), {
@@ -456,8 +606,89 @@ test('an @path is found where it ends at the cursor, and no address is one', fun
 end)
 
 test('a place is read around the cursor', function()
-  same({ files.place_in('see `src/a.rs:12`.', 8) }, { 'src/a.rs', 12 })
-  same({ files.place_in('src/a.rs:12-14', 1) }, { 'src/a.rs', 12 })
-  same({ files.place_in('in @src/a.rs, there', 6) }, { 'src/a.rs' })
-  same({ files.place_in('  ', 1) }, {})
+  local function at(text, column)
+    local place = files.place_in(text, column)
+    return place and { place.path, place.line, place.column } or {}
+  end
+  same(at('see `src/a.rs:12`.', 8), { 'src/a.rs', 12 })
+  same(at('src/a.rs:12-14', 1), { 'src/a.rs', 12 })
+  same(at('src/a.rs:12:5, and', 3), { 'src/a.rs', 12, 5 })
+  same(at('in @src/a.rs, there', 6), { 'src/a.rs' })
+  same(at('  ', 1), {})
+end)
+
+test('what is marked as a place has a path and a line', function()
+  local function named(text)
+    return vim.tbl_map(function(place)
+      return { text:sub(place.first, place.last), place.path, place.line }
+    end, files.places(text))
+  end
+  same(named('see `uploads/src/lib.rs:8-12`, größe.rs:1 and src/a.ts:3:15.'), {
+    { 'uploads/src/lib.rs:8-12', 'uploads/src/lib.rs', 8 },
+    { 'größe.rs:1', 'größe.rs', 1 },
+    { 'src/a.ts:3:15', 'src/a.ts', 3 },
+  })
+  same(named([[C:\proj\lib.rs:8 or src\lib.rs:9 or src/lib.rs#L7]]), {
+    { [[C:\proj\lib.rs:8]], 'C:/proj/lib.rs', 8 },
+    { [[src\lib.rs:9]], 'src/lib.rs', 9 },
+    { 'src/lib.rs#L7', 'src/lib.rs', 7 },
+  })
+  same(named('at 10:30:45 https://a.org/b.rs:3 example.com:443 127.0.0.1:80 localhost:8080 src/a.rs'), {})
+end)
+
+test('D10: what can be done about a failure is told as what can be typed', function()
+  local remedy = require('breadboard.remedy')
+  local function lines(level, retry, login)
+    return remedy.lines({ level = level, retry = retry, login = login })
+  end
+  same(lines('error'), {})
+  same(lines('error', { taken = 'no', when = 'never' }), {})
+  same(lines('warning', { taken = 'no', when = 'later' }), {})
+  same(lines('error', { taken = 'perhaps', when = 'changed' }), { '  :BreadBoard retry sends it again.' })
+  same(
+    lines('error', { taken = 'no', when = 'later', afterMs = 12500 }),
+    { '  It asks to wait 13 s; :BreadBoard retry sends it again.' }
+  )
+  same(lines('warning', nil, { command = 'gemini', inside = '/auth', variable = 'GEMINI_API_KEY' }), {
+    '  :terminal gemini, and /auth in it',
+  })
+  same(
+    lines('warning', nil, {
+      command = 'codex login',
+      methods = {
+        { id = 'key', name = 'API\nkey', by = 'agent' },
+        { id = 'tty', name = 'Log in', by = 'terminal', command = 'codex login' },
+        { id = 'web', name = 'Web', by = 'terminal', command = 'codex login --web' },
+      },
+    }),
+    { '  :terminal codex login', '  :BreadBoard login key (API key)', '  :terminal codex login --web' }
+  )
+end)
+
+test('the prompt that can be sent again is that of the last turn, where it failed', function()
+  local remedy = require('breadboard.remedy')
+  local user = { id = 'u', kind = 'user', text = 'go' }
+  local function error_of(when)
+    return { id = 'n', kind = 'notice', level = 'error', text = 'No.', retry = when and { taken = 'no', when = when } }
+  end
+  local function ends(outcome)
+    return { id = 'e', kind = 'turn-end', outcome = outcome }
+  end
+  for _, blocks in ipairs({
+    { user, error_of('later'), ends('failed') },
+    { user, error_of(), ends('failed') },
+    { user, ends('cut') },
+    { user, ends('stopped') },
+  }) do
+    same(remedy.failed(blocks), user)
+  end
+  local function refused(blocks)
+    local prompt, why = remedy.failed(blocks)
+    same(prompt, nil)
+    return why
+  end
+  check(refused({}):find('Nothing was asked', 1, true))
+  check(refused({ user, ends('done') }):find('did not fail', 1, true))
+  check(refused({ user, error_of('later'), user, ends('done') }):find('did not fail', 1, true))
+  check(refused({ user, error_of('never'), ends('failed') }):find('refused again', 1, true))
 end)

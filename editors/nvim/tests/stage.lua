@@ -47,7 +47,9 @@ end
 function Stage:shown()
   local store = require('breadboard.store')
   local chat = require('breadboard.chat')
-  return store.active and table.concat(self:lines(chat.of(store.active).buffer), '\n') or ''
+  local lines = store.active and table.concat(self:lines(chat.of(store.active).buffer), '\n') or ''
+  -- How long a turn took, and what it spent, is another number each time.
+  return (lines:gsub(' %(%d[%d.]* s[^)\n]*%)', ''))
 end
 
 function Stage:sees(text)
@@ -112,7 +114,8 @@ function Stage:pid()
   return assert(tonumber(vim.fn.readfile(self.pid_file)[1]))
 end
 
---- Initialization options of an engine that plays a script of `simulate acp`. `WORKSPACE` in it is the folder.
+--- Initialization options of an engine that plays a script of `simulate acp`. `WORKSPACE` in it is the folder, and
+--- `FOLDER` its name.
 function Stage:agent(script)
   return {
     command = binary,
@@ -121,7 +124,7 @@ function Stage:agent(script)
 end
 
 function Stage:filled(script)
-  return (script:gsub('WORKSPACE', self.workspace))
+  return (script:gsub('WORKSPACE', self.workspace):gsub('FOLDER', vim.fs.basename(self.workspace)))
 end
 
 local function fresh_modules()

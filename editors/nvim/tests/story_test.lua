@@ -72,8 +72,10 @@ end
 
 local function shown()
   local window = chat.window()
-  return not window and ''
+  local lines = not window and ''
     or table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false), '\n')
+  -- How long a turn took, and what it spent, is another number each time.
+  return (lines:gsub(' %(%d[%d.]* s[^)\n]*%)', ''))
 end
 
 local function sees(text)
@@ -154,7 +156,7 @@ test('an answer streams into the chat, line by line', function()
   gate.open()
   sees('Numbers, in words: see src/a.txt:2.\nThat is all.')
   sees('## You\nwhat is in the file?')
-  sees('▸ Thinking: Reading the question.\n  │ Reading the question.\n  │ Let me see.\n  │ It is a list.')
+  sees('▸ Thinking: Let me see.\n  │ Let me see.\n  │ It is a list.')
   status_is('idle')
   same(require('breadboard').statusline(), 'BB idle openai/story untrusted')
 end)
@@ -301,7 +303,8 @@ test('a command is shown to its last character, and what is denied does not run'
   approve()
   sees('As you like.')
   vim.cmd('BreadBoard trust')
-  same(asked[1].floats, { line, 'why: to see', '', 'command: ' .. line, 'in: .' })
+  local unsaved = '  Changed in the editor, not saved: `src/c.txt`. The command would find the old text on disk.'
+  same(asked[1].floats, { line, 'why: to see', unsaved, '', 'command: ' .. line, 'in: .' })
   sees('— denied')
   check(not vim.uv.fs_stat(home .. '/made'), 'it ran')
   status_is('idle')
@@ -360,6 +363,29 @@ test('a patch is shown side by side before it is decided, and a file against its
   end)
   same(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(windows[2])), workspace .. '/src/c.txt', 'it can be edited')
   vim.cmd('tabclose')
+end)
+
+test('a command beside an unsaved edit saves it first where the user says so, and then finds it', function()
+  forget()
+  llm:says({ call = 'run_command', with = { command = 'cat src/c.txt > ' .. home .. '/seen', reason = 'to see' } })
+  llm:says('Seen.')
+  vim.cmd('BreadBoard ask run it on what I see')
+  await('the ask', function()
+    return store.pending(store.active)[1]
+  end)
+  pick = function(items)
+    same(
+      vim.tbl_map(function(item)
+        return item.label
+      end, items),
+      { 'Save and run', 'Run anyway', 'Deny' }
+    )
+    return items[1]
+  end
+  approve()
+  sees('Seen.')
+  same({ read('src/c.txt'), vim.fn.readfile(home .. '/seen') }, { 'x = 10\ny = 20', { 'x = 10', 'y = 20' } })
+  status_is('idle')
 end)
 
 test('a change that is too long for the chat is shown to its last line before it is allowed', function()
@@ -464,7 +490,7 @@ test('a prompt behind a running turn is queued; stop ends the turn and the queue
   status_is('idle')
   gate.open()
   check(not shown():find('never said', 1, true), 'the turn went on')
-  sees('I begin\n\n⊘ The turn was stopped.')
+  sees('I begin\n\nℹ Queued behind the running turn (:BreadBoard queue).\n\n⊘ The turn was stopped.')
 
   forget()
   pick = function(items, options)
@@ -531,9 +557,9 @@ test('a gap and an engine that is down are said in the chat', function()
     status = 'connected',
     sessionId = store.active,
     gapDetected = true,
-    resume = { verdict = 'lost', from = 3, to = 5, reason = 'the log was rotated' },
+    resume = { verdict = 'lost', from = 3, to = 5, reason = 'The log was rotated.' },
   })
-  sees('⚠ A part of this session is lost (events 3 to 5): the log was rotated.')
+  sees('⚠ A part of this session is lost (events 3 to 5). The log was rotated.')
   handlers['bb/connection'](nil, { status = 'error', lastError = 'connection refused' })
   sees('✗ The engine does not answer: connection refused')
   same(require('breadboard').statusline(), 'BB engine down openai/other')

@@ -10,7 +10,8 @@ local TURNS = [[ {"prompts": [
   {"when": "die", "steps": [{"say": "My last words"}, {"exit": 3}]},
   {"when": "permission", "steps": [{"ask": {"toolCall": {"toolCallId": "c1", "title": "Build", "kind": "execute",
                                             "rawInput": {"command": "make"}}}, "on": {"else": []}}]},
-  {"when": "whole", "steps": [{"say": "All of it."}]}
+  {"when": "whole", "steps": [{"say": "All of it."}]},
+  {"when": "Continue where you stopped.", "steps": [{"say": "And the rest."}]}
 ]} ]]
 
 local function count(text, part)
@@ -47,6 +48,24 @@ test('an agent that ends is said once, with the mark of what is not whole, and n
   end)
 end)
 
+test('R001-60: a request that an agent took along says why, and a command continues the session', function()
+  stage.play(TURNS, function(s)
+    vim.cmd('BreadBoard ask permission')
+    await('the request', function()
+      return s:status() == 'waiting'
+    end)
+    vim.uv.kill(s:pid(), 'sigkill')
+    s:sees('✗ The server has ended (signal 9)')
+    vim.cmd('BreadBoard restart')
+    s:sees('breadboard-ls ended before you answered what')
+    s:idle()
+    vim.cmd('BreadBoard continue')
+    s:sees('## You\nContinue where you stopped.')
+    s:sees('And the rest.')
+    s:idle()
+  end)
+end)
+
 test('D15: the half answer of a server that was killed is marked as cut, at once and after a restart', function()
   stage.play(TURNS, function(s)
     vim.cmd('BreadBoard ask half')
@@ -57,7 +76,7 @@ test('D15: the half answer of a server that was killed is marked as cut, at once
     vim.uv.kill(s:pid(), 'sigkill')
     s:sees('Half of\n\n✗ The server has ended (signal 9) while this turn ran, so the answer above is cut.')
     vim.cmd('BreadBoard restart')
-    s:sees('Half of\n\n✗ breadboard-ls ended while this turn ran; what it had said is kept.')
+    s:sees('✗ breadboard-ls ended while this turn ran; what it had said is kept.')
     s:idle()
   end)
 end)
@@ -68,7 +87,7 @@ test('D15: a server that was killed while nothing ran has cut nothing', function
     s:sees('All of it.')
     s:idle()
     vim.uv.kill(s:pid(), 'sigkill')
-    s:sees('All of it.\n\n✗ The server has ended (signal 9). Nothing that it had stored is lost;')
+    s:sees('All of it.\n\n✓ Done\n\n✗ The server has ended (signal 9). Nothing that it had stored is lost;')
   end)
 end)
 
@@ -164,7 +183,7 @@ local EDITS = [[ [
   {"tool_call": {"toolCallId": "c1", "title": "Edit a.txt", "kind": "edit", "status": "in_progress", "content": [
     {"type": "diff", "path": "WORKSPACE/a.txt", "oldText": "one\ntwo", "newText": "one\n2\n"}]}},
   {"tool_call_update": {"toolCallId": "c1", "status": "completed"}},
-  {"chunk": "See src/b.txt:2 for the rest, and no/such.txt:9."}
+  {"chunk": "See src/b.txt:2 for the rest.\nAnd FOLDER/src/b.txt:3:2\nor b.txt:1\nor no/such.txt:9."}
 ] ]]
 
 test('D14: <CR> on a tool call with a diff shows it side by side, and on a place goes there', function()
@@ -189,9 +208,126 @@ test('D14: <CR> on a tool call with a diff shows it side by side, and on a place
     s:go_to_line('src/b.txt:2')
     s:press('<CR>')
     same({ vim.api.nvim_buf_get_name(0), vim.api.nvim_win_get_cursor(0)[1] }, { s:path('src/b.txt'), 2 })
-    s:go_to_line('no/such.txt')
-    local buffer, before = vim.api.nvim_get_current_buf(), s:shown()
-    s:press('<CR>')
-    same({ vim.api.nvim_get_current_buf(), s:shown() }, { buffer, before }, 'nothing happens')
+    local function goes(text)
+      s:go_to_line(text)
+      s:press('<CR>')
+      return vim.api.nvim_buf_get_name(0), vim.api.nvim_win_get_cursor(0)
+    end
+    local file, cursor = goes(vim.fs.basename(s.workspace) .. '/src/b.txt:3:2')
+    same({ file, cursor }, { s:path('src/b.txt'), { 3, 1 } }, 'the name of the folder stands in front')
+    vim.fn.system({ 'git', '-C', s.workspace, 'init', '-q' })
+    file, cursor = goes('b.txt:1')
+    same({ file, cursor }, { s:path('src/b.txt'), { 1, 0 } }, 'the path ends so')
+    goes('no/such.txt:9')
+    s:sees('There is no `no/such.txt` in this workspace.')
   end)
+end)
+
+--- What answers everything with the same bytes and hangs up.
+---@param answer string
+---@return string origin
+---@return fun() close
+local function peer(answer)
+  local server = vim.uv.new_tcp()
+  server:bind('127.0.0.1', 0)
+  server:listen(16, function()
+    local socket = vim.uv.new_tcp()
+    server:accept(socket)
+    local heard = ''
+    socket:read_start(function(problem, data)
+      heard = heard .. (data or '')
+      local body = heard:match('\r\n\r\n(.*)$')
+      local length = tonumber(heard:lower():match('content%-length: *(%d+)') or 0)
+      if problem or not data then
+        socket:close()
+      elseif body and #body >= length then
+        socket:read_stop()
+        socket:write(answer, function()
+          socket:close()
+        end)
+      end
+    end)
+  end)
+  return ('http://127.0.0.1:%d'):format(server:getsockname().port), function()
+    server:close()
+  end
+end
+
+local REFUSED = {
+  { 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}', 'HTTP 401' },
+  { 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n', 'HTTP 413' },
+  { 'HTTP/1.1 302 Found\r\nLocation: https://login.example/\r\nContent-Length: 0\r\n\r\n', 'HTTP 302' },
+  { 'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n', 'HTTP 500' },
+  { 'SSH-2.0-OpenSSH_9\r\n', 'speaks no HTTP' },
+}
+
+test('A6: what stands at the address of a model is told in the chat, once, with what is done about it', function()
+  local file = io.open(vim.g.breadboard_checkout .. '/tests/fixtures/remedies.json')
+  local sentences = vim.json.decode(file:read('*a')).model
+  file:close()
+  local remedy = require('breadboard.notices').of_remedy
+  for _, row in ipairs(REFUSED) do
+    local origin, close = peer(row[1])
+    local sentence = vim.tbl_filter(function(one)
+      return one:find(row[2], 1, true) ~= nil
+    end, sentences)[1]
+    local ok, problem = pcall(
+      stage.play,
+      '[]',
+      function(s)
+        vim.cmd('BreadBoard ask hello')
+        local wanted = '✗ ' .. remedy((sentence:gsub('PEER', origin)))
+        s:sees(wanted)
+        s:idle()
+        local _, times = s:shown():gsub(vim.pesc(wanted), '')
+        same(times, 1, s:shown())
+      end,
+      { engine = { kind = 'embedded' }, model = { provider = 'openai', name = 'm', url = origin .. '/v1' } }
+    )
+    close()
+    check(ok, tostring(problem))
+  end
+end)
+
+test('a prompt that failed is sent again by a command', function()
+  local origin, close = peer('HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n')
+  local ok, problem = pcall(
+    stage.play,
+    '[]',
+    function(s)
+      vim.cmd('BreadBoard retry')
+      s:hears('there is nothing to send again')
+      vim.cmd('BreadBoard ask hello')
+      s:sees('wait 1 second and ask again.\n  It asks to wait 1 s; :BreadBoard retry sends it again.')
+      s:idle()
+      vim.cmd('BreadBoard retry')
+      await('the prompt to be there twice and to have failed twice', function()
+        return count(s:shown(), '## You\nhello') == 2 and count(s:shown(), 'HTTP 503') == 2
+      end)
+      s:idle()
+    end,
+    { engine = { kind = 'embedded' }, model = { provider = 'openai', name = 'm', url = origin .. '/v1' } }
+  )
+  close()
+  check(ok, tostring(problem))
+end)
+
+test('what would be refused again is not sent again', function()
+  local origin, close = peer('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n')
+  local ok, problem = pcall(
+    stage.play,
+    '[]',
+    function(s)
+      vim.cmd('BreadBoard ask hello')
+      s:sees('or begin a new session (:BreadBoard new).')
+      s:idle()
+      check(not s:shown():find(':BreadBoard retry', 1, true), s:shown())
+      vim.cmd('BreadBoard retry')
+      s:sees('ℹ The same would be refused again here')
+      same(count(s:shown(), '## You\nhello'), 1)
+    end,
+    { engine = { kind = 'embedded' }, model = { provider = 'openai', name = 'm', url = origin .. '/v1' } }
+  )
+  close()
+  check(ok, tostring(problem))
 end)

@@ -44,7 +44,7 @@ test(
       same(store.active, front, 'the session in front stays there')
       check(not s:shown():find('Made.', 1, true), 'nothing of the one comes into the other:\n' .. s:shown())
       vim.api.nvim_set_current_win((assert(require('breadboard.chat').window())))
-      same(require('breadboard.chat').bar(), 'long · agent · running')
+      same(require('breadboard.chat').bar(), 'long · breadboard-ls · running')
       s:write('go', {})
       s:sees('It ends.')
       s:idle()

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::reply::{EditorReply, Reply};
 use crate::app::client::ClientId;
 use crate::app::ports::{FileJobDone, Outbox};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::policy::settings_secrets::SecretValues;
+use crate::protocol::Request;
 use crate::protocol::settings::{InitializationOptions, Overrides, WorkspaceConfiguration};
-use crate::protocol::{ErrorCode, Request, WireError};
 
 /// Everything that can happen, but for engine reports and timers.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ pub enum Event {
 impl Event {
     /// Refuses a request that there is no room for; whatever else it is, it is dropped.
     pub fn refuse_overloaded(self) {
-        let error = WireError::new(
+        let error = CodedError::new(
             ErrorCode::Overloaded,
             "breadboard-ls is busy and took no more requests; try again in a moment.",
         );
@@ -160,6 +161,11 @@ pub enum DocumentEvent {
         /// Changes in order.
         changes: Vec<ContentChange>,
     },
+    /// `textDocument/didSave`.
+    Saved {
+        /// Document.
+        uri: String,
+    },
     /// `textDocument/didClose`.
     Closed {
         /// Document.
@@ -181,7 +187,7 @@ impl DocumentEvent {
         match self {
             Self::Opened { text, .. } => text.len(),
             Self::Changed { changes, .. } => changes.iter().map(|change| change.text.len()).sum(),
-            Self::Closed { .. } | Self::Lost { .. } => 0,
+            Self::Saved { .. } | Self::Closed { .. } | Self::Lost { .. } => 0,
         }
     }
 }
@@ -242,4 +248,6 @@ pub struct EditorAbilities {
     pub register_configuration: bool,
     /// `experimental.breadboard.terminalRun`.
     pub terminal_run: bool,
+    /// `experimental.breadboard.documentSave`.
+    pub document_save: bool,
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
 use crate::protocol::method::{Method, StandsFor};
+use crate::protocol::refusals::{Refusals, named};
 
 /// Where exactly one answer goes, of the type that is waited for. Dropped without one, it answers `internal`.
 #[must_use = "a request gets exactly one answer"]
@@ -16,14 +17,19 @@ pub struct Reply<T> {
 }
 
 /// The end that waits for an answer.
-pub type Answer<T> = oneshot::Receiver<Result<T, WireError>>;
+pub type Answer<T> = oneshot::Receiver<Result<T, CodedError>>;
 
 /// Who waits.
 enum Recipient<T> {
     /// Somebody inside the process.
-    Inside(oneshot::Sender<Result<T, WireError>>),
-    /// The editor's side, which takes the JSON of it.
-    Editor(oneshot::Sender<Result<Value, WireError>>, fn(&T) -> serde_json::Result<Value>),
+    Inside(oneshot::Sender<Result<T, CodedError>>),
+    /// The editor's side, which takes the JSON of the answer to this method.
+    Editor {
+        method: &'static str,
+        refusals: Refusals,
+        sender: oneshot::Sender<Result<Value, CodedError>>,
+        to_json: fn(&T) -> serde_json::Result<Value>,
+    },
 }
 
 impl<T> Reply<T> {
@@ -39,12 +45,12 @@ impl<T> Reply<T> {
     }
 
     /// Answers with a refusal.
-    pub fn refuse(mut self, error: WireError) {
+    pub fn refuse(mut self, error: CodedError) {
         self.finish(Err(error));
     }
 
     /// Answers with either.
-    pub fn settle(mut self, outcome: Result<T, WireError>) {
+    pub fn settle(mut self, outcome: Result<T, CodedError>) {
         self.finish(outcome);
     }
 
@@ -53,17 +59,22 @@ impl<T> Reply<T> {
         match &self.to {
             None => true,
             Some(Recipient::Inside(sender)) => sender.is_closed(),
-            Some(Recipient::Editor(sender, _)) => sender.is_closed(),
+            Some(Recipient::Editor { sender, .. }) => sender.is_closed(),
         }
     }
 
-    fn finish(&mut self, outcome: Result<T, WireError>) {
+    fn finish(&mut self, outcome: Result<T, CodedError>) {
         // Nobody waits any more when the request was cancelled.
         match self.to.take() {
             None => {}
             Some(Recipient::Inside(sender)) => drop(sender.send(outcome)),
-            Some(Recipient::Editor(sender, to_json)) => {
-                let json = outcome.and_then(|result| to_json(&result).map_err(|_| WireError::internal()));
+            Some(Recipient::Editor { method, refusals, sender, to_json }) => {
+                debug_assert!(
+                    outcome.as_ref().err().is_none_or(|error| named(refusals, error.code)),
+                    "the contract of {method} does not name {:?}",
+                    outcome.err()
+                );
+                let json = outcome.and_then(|result| to_json(&result).map_err(|_| CodedError::internal()));
                 drop(sender.send(json));
             }
         }
@@ -78,7 +89,7 @@ impl<T> std::fmt::Debug for Reply<T> {
 
 impl<T> Drop for Reply<T> {
     fn drop(&mut self) {
-        self.finish(Err(WireError::internal()));
+        self.finish(Err(CodedError::internal()));
     }
 }
 
@@ -86,7 +97,7 @@ impl<T> Drop for Reply<T> {
 #[must_use = "a request gets exactly one answer"]
 #[derive(Debug)]
 pub struct EditorReply {
-    to: Option<oneshot::Sender<Result<Value, WireError>>>,
+    to: Option<oneshot::Sender<Result<Value, CodedError>>>,
 }
 
 impl EditorReply {
@@ -98,21 +109,28 @@ impl EditorReply {
 
     /// The same for the answer of this method: from here on the type of the answer is checked.
     pub fn of<M: Method>(self) -> Reply<M::Result> {
-        self.typed()
+        self.typed::<M, _>()
     }
 
     /// The same for what stands for the answer of this method.
     pub fn standing_for<M: Method, T: StandsFor<M::Result>>(self) -> Reply<T> {
-        self.typed()
+        self.typed::<M, _>()
     }
 
-    fn typed<T: Serialize>(mut self) -> Reply<T> {
+    fn typed<M: Method, T: Serialize>(mut self) -> Reply<T> {
         let to_json: fn(&T) -> serde_json::Result<Value> = |result| serde_json::to_value(result);
-        Reply { to: self.to.take().map(|sender| Recipient::Editor(sender, to_json)) }
+        Reply {
+            to: self.to.take().map(|sender| Recipient::Editor {
+                method: M::NAME,
+                refusals: M::REFUSALS,
+                sender,
+                to_json,
+            }),
+        }
     }
 
     /// Answers with a refusal.
-    pub fn refuse(mut self, error: WireError) {
+    pub fn refuse(mut self, error: CodedError) {
         self.finish(error);
     }
 
@@ -127,7 +145,7 @@ impl EditorReply {
         self.to.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    fn finish(&mut self, error: WireError) {
+    fn finish(&mut self, error: CodedError) {
         if let Some(sender) = self.to.take() {
             // Nobody waits any more when the request was cancelled.
             drop(sender.send(Err(error)));
@@ -137,13 +155,13 @@ impl EditorReply {
 
 impl Drop for EditorReply {
     fn drop(&mut self) {
-        self.finish(WireError::internal());
+        self.finish(CodedError::internal());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EditorReply, Reply, WireError};
+    use super::{CodedError, EditorReply, Reply};
     use crate::protocol::method::methods;
     use crate::protocol::request::Empty;
 
@@ -154,12 +172,12 @@ mod tests {
         assert_eq!(answer.try_recv(), Ok(Ok(1)));
         let (reply, mut answer) = Reply::<u8>::new();
         drop(reply);
-        assert_eq!(answer.try_recv(), Ok(Err(WireError::internal())));
+        assert_eq!(answer.try_recv(), Ok(Err(CodedError::internal())));
         let (reply, mut answer) = EditorReply::new();
         reply.of::<methods::TabDetach>().answer(Empty {});
         assert_eq!(answer.try_recv(), Ok(Ok(serde_json::json!({}))));
         let (reply, mut answer) = EditorReply::new();
         drop(reply);
-        assert_eq!(answer.try_recv(), Ok(Err(WireError::internal())));
+        assert_eq!(answer.try_recv(), Ok(Err(CodedError::internal())));
     }
 }

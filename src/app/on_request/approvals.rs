@@ -5,16 +5,16 @@ use serde_json::{Map, Value};
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, EngineDecision, Ruling, Settlement};
-use crate::app::record::{Ask, Settler};
+use crate::app::record::{Ask, KeptRule, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    Decision, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, PermissionStatus,
-    RootedRule, RuleHolder, narrowed,
+    ChosenOption, ChosenRule, Decision, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind,
+    PermissionRule, PermissionStatus, RootedRule, RuleHolder, narrowed,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::shown::reveal;
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Checked in this order: params, session, request, trust (allowing only), digest.
@@ -33,17 +33,31 @@ impl App {
             ApprovalAnswer::New(option, rule, content) => (option, rule, content),
             ApprovalAnswer::Given(result) => return reply.answer(result),
         };
+        if self.saves_first(&option) {
+            return reply.settle(self.save_and_run(client, &session_id, &request_id));
+        }
         if self.traits_of(&session_id).settlement == Settlement::Event {
             let rule = rule.map(|rooted| rooted.rule);
             return self.decide(&session_id, &request_id, &option, rule, content, reply);
         }
         // First: an answer that promises a rule which is not there would be a lie.
+        let saved = rule.as_ref().map(|rooted| rooted.rule.clone());
         if let Some(Err(error)) = rule.map(|rule| self.save_rule(&session_id, rule)) {
             return reply.refuse(error);
         }
         let status = status_of(&option);
-        self.settle_with(&session_id, &request_id, status, &option.option_id, content, Settler::User);
-        self.flush(&session_id);
+        let option_id = option.option_id.clone();
+        let settling = Settling { status, option_id, rule: saved, content, by: Settler::User };
+        let settle = |app: &mut Self| app.settle_with(&session_id, &request_id, settling);
+        if self.is_paused(&session_id) {
+            let ruling = if status == PermissionStatus::Allowed { Ruling::AllowOnce } else { Ruling::Deny };
+            if let Err(error) = self.continue_turn(client, &session_id, &request_id, ruling, settle) {
+                return reply.refuse(error);
+            }
+        } else {
+            settle(self);
+            self.flush(&session_id);
+        }
         reply.answer(ApprovePermissionResult {
             request_id,
             outcome: ApprovalOutcome::Recorded,
@@ -52,9 +66,9 @@ impl App {
         });
     }
 
-    fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, WireError> {
+    fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, CodedError> {
         if params.session_id.is_none() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The params of `bb/approvePermission` need a `sessionId` or a `tabId`.",
             ));
@@ -84,13 +98,13 @@ impl App {
         session_id: &str,
         ask: &Ask,
         params: &ApprovePermissionParams,
-    ) -> Result<PermissionOption, WireError> {
+    ) -> Result<PermissionOption, CodedError> {
         let option =
             PermissionAsk::choose(&ask.permission.options, params.option_id.as_deref(), params.decision);
         let denies = params.decision == Decision::Deny && params.option_id.is_none();
         let no = || (denies && self.keeps_rules(session_id)).then(no_to_all);
         option.or_else(no).ok_or_else(|| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::InvalidParams,
                 "This request has no such option; answer with one of its `options`.",
             )
@@ -105,15 +119,15 @@ impl App {
         ask: &Ask,
         option: &PermissionOption,
         digest: Option<&str>,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), CodedError> {
         if option.kind != PermissionOptionKind::Deny && !self.clients.trusts(client) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so nothing may be written or run in it; trust it first, or deny.",
             ));
         }
         if digest.is_some_and(|digest| digest != ask.permission.digest) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::Conflict,
                 "What is asked is not what was shown; look at the request again and answer that.",
             ));
@@ -129,11 +143,11 @@ impl App {
         self.traits_of(session_id).rules == RuleHolder::Agent
     }
 
-    fn settled_before(
+    pub(in crate::app) fn settled_before(
         &mut self,
         session_id: &str,
         request_id: &str,
-    ) -> Result<ApprovePermissionResult, WireError> {
+    ) -> Result<ApprovePermissionResult, CodedError> {
         let ask = self.settled_ask(session_id, request_id)?;
         Ok(ApprovePermissionResult {
             request_id: request_id.to_owned(),
@@ -144,7 +158,7 @@ impl App {
     }
 
     /// A request of the ledger that does not wait any more.
-    pub(super) fn settled_ask(&mut self, session_id: &str, request_id: &str) -> Result<Ask, WireError> {
+    pub(super) fn settled_ask(&mut self, session_id: &str, request_id: &str) -> Result<Ask, CodedError> {
         self.flush(session_id);
         let unwritten = self
             .backlog
@@ -160,7 +174,7 @@ impl App {
             None => self.journal()?.ask(session_id, request_id).ok().flatten(),
         };
         row.and_then(|row| serde_json::from_slice(&row.record).ok()).ok_or_else(|| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::UnknownRequest,
                 "There is no such permission request in this session; it may belong to another one.",
             )
@@ -176,19 +190,17 @@ impl App {
         option_id: &str,
         by: Settler,
     ) {
-        self.settle_with(session_id, request_id, status, option_id, None, by);
+        let option_id = option_id.to_owned();
+        self.settle_with(
+            session_id,
+            request_id,
+            Settling { status, option_id, rule: None, content: None, by },
+        );
     }
 
     /// Settles one ask: engine, ledger, event. What was filled in goes to the engine and nowhere else: it may be private.
-    fn settle_with(
-        &mut self,
-        session_id: &str,
-        request_id: &str,
-        status: PermissionStatus,
-        option_id: &str,
-        content: Option<Value>,
-        by: Settler,
-    ) {
+    pub(super) fn settle_with(&mut self, session_id: &str, request_id: &str, settling: Settling) {
+        let Settling { status, option_id, rule, content, by } = settling;
         let now = self.ambient.now_ms();
         let Some(live) = self.live_mut(session_id) else { return };
         let Some(mut ask) = live.asks.remove(request_id) else { return };
@@ -205,9 +217,18 @@ impl App {
         payload.insert("requestId".to_owned(), Value::from(request_id));
         payload.insert("status".to_owned(), serde_json::to_value(status).unwrap_or_default());
         if !option_id.is_empty() {
-            payload.insert("optionId".to_owned(), Value::from(option_id));
+            payload.insert("optionId".to_owned(), Value::from(option_id.as_str()));
         }
         payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
+        let rule = ask.rule_of(&option_id, rule.as_ref()).filter(|_| status == PermissionStatus::Allowed);
+        if by == Settler::User
+            && let Some(chosen) = chosen_option(&ask, &option_id, rule.as_ref())
+        {
+            payload.insert("chosen".to_owned(), serde_json::to_value(chosen).unwrap_or_default());
+        }
+        if let Some(rule) = rule.filter(|rule| rule.holder != RuleHolder::Server) {
+            self.keep_in_mind(session_id, KeptRule { rule, keeper: ask.source.clone() });
+        }
         self.record_event(
             session_id,
             NormalizedEvent::local(LocalKind::PermissionSettled, turn, now, payload),
@@ -219,11 +240,12 @@ impl App {
             let ruling = match status {
                 PermissionStatus::Allowed => Ruling::AllowOnce,
                 PermissionStatus::Denied => Ruling::Deny,
-                PermissionStatus::Pending | PermissionStatus::Expired | PermissionStatus::Cancelled => {
-                    Ruling::Cancelled
-                }
+                PermissionStatus::Pending
+                | PermissionStatus::Saving
+                | PermissionStatus::Expired
+                | PermissionStatus::Cancelled => Ruling::Cancelled,
             };
-            let option_id = Some(option_id.to_owned()).filter(|id| !id.is_empty());
+            let option_id = Some(option_id).filter(|id| !id.is_empty());
             let call = EngineCall::Decide {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
@@ -235,6 +257,15 @@ impl App {
         }
     }
 
+    /// A rule was allowed that somebody else keeps: it is listed, though it cannot be taken back here.
+    fn keep_in_mind(&mut self, session_id: &str, kept: KeptRule) {
+        let Ok(record) = self.record_mut(session_id) else { return };
+        record.kept_elsewhere.retain(|known| *known != kept);
+        let over = (record.kept_elsewhere.len() + 1).saturating_sub(KEPT);
+        record.kept_elsewhere.drain(..over);
+        record.kept_elsewhere.push(kept);
+    }
+
     /// Settles everything of a session that waits.
     pub(in crate::app) fn settle_asks(&mut self, session_id: &str, status: PermissionStatus, by: Settler) {
         let waiting: Vec<String> =
@@ -243,6 +274,28 @@ impl App {
             self.settle_ask(session_id, &request_id, status, "", by);
         }
     }
+}
+
+/// Rules of one session that others keep and that are listed; agents offer a handful of kinds.
+const KEPT: usize = 64;
+
+/// The option that was chosen, as the card keeps it.
+fn chosen_option(ask: &Ask, option_id: &str, rule: Option<&OfferedRule>) -> Option<ChosenOption> {
+    let option = ask.permission.options.iter().find(|option| option.option_id == option_id)?;
+    let rule = rule.map(|rule| ChosenRule::of(rule, &ask.source));
+    Some(ChosenOption { option_id: option.option_id.clone(), label: option.label.clone(), rule })
+}
+
+/// How an ask is settled.
+pub(super) struct Settling {
+    pub(super) status: PermissionStatus,
+    /// Empty: with none.
+    pub(super) option_id: String,
+    /// What the rule of the option was narrowed to.
+    pub(super) rule: Option<PermissionRule>,
+    /// What was filled in.
+    pub(super) content: Option<Value>,
+    pub(super) by: Settler,
 }
 
 /// What an answer came to.
@@ -278,7 +331,7 @@ fn rule_with(
     ask: &Ask,
     option: &PermissionOption,
     update: Option<RuleUpdate>,
-) -> Result<Option<RootedRule>, WireError> {
+) -> Result<Option<RootedRule>, CodedError> {
     let offered = match option.kind {
         PermissionOptionKind::AllowRule => ask.rules.get(&option.option_id),
         PermissionOptionKind::AllowOnce | PermissionOptionKind::Deny => return Ok(None),

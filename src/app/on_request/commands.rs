@@ -1,12 +1,15 @@
-//! `bb/command`: the engine's own commands, with the trust that each needs.
+//! `bb/command`: the engine's own commands, with the trust that each needs, and what the transcript says of them.
+
+use serde_json::{Map, Value};
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     pub(in crate::app) fn command(
@@ -40,28 +43,54 @@ impl App {
         }
     }
 
+    /// The engine took a command, or refused it. One that changes or runs something stands in the transcript.
+    pub(in crate::app) fn commanded(
+        &mut self,
+        session_id: &str,
+        command: &str,
+        outcome: Result<CommandResult, CodedError>,
+        reply: Reply<CommandResult>,
+    ) {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        if let Ok(result) = &outcome
+            && need_of(name) == CommandNeed::Trust
+            && self.may_record(session_id)
+            && self.load(session_id).is_ok()
+        {
+            let payload = Map::from_iter([
+                ("command".to_owned(), Value::from(command)),
+                ("status".to_owned(), Value::from(result.status.as_str())),
+            ]);
+            let now = self.ambient.now_ms();
+            let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
+            self.record_event(session_id, NormalizedEvent::local(LocalKind::Command, turn, now, payload));
+            self.flush(session_id);
+        }
+        reply.settle(outcome);
+    }
+
     fn checked_command(
         &mut self,
         client: ClientId,
         params: &CommandParams,
-    ) -> Result<CommandNeed, WireError> {
+    ) -> Result<CommandNeed, CodedError> {
         self.load(&params.session_id)?;
         if self.known(&params.session_id)?.record.held.is_some() {
             self.goes_on(&params.session_id)?;
         }
         if params.command.trim().is_empty() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The command is blank; name one of the engine's commands.",
             ));
         }
         let need = need_of(&params.command);
         match need {
-            CommandNeed::Trust if !self.clients.trusts(client) => Err(WireError::new(
+            CommandNeed::Trust if !self.clients.trusts(client) => Err(CodedError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, so a command that changes or runs something is refused; trust it first.",
             )),
-            CommandNeed::Approval => Err(WireError::new(
+            CommandNeed::Approval => Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "A request for permission is answered where it is shown, and not by a command; answer it there.",
             )),

@@ -13,12 +13,12 @@ use crate::app::ports::{
 };
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::spec::Spec;
 use crate::domain::spec::images::{ImageFault, pick};
 use crate::domain::spec::markdown::{Imported, MarkdownFault};
 use crate::protocol::create_spec::*;
 use crate::protocol::request::{Empty, SendMessageParams, SendMessageResult};
-use crate::protocol::{ErrorCode, WireError};
 
 use super::journal_failed;
 use super::prompt_rules::fits_a_prompt;
@@ -36,7 +36,7 @@ impl App {
     }
 
     /// Writes the spec as it stands. It is in memory in any case; the error says that it may not survive this window.
-    fn keep_spec(&mut self) -> Result<(), WireError> {
+    fn keep_spec(&mut self) -> Result<(), CodedError> {
         let workspace = self.workspace.key.clone();
         // A spec holds strings and a number, which always serialise.
         let record = serde_json::to_vec(&self.draft.spec).unwrap_or_default();
@@ -65,7 +65,7 @@ impl App {
     pub(in crate::app) fn create_spec_autosave(
         &mut self,
         params: &CreateSpecAutosaveParams,
-    ) -> Result<CreateSpecAutosaveResult, WireError> {
+    ) -> Result<CreateSpecAutosaveResult, CodedError> {
         fits_a_prompt(&params.description)?;
         let now = self.ambient.now_ms();
         let last_updated = self.draft.spec.save(&params.description, now);
@@ -76,7 +76,7 @@ impl App {
     pub(in crate::app) fn create_spec_close_attempt(
         &mut self,
         params: &CreateSpecCloseAttemptParams,
-    ) -> Result<CreateSpecCloseAttemptResult, WireError> {
+    ) -> Result<CreateSpecCloseAttemptResult, CodedError> {
         if let Some(description) = &params.description {
             fits_a_prompt(description)?;
             let now = self.ambient.now_ms();
@@ -88,7 +88,7 @@ impl App {
         })
     }
 
-    pub(in crate::app) fn create_spec_discard(&mut self) -> Result<Empty, WireError> {
+    pub(in crate::app) fn create_spec_discard(&mut self) -> Result<Empty, CodedError> {
         self.draft.spec.discard();
         // It would be back after the next start.
         self.keep_spec()?;
@@ -197,10 +197,10 @@ impl App {
     }
 
     /// Every check that can be made before a file is read, so that a refusal leaves nothing behind but the draft.
-    fn may_submit(&mut self, client: ClientId, params: CreateSpecSubmitParams) -> Result<Taken, WireError> {
+    fn may_submit(&mut self, client: ClientId, params: CreateSpecSubmitParams) -> Result<Taken, CodedError> {
         // A tab was read as its session before this.
         let CreateSpecSubmitParams { description, image_uris, session_id, tab_id: _, message_id } = params;
-        let session_id = session_id.or_else(|| self.clients.get(client)?.active.clone());
+        let session_id = session_id.or_else(|| self.active_that_goes_on(client));
         let by = Prompter::Client(client);
         if let (Some(session_id), Some(message_id)) = (&session_id, &message_id) {
             self.load(session_id)?;
@@ -213,7 +213,7 @@ impl App {
             .draft
             .spec
             .submission(&description, &image_uris)
-            .map_err(|unfit| WireError::new(ErrorCode::InvalidParams, unfit.reason()))?;
+            .map_err(|unfit| CodedError::new(ErrorCode::InvalidParams, unfit.reason()))?;
         // What is sent is also what a failure leaves.
         let now = self.ambient.now_ms();
         self.draft.spec.save(&description, now);
@@ -232,6 +232,13 @@ impl App {
         }
         let prompt = SpecPrompt { text: submission.text, message_id, images: Vec::new() };
         Ok(Taken::Now { session_id, prompt, images: submission.images })
+    }
+
+    /// The active session of a client, unless it takes no more prompts: a new spec is no reason to stay with an engine of
+    /// before.
+    fn active_that_goes_on(&mut self, client: ClientId) -> Option<String> {
+        let active = self.clients.get(client)?.active.clone()?;
+        (self.load(&active).is_ok() && self.goes_on(&active).is_ok()).then_some(active)
     }
 
     /// Its images are there: to its session, or to one that is made for it.
@@ -262,7 +269,7 @@ impl App {
         client: ClientId,
         session_id: &str,
         prompt: SpecPrompt,
-    ) -> Result<SendMessageResult, WireError> {
+    ) -> Result<SendMessageResult, CodedError> {
         let mut attachment_ids = Vec::with_capacity(prompt.images.len());
         for image in prompt.images {
             self.has_room_for_attachment(session_id)?;

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::approvals::Settling;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, EngineDecision, Ruling};
 use crate::app::record::Settler;
@@ -11,8 +12,8 @@ use crate::app::state::App;
 use crate::domain::approval::{
     PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus, RuleRefusal, RuleScope,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Sends a decision; the ask stays pending until the engine confirms it.
@@ -25,6 +26,7 @@ impl App {
         content: Option<Value>,
         reply: Reply<ApprovePermissionResult>,
     ) {
+        let narrowed = rule.clone();
         let ruling = match (option.kind, rule) {
             (PermissionOptionKind::Deny, _) => Ruling::Deny,
             (PermissionOptionKind::AllowRule, Some(rule)) => {
@@ -35,6 +37,9 @@ impl App {
         let option_id = Some(option.option_id.clone()).filter(|id| !id.is_empty());
         let decision = EngineDecision { ruling, option_id, content };
         let status = super::approvals::status_of(option);
+        if let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) {
+            ask.given_rule = narrowed;
+        }
         self.send_decision(session_id, request_id, decision, status, Some(reply));
     }
 
@@ -60,6 +65,7 @@ impl App {
             return;
         };
         ask.answered = Some(status);
+        ask.given.clone_from(&decision.option_id);
         ask.sent = true;
         let ask = ask.clone();
         // Written first: after a crash the confirmation that is replayed is known as the user's own.
@@ -80,7 +86,7 @@ impl App {
         &mut self,
         session_id: &str,
         request_id: &str,
-        outcome: Result<(), WireError>,
+        outcome: Result<(), CodedError>,
         reply: Option<Reply<ApprovePermissionResult>>,
     ) {
         if let Err(error) = &outcome {
@@ -123,8 +129,11 @@ impl App {
         };
         let wanted = if allowed { PermissionOptionKind::AllowOnce } else { PermissionOptionKind::Deny };
         let option = ask.permission.options.iter().find(|option| option.kind == wanted);
-        let option = option.map(|option| option.option_id.clone()).unwrap_or_default();
-        self.settle_ask(session_id, &request_id, status, &option, by);
+        // The user's own answer may be another one of the same kind.
+        let given = ask.given.clone().filter(|_| by == Settler::User);
+        let rule = ask.given_rule.clone().filter(|_| given.is_some());
+        let option_id = given.or(option.map(|option| option.option_id.clone())).unwrap_or_default();
+        self.settle_with(session_id, &request_id, Settling { status, option_id, rule, content: None, by });
     }
 }
 
@@ -136,7 +145,7 @@ fn scope_word(scope: RuleScope) -> &'static str {
     }
 }
 
-impl From<RuleRefusal> for WireError {
+impl From<RuleRefusal> for CodedError {
     fn from(refusal: RuleRefusal) -> Self {
         let sentence = match refusal {
             RuleRefusal::NotOffered => "This request offers no rule; allow it once or deny it.",

@@ -12,13 +12,13 @@ use crate::app::ports::{
     StreamCall,
 };
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::diff_uri::DiffDocument;
 use crate::domain::edits::reference::Reference;
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::shown::reveal;
 use crate::domain::view::{Block, Lane, patch_block_id};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     pub(in crate::app) fn open_diff(
@@ -55,11 +55,11 @@ impl App {
                     Err(error) => reply.refuse(error),
                 }
             }
-            Ok(_) => reply.refuse(WireError::new(
+            Ok(_) => reply.refuse(CodedError::new(
                 ErrorCode::NotFound,
                 "The folder itself has no text to compare; name a file in it.",
             )),
-            Err(refused) => reply.refuse(WireError::new(
+            Err(refused) => reply.refuse(CodedError::new(
                 ErrorCode::PathOutsideWorkspace,
                 format!(
                     "The path `{}` {refused}; give one relative to the workspace folder.",
@@ -89,7 +89,7 @@ impl App {
                 },
                 Err(error) => reply.refuse(error),
             },
-            Err(_) => reply.refuse(WireError::new(
+            Err(_) => reply.refuse(CodedError::new(
                 ErrorCode::InvalidParams,
                 format!(
                     "`{}` is not the address of a diff of this server; open the diff again.",
@@ -128,7 +128,7 @@ impl App {
         &mut self,
         mut job: Box<DiffJob>,
         artifact_path: &str,
-        outcome: Result<Artifact, WireError>,
+        outcome: Result<Artifact, CodedError>,
     ) {
         match outcome {
             Ok(artifact) => {
@@ -139,7 +139,7 @@ impl App {
                 match side {
                     Some(side) => side.found = Found::Downloaded(artifact.path),
                     // Not what was asked for; asking again would never end.
-                    None => return job.refuse(WireError::internal()),
+                    None => return job.refuse(CodedError::internal()),
                 }
                 self.go_on_with(job);
             }
@@ -159,7 +159,7 @@ impl App {
         }
     }
 
-    fn side(&mut self, session_id: &str, reference: Reference) -> Result<DiffSide, WireError> {
+    fn side(&mut self, session_id: &str, reference: Reference) -> Result<DiffSide, CodedError> {
         let found = match &reference {
             Reference::Patch(patch_id) => Found::Patch(self.patch(session_id, patch_id)?),
             Reference::Disk
@@ -172,7 +172,7 @@ impl App {
     }
 
     /// What the journal says of a patch: its block names the event, and the event has the whole diff.
-    fn patch(&mut self, session_id: &str, patch_id: &str) -> Result<PatchText, WireError> {
+    fn patch(&mut self, session_id: &str, patch_id: &str) -> Result<PatchText, CodedError> {
         self.load(session_id)?;
         let id = patch_block_id(patch_id);
         let changed = self
@@ -187,7 +187,7 @@ impl App {
             }
         };
         let unknown = || {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::NotFound,
                 format!("The session has no patch `{}`; choose one that it proposed.", short(patch_id)),
             )
@@ -209,10 +209,10 @@ impl App {
     }
 }
 
-fn reference(given: Option<&str>, default: &str) -> Result<Reference, WireError> {
+fn reference(given: Option<&str>, default: &str) -> Result<Reference, CodedError> {
     let text = given.unwrap_or(default);
     Reference::parse(text).map_err(|refused| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::InvalidParams,
             format!("The ref `{}` {refused}; give one of those.", short(text)),
         )

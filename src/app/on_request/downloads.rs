@@ -13,8 +13,8 @@ use crate::app::diffs::{artifact_folder, artifact_name, hash};
 use crate::app::inbox::Reply;
 use crate::app::ports::{Artifact, DownloadFor, EngineCall, FileJob, ProgressToken, StreamCall};
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Longest path of an artifact, in bytes: what Linux takes (`PATH_MAX`).
 const MOST_PATH_BYTES: usize = 4_096;
@@ -50,16 +50,16 @@ impl App {
     }
 
     /// Where artifacts of this session go. Only the engine that is in use can be asked for them.
-    pub(super) fn artifact_home(&self, session_id: &str) -> Result<PathBuf, WireError> {
+    pub(super) fn artifact_home(&self, session_id: &str) -> Result<PathBuf, CodedError> {
         if !self.is_ours(&self.known(session_id)?.record) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::Unsupported,
                 "This session belongs to another engine than the one in use; start with that one for its artifacts.",
             ));
         }
         match self.journal.as_ref().and_then(|journal| journal.state_dir()) {
             Some(state_dir) => Ok(artifact_folder(&state_dir, session_id)),
-            None => Err(WireError::new(
+            None => Err(CodedError::new(
                 ErrorCode::Unsupported,
                 "There is no state directory to keep artifacts in; give the server one and restart it.",
             )),
@@ -95,7 +95,7 @@ impl App {
     pub(in crate::app) fn downloaded(
         &mut self,
         artifact_path: &str,
-        outcome: Result<Artifact, WireError>,
+        outcome: Result<Artifact, CodedError>,
         purpose: DownloadFor,
     ) {
         let (reply, progress) = match purpose {
@@ -110,7 +110,7 @@ impl App {
             client.tell_progress(&token, &json!({ "kind": "end" }));
         }
         reply.settle(outcome.and_then(|artifact| {
-            let uri = Url::from_file_path(&artifact.path).map_err(|()| WireError::internal())?;
+            let uri = Url::from_file_path(&artifact.path).map_err(|()| CodedError::internal())?;
             Ok(DownloadArtifactResult {
                 artifact_path: artifact_path.to_owned(),
                 uri: uri.into(),
@@ -130,8 +130,8 @@ impl App {
     }
 }
 
-fn fits(params: &DownloadArtifactParams) -> Result<(), WireError> {
-    let refuse = |message: &str| Err(WireError::new(ErrorCode::InvalidParams, message));
+fn fits(params: &DownloadArtifactParams) -> Result<(), CodedError> {
+    let refuse = |message: &str| Err(CodedError::new(ErrorCode::InvalidParams, message));
     let path = &params.artifact_path;
     if path.is_empty() || path.len() > MOST_PATH_BYTES || path.chars().any(char::is_control) {
         return refuse(

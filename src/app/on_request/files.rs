@@ -4,8 +4,8 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{Attachment, EngineCall, FileJob, StreamCall};
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Attachments of one session. Each is at most 10 MiB, so this bounds what a session may keep on disk.
 const ATTACHMENTS: usize = 256;
@@ -61,7 +61,7 @@ impl App {
 
     /// Where the files of a session are. What is named wins; a session of an engine has its own folder, which is one of
     /// ours or is read through the engine, and never the first one that happens to be open.
-    fn place_of(&self, session_id: &str, named: Option<&str>) -> Result<FilePlace, WireError> {
+    fn place_of(&self, session_id: &str, named: Option<&str>) -> Result<FilePlace, CodedError> {
         let record = &self.known(session_id)?.record;
         let (Some(held), None) = (&record.held, named) else {
             return Ok(FilePlace::Here(named.map(str::to_owned)));
@@ -72,7 +72,7 @@ impl App {
         match folder {
             Some(folder) => Ok(FilePlace::Here(Some(folder.name.clone()))),
             None if self.is_at_engine(record) => Ok(FilePlace::AtEngine),
-            None => Err(WireError::new(
+            None => Err(CodedError::new(
                 ErrorCode::NotFound,
                 "The folder of this session is not open and its engine no longer has it; open the folder, or name a `root`.",
             )),
@@ -89,7 +89,7 @@ impl App {
             return reply.refuse(error);
         }
         if params.uri.is_some() == params.base64.is_some() {
-            return reply.refuse(WireError::new(
+            return reply.refuse(CodedError::new(
                 ErrorCode::InvalidParams,
                 "An attachment needs either a `uri` or `base64`, not both and not neither.",
             ));
@@ -110,11 +110,11 @@ impl App {
     }
 
     /// Whether a session may hold one more attachment.
-    pub(in crate::app) fn has_room_for_attachment(&self, session_id: &str) -> Result<(), WireError> {
+    pub(in crate::app) fn has_room_for_attachment(&self, session_id: &str) -> Result<(), CodedError> {
         if self.known(session_id)?.record.attachments.len() < ATTACHMENTS {
             return Ok(());
         }
-        Err(WireError::new(
+        Err(CodedError::new(
             ErrorCode::Overloaded,
             format!("This session holds {ATTACHMENTS} attachments already; begin a new one."),
         ))
@@ -124,7 +124,7 @@ impl App {
         &mut self,
         session_id: &str,
         attachment: Attachment,
-    ) -> Result<AttachmentPutResult, WireError> {
+    ) -> Result<AttachmentPutResult, CodedError> {
         self.load(session_id)?;
         self.hold(session_id)?;
         let result = AttachmentPutResult {

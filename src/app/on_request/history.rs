@@ -5,10 +5,10 @@ use serde_json::value::RawValue;
 
 use crate::app::journalling::{from_seq_on, split};
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::view::{Block, Lane, LaneView, View, ViewLanes};
 use crate::protocol::method::StandsFor;
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Bytes of events in one page.
 const PAGE_BYTES: usize = 4 << 20;
@@ -38,7 +38,10 @@ impl StandsFor<EventsReadResult> for EventsPage {}
 impl StandsFor<EventBodyResult> for EventBody {}
 
 impl App {
-    pub(in crate::app) fn events_read(&mut self, params: &EventsReadParams) -> Result<EventsPage, WireError> {
+    pub(in crate::app) fn events_read(
+        &mut self,
+        params: &EventsReadParams,
+    ) -> Result<EventsPage, CodedError> {
         self.load(&params.session_id)?;
         self.flush(&params.session_id);
         let limit = usize::try_from(params.limit.unwrap_or(500).clamp(1, 5_000)).unwrap_or(500);
@@ -59,7 +62,7 @@ impl App {
         let has_more = from + (events.len() as u64) <= head;
         if events.is_empty() && has_more {
             // Asked again it would be the same page.
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::Internal,
                 format!(
                     "The journal could not be read from event {from} on; run `breadboard-ls doctor`, or delete the session."
@@ -69,7 +72,7 @@ impl App {
         Ok(EventsPage { events, has_more })
     }
 
-    pub(in crate::app) fn event_body(&mut self, params: &EventBodyParams) -> Result<EventBody, WireError> {
+    pub(in crate::app) fn event_body(&mut self, params: &EventBodyParams) -> Result<EventBody, CodedError> {
         self.load(params.session())?;
         self.flush(params.session());
         self.still_kept(params.session(), params.seq.max(1))?;
@@ -79,14 +82,17 @@ impl App {
             .and_then(|row| split(&from_seq_on(row, params.seq)).into_iter().next());
         match event {
             Some(event) => Ok(EventBody { event }),
-            None => Err(WireError::new(
+            None => Err(CodedError::new(
                 ErrorCode::NotFound,
                 format!("The session has no event {}; read the events to see which there are.", params.seq),
             )),
         }
     }
 
-    pub(in crate::app) fn view_page(&mut self, params: &ViewPageParams) -> Result<ViewPageResult, WireError> {
+    pub(in crate::app) fn view_page(
+        &mut self,
+        params: &ViewPageParams,
+    ) -> Result<ViewPageResult, CodedError> {
         self.load(params.session())?;
         // A page shows the head, so what it holds must not follow as a change.
         self.flush(params.session());
@@ -98,10 +104,10 @@ impl App {
     }
 
     /// The newest page of each lane, at the head.
-    pub(in crate::app) fn snapshot(&mut self, session_id: &str) -> Result<View, WireError> {
+    pub(in crate::app) fn snapshot(&mut self, session_id: &str) -> Result<View, CodedError> {
         let mut tries = 0;
         loop {
-            let mut lane = |lane| -> Result<LaneView, WireError> {
+            let mut lane = |lane| -> Result<LaneView, CodedError> {
                 let (blocks, has_more) = self.lane_page(session_id, lane, None, SNAPSHOT_BLOCKS)?;
                 Ok(LaneView { blocks, has_more })
             };
@@ -130,12 +136,12 @@ impl App {
         lane: Lane,
         before: Option<&str>,
         limit: usize,
-    ) -> Result<(Vec<Block>, bool), WireError> {
+    ) -> Result<(Vec<Block>, bool), CodedError> {
         let Some(session) = self.sessions.get(session_id) else {
-            return Err(WireError::unknown_session(session_id));
+            return Err(CodedError::unknown_session(session_id));
         };
         let Some(live) = session.live.as_deref() else { return Ok((Vec::new(), false)) };
-        let Some(journal) = self.journal.as_mut() else { return Err(WireError::internal()) };
+        let Some(journal) = self.journal.as_mut() else { return Err(CodedError::internal()) };
         let before = match before {
             None => None,
             Some(id) => {
@@ -144,7 +150,7 @@ impl App {
                     None => journal.block(session_id, lane, id).ok().flatten().map(|row| row.ord),
                 };
                 Some(ord.ok_or_else(|| {
-                    WireError::new(
+                    CodedError::new(
                         ErrorCode::NotFound,
                         "The lane has no such block; ask for its newest page.",
                     )

@@ -4,10 +4,11 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{EngineCall, Secret};
 use crate::app::record::Record;
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::provider::provider_of;
+use crate::domain::policy::token::{NoToken, token_in};
 use crate::protocol::request::*;
 use crate::protocol::settings::{EngineKind, ModelSetting};
-use crate::protocol::{ErrorCode, WireError};
 
 const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
 
@@ -28,22 +29,22 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn models_set(&mut self, setting: ModelSetting) -> Result<ModelsResult, WireError> {
+    pub(in crate::app) fn models_set(&mut self, setting: ModelSetting) -> Result<ModelsResult, CodedError> {
         if setting.name.trim().is_empty() {
-            return Err(WireError::new(ErrorCode::InvalidParams, "The model needs a `name`."));
+            return Err(CodedError::new(ErrorCode::InvalidParams, "The model needs a `name`."));
         }
         // An engine that runs the turns itself has its own providers, and its list of models names them.
         if let Some(provider) = &setting.provider
             && self.names_models_by_provider()
             && !PROVIDERS.contains(&provider.as_str())
         {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 format!("There is no such provider; choose one of {}.", PROVIDERS.join(", ")),
             ));
         }
         if setting.url.as_deref().is_some_and(|url| !names_a_web_address(url)) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The `url` is not an http or https URL; give the base URL of the model's endpoint.",
             ));
@@ -57,8 +58,14 @@ impl App {
     pub(in crate::app) fn set_credentials(
         &mut self,
         params: SetCredentialsParams,
-    ) -> Result<Empty, WireError> {
-        let token = params.token.filter(|token| !token.is_empty()).map(Secret);
+    ) -> Result<Empty, CodedError> {
+        let token = token_in(params.token.as_deref().unwrap_or_default()).map_err(|NoToken| {
+            CodedError::new(
+                ErrorCode::InvalidParams,
+                "The token has a line end or another control character in its middle, and none was set; copy it again, as one line.",
+            )
+        })?;
+        let token = token.map(|token| Secret(token.to_owned()));
         if let Some(token) = &token {
             self.redactor.add(&token.0);
             self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
@@ -86,6 +93,19 @@ impl App {
         let (provider, url) =
             general.map(|model| (model.provider.clone(), model.url.clone())).unwrap_or_default();
         Some(ModelSetting { provider, name, url })
+    }
+
+    /// Who answers a prompt in this session, in a word: the name of its agent or the kind of its engine; and the model, where it
+    /// is known.
+    pub(in crate::app) fn answerer_of(&self, record: &Record) -> (String, Option<String>) {
+        let held = record.held.as_ref();
+        match held.and_then(|held| held.agent.clone()) {
+            Some(agent) => {
+                let snapshot = held.and_then(|held| held.snapshot.as_deref());
+                (agent, snapshot.and_then(|snapshot| snapshot.state.model()).map(str::to_owned))
+            }
+            None => (record.engine.as_str().to_owned(), self.model_of(record).map(|model| model.name)),
+        }
     }
 
     /// Tells the engine that calls the models itself which is in use between turns.

@@ -5,17 +5,17 @@
 use sha2::{Digest, Sha256};
 
 use crate::app::ports::{Ruling, Settlement};
-use crate::app::record::Settler;
+use crate::app::record::{KeptRule, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
     AskRoot, Decision, FolderIdentity, PermissionAsk, PermissionRule, PermissionStatus, RootedRule,
     RuleHolder, RuleScope,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::hex;
 use crate::domain::shown::{Kind, show};
 use crate::protocol::permission::*;
 use crate::protocol::settings::EngineKind;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     /// Who asks: the kind of the engine or the name of the agent, and the number of its process. An agent's id of an ask
@@ -78,6 +78,10 @@ impl App {
                 if !waits {
                     continue;
                 }
+                if self.is_paused(&session_id) {
+                    self.expire_paused(&session_id, &request_id);
+                    continue;
+                }
                 if self.traits_of(&session_id).settlement == Settlement::Event {
                     let status = PermissionStatus::Expired;
                     self.send_decision(&session_id, &request_id, Ruling::Deny.into(), status, None);
@@ -102,7 +106,7 @@ impl App {
     pub(in crate::app) fn permission_list(
         &mut self,
         params: &PermissionListParams,
-    ) -> Result<PermissionListResult, WireError> {
+    ) -> Result<PermissionListResult, CodedError> {
         if let Some(session_id) = &params.session_id {
             self.load(session_id)?;
         }
@@ -123,6 +127,7 @@ impl App {
         let mut rules: Vec<SavedRule> = self.rules.iter().map(|rule| saved(rule, None)).collect();
         for (session_id, session) in self.sessions.iter().filter(|(id, _)| wanted(id)) {
             rules.extend(session.record.rooted_rules.iter().map(|rule| saved(rule, Some(session_id))));
+            rules.extend(session.record.kept_elsewhere.iter().map(|kept| kept_rule(kept, session_id)));
         }
         Ok(PermissionListResult { pending, rules })
     }
@@ -131,9 +136,9 @@ impl App {
     pub(in crate::app) fn permission_get(
         &mut self,
         params: &PermissionGetParams,
-    ) -> Result<PermissionGetResult, WireError> {
+    ) -> Result<PermissionGetResult, CodedError> {
         let Some(session_id) = &params.session_id else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The params of `bb/permission/get` need a `sessionId` or a `tabId`.",
             ));
@@ -154,7 +159,7 @@ impl App {
     pub(in crate::app) fn permission_revoke(
         &mut self,
         rule_id: &str,
-    ) -> Result<PermissionRevokeResult, WireError> {
+    ) -> Result<PermissionRevokeResult, CodedError> {
         let done = PermissionRevokeResult { rule_id: rule_id.to_owned(), revoked: true };
         if let Some(at) = self.rules.iter().position(|rule| id_of(rule, None) == rule_id) {
             let workspace = self.workspace.key.clone();
@@ -168,8 +173,15 @@ impl App {
             let has = |rule: &RootedRule| id_of(rule, Some(session_id)) == rule_id;
             session.record.rooted_rules.iter().any(has).then(|| session_id.clone())
         };
+        let kept = self.sessions.iter().find_map(|(session_id, session)| {
+            session.record.kept_elsewhere.iter().find(|kept| id_of_kept(kept, session_id) == rule_id)
+        });
+        if let Some(kept) = kept {
+            let why = format!("`{}` keeps this rule, so it can be taken back only there.", kept.keeper);
+            return Err(CodedError::new(ErrorCode::Unsupported, why));
+        }
         let Some(session_id) = self.sessions.iter().find_map(of) else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::NotFound,
                 "This rule does not exist any more; look at the list of rules again.",
             ));
@@ -183,7 +195,7 @@ impl App {
     }
 
     /// Saves a rule where it is to hold; the same one is not saved twice.
-    pub(super) fn save_rule(&mut self, session_id: &str, rule: RootedRule) -> Result<(), WireError> {
+    pub(super) fn save_rule(&mut self, session_id: &str, rule: RootedRule) -> Result<(), CodedError> {
         match rule.rule.scope {
             RuleScope::Session => {
                 let rules = &mut self.record_mut(session_id)?.rooted_rules;
@@ -222,10 +234,34 @@ fn saved(rooted: &RootedRule, session_id: Option<&String>) -> SavedRule {
         pattern: show(pattern, Kind::Code).into_owned(),
         scope: Some(*scope),
         holder: RuleHolder::Server,
+        kept_by: None,
         revocable: true,
         folder: folder_of(rooted).map(|folder| show(&folder.path, Kind::Code).into_owned()),
         session_id: session_id.cloned(),
     }
+}
+
+/// A rule that somebody else keeps. It was given in this session; where else it holds, its keeper knows.
+fn kept_rule(kept: &KeptRule, session_id: &str) -> SavedRule {
+    SavedRule {
+        rule_id: id_of_kept(kept, session_id),
+        pattern: show(&kept.rule.pattern, Kind::Code).into_owned(),
+        scope: kept.rule.scope,
+        holder: kept.rule.holder,
+        kept_by: Some(kept.keeper.clone()),
+        revocable: false,
+        folder: None,
+        session_id: Some(session_id.to_owned()),
+    }
+}
+
+fn id_of_kept(kept: &KeptRule, session_id: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [session_id, kept.keeper.as_str(), kept.rule.pattern.as_str(), "kept"] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    format!("rule-{}", hex(&hash.finalize()[..12]))
 }
 
 fn folder_of(rooted: &RootedRule) -> Option<&FolderIdentity> {

@@ -7,18 +7,21 @@ use serde_json::{Map, Value, json};
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::client::ClientId;
 use crate::app::live::LastWords;
-use crate::app::ports::{AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnEnd};
+use crate::app::ports::{
+    AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnBegun, TurnEnd, TurnFailure,
+};
 use crate::app::prompter::Prompter;
-use crate::app::record::Settler;
+use crate::app::record::{SessionEnd, Settler};
 use crate::app::state::{App, Session};
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::QueuedPrompt;
+use crate::domain::dialect::Dialect;
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Blocks of history that are looked at, and bytes that go along with a prompt, newest first: what fits in a small
 /// model's context.
@@ -36,10 +39,10 @@ impl App {
         &mut self,
         client: ClientId,
         params: SendMessageParams,
-    ) -> Result<SendMessageResult, WireError> {
+    ) -> Result<SendMessageResult, CodedError> {
         let SendMessageParams { session_id, text, attachment_ids, message_id } = params;
         if text.trim().is_empty() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The prompt is blank; type what you want to ask.",
             ));
@@ -92,20 +95,20 @@ impl App {
         by: Prompter,
         engine: EngineKind,
         text: &str,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), CodedError> {
         fits_a_prompt(text)?;
         is_taken_as_typed(engine, text)?;
         self.may_run(by, engine)
     }
 
     /// Whether the engine may be set to work in this workspace on somebody's word.
-    pub(in crate::app) fn may_run(&self, by: Prompter, engine: EngineKind) -> Result<(), WireError> {
+    pub(in crate::app) fn may_run(&self, by: Prompter, engine: EngineKind) -> Result<(), CodedError> {
         if !self.traits_for(engine).needs_trust {
             return Ok(());
         }
         // Such an engine writes and runs on its own.
         if !self.trusts(by) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::UntrustedWorkspace,
                 "This workspace is not trusted, and this engine can write and run in it; trust it first.",
             ));
@@ -114,29 +117,37 @@ impl App {
     }
 
     /// Whether the engine of this session may be set to work on somebody's word.
-    pub(in crate::app) fn may_work_on(&self, by: Prompter, session_id: &str) -> Result<(), WireError> {
+    pub(in crate::app) fn may_work_on(&self, by: Prompter, session_id: &str) -> Result<(), CodedError> {
         self.may_run(by, self.known(session_id)?.record.engine)
     }
 
     /// Whether a session still takes prompts.
-    pub(super) fn goes_on(&self, session_id: &str) -> Result<(), WireError> {
+    pub(in crate::app) fn goes_on(&self, session_id: &str) -> Result<(), CodedError> {
         let record = &self.known(session_id)?.record;
         self.engine_for(record.engine)?;
-        let over = record.held.as_ref().and_then(|held| held.over.as_ref());
-        match over {
-            Some(over) => Err(WireError::new(
-                ErrorCode::EngineRejected,
-                format!(
-                    "This session takes no more prompts ({}); create a new one to go on.",
-                    over.because()
-                ),
-            )),
-            None if record.held.is_some() && !self.lives_at_engine(record) => Err(WireError::new(
+        match record.over() {
+            Some(_) => Err(self.takes_no_more(session_id)),
+            None if record.held.is_some() && !self.lives_at_engine(record) => Err(CodedError::new(
                 ErrorCode::Unsupported,
                 "This session lives at another engine than the one in use; choose that engine, or create a new session.",
             )),
             None => Ok(()),
         }
+    }
+
+    /// Whether the engine ended a session: it can be read, and nothing more comes of it.
+    pub(in crate::app) fn is_over(&self, session_id: &str) -> bool {
+        self.known(session_id).is_ok_and(|session| session.record.over().is_some())
+    }
+
+    /// What is said to who prompts in a session that is over.
+    pub(in crate::app) fn takes_no_more(&self, session_id: &str) -> CodedError {
+        let over = self.known(session_id).ok().and_then(|session| session.record.over());
+        let because = over.map_or_else(|| "it has ended".to_owned(), SessionEnd::because);
+        CodedError::new(
+            ErrorCode::EngineRejected,
+            format!("This session takes no more prompts ({because}); create a new one to go on."),
+        )
     }
 
     /// The answer that this message id got before, in memory or in the journal.
@@ -163,14 +174,14 @@ impl App {
     }
 
     /// Attachments of a prompt, resolved.
-    fn attachments_of(&self, session_id: &str, prompt: &QueuedPrompt) -> Result<Vec<Attachment>, WireError> {
+    fn attachments_of(&self, session_id: &str, prompt: &QueuedPrompt) -> Result<Vec<Attachment>, CodedError> {
         let record = &self.known(session_id)?.record;
         prompt
             .attachment_ids
             .iter()
             .map(|id| {
                 record.attachments.iter().find(|attachment| attachment.id == *id).cloned().ok_or_else(|| {
-                    WireError::new(
+                    CodedError::new(
                         ErrorCode::NotFound,
                         "One of the attachments is not in this session any more; attach it again.",
                     )
@@ -183,7 +194,7 @@ impl App {
     pub(in crate::app) fn start_turn(&mut self, by: Prompter, session_id: &str, prompt: QueuedPrompt) {
         let now = self.ambient.now_ms();
         let Ok(attachments) = self.attachments_of(session_id, &prompt) else { return };
-        let history = self.history(session_id);
+        let history = self.history_and_what_was_left(session_id);
         let turn_end = self.traits_of(session_id).turn_end;
         let Ok(record) = self.record_mut(session_id) else { return };
         record.last_turn += 1;
@@ -208,16 +219,27 @@ impl App {
         if !prompt.attachment_ids.is_empty() {
             payload.insert("attachmentIds".to_owned(), json!(prompt.attachment_ids));
         }
+        if let Ok(session) = self.known(session_id) {
+            let (engine, model) = self.answerer_of(&session.record);
+            payload.insert("engine".to_owned(), engine.into());
+            payload.extend(model.map(|model| ("model".to_owned(), model.into())));
+        }
+        if self.dialect_of(session_id) == Dialect::Acp {
+            payload.insert("folders".to_owned(), json!(self.folders_told(session_id)));
+        }
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Prompt, Some(turn), now, payload));
+        let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
+        let prompt = Prompt { message_id: prompt.message_id, text: prompt.text, attachments };
+        let begun = TurnBegun { turn, prompt, model, history };
+        self.steps_begin(session_id, &begun);
         self.flush(session_id);
+        let TurnBegun { turn, prompt, model, history } = begun;
         self.begin_progress(session_id, &prompt.text);
         self.state_changed = true;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
         // What the turn may see, before it begins to look.
         self.publish_scopes();
-        let Ok(session) = self.known(session_id) else { return };
-        let model = self.model_of(&session.record);
         let Ok(engine) = self.engine_of(session_id) else { return };
         if let Some(session) = self.agent_session(session_id) {
             engine.call(EngineCall::Agent(AgentCall::Remember(session)));
@@ -225,14 +247,14 @@ impl App {
         engine.call(EngineCall::StartTurn {
             session_id: session_id.to_owned(),
             turn,
-            prompt: Prompt { message_id: prompt.message_id, text: prompt.text, attachments },
+            prompt,
             model,
             history,
         });
     }
 
     /// Earlier turns as pairs of what was asked and answered, oldest first.
-    fn history(&mut self, session_id: &str) -> Vec<(String, String)> {
+    pub(in crate::app) fn history(&mut self, session_id: &str) -> Vec<(String, String)> {
         let blocks = self.newest_blocks(session_id);
         let mut turns: Vec<(String, String)> = Vec::new();
         for block in blocks {
@@ -243,7 +265,9 @@ impl App {
                         answer.push_str(&text);
                     }
                 }
-                BlockBody::Reasoning { .. }
+                BlockBody::TurnStart { .. }
+                | BlockBody::TurnEnd { .. }
+                | BlockBody::Reasoning { .. }
                 | BlockBody::Tool { .. }
                 | BlockBody::Permission { .. }
                 | BlockBody::Plan { .. }
@@ -295,7 +319,7 @@ impl App {
         blocks
     }
 
-    pub(in crate::app) fn stop(&mut self, session_id: &str) -> Result<StopResult, WireError> {
+    pub(in crate::app) fn stop(&mut self, session_id: &str) -> Result<StopResult, CodedError> {
         self.load(session_id)?;
         if let Err(error) = self.hold(session_id) {
             if error.code != ErrorCode::Conflict {
@@ -326,11 +350,15 @@ impl App {
                 self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
             }
         }
+        if self.is_paused(session_id) {
+            // Nothing of it runs that could end it.
+            return self.end_paused(session_id, None);
+        }
         self.call_engine(session_id, EngineCall::Stop { session_id: session_id.to_owned() });
     }
 
     /// A turn is over: its last event, the progress, the next prompt.
-    pub(in crate::app) fn turn_ended(&mut self, session_id: &str, turn: u64, failure: Option<String>) {
+    pub(in crate::app) fn turn_ended(&mut self, session_id: &str, turn: u64, failure: Option<TurnFailure>) {
         self.turn_over(session_id, turn, failure, false);
     }
 
@@ -339,14 +367,18 @@ impl App {
         &mut self,
         session_id: &str,
         turn: u64,
-        failure: Option<String>,
+        failure: Option<TurnFailure>,
         cancelled: bool,
     ) {
         let now = self.ambient.now_ms();
-        if self.known(session_id).ok().and_then(|session| session.record.turn.open()) != Some(turn) {
+        let Ok(session) = self.known(session_id) else { return };
+        if session.record.turn.open() != Some(turn) {
             return;
         }
-        self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
+        // What is asked while ours has not begun belongs to another client's run, which goes on waiting.
+        if !session.record.turn.is_on_its_way() {
+            self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
+        }
         if failure.is_some() && self.traits_of(session_id).sessions.is_elsewhere() {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
@@ -355,9 +387,11 @@ impl App {
         }
         let said = |session: &Session| match &session.record.turn {
             TurnState::Ended { reason, .. } => !cancelled || reason.as_deref() == Some("cancelled"),
-            TurnState::Idle | TurnState::Sending(_) | TurnState::Unconfirmed(_) | TurnState::Running(_) => {
-                false
-            }
+            TurnState::Idle
+            | TurnState::Sending(_)
+            | TurnState::Unconfirmed(_)
+            | TurnState::Running(_)
+            | TurnState::Paused(_) => false,
         };
         if failure.is_some() || !self.known(session_id).is_ok_and(said) {
             let (reason, otherwise) = match (cancelled, &failure) {
@@ -365,9 +399,10 @@ impl App {
                 (false, Some(_)) => ("failed", ""),
                 (false, None) => ("no_end", "The engine ended the turn without a final message."),
             };
-            let message = failure.unwrap_or_else(|| otherwise.to_owned());
-            self.record_event(session_id, turn_end(turn, now, reason, &message));
+            let failure = failure.unwrap_or_else(|| otherwise.into());
+            self.record_event(session_id, turn_end(turn, now, reason, &failure));
         }
+        self.steps_over(session_id);
         let Ok(record) = self.record_mut(session_id) else { return };
         let ended = std::mem::take(&mut record.turn);
         let over = self.tab_turn_ends(session_id, turn, &ended);
@@ -411,10 +446,11 @@ impl App {
 }
 
 /// `local.turn_end`.
-pub(in crate::app) fn turn_end(turn: u64, now: i64, reason: &str, message: &str) -> NormalizedEvent {
+pub(in crate::app) fn turn_end(turn: u64, now: i64, reason: &str, failure: &TurnFailure) -> NormalizedEvent {
     let mut payload = Map::new();
     payload.insert("reason".to_owned(), Value::from(reason));
-    payload.insert("message".to_owned(), Value::from(message));
+    payload.insert("message".to_owned(), Value::from(failure.message.as_str()));
+    payload.extend(failure.remedy.fields());
     NormalizedEvent::local(LocalKind::TurnEnd, Some(turn), now, payload)
 }
 

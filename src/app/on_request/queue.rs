@@ -4,12 +4,12 @@ use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::client::ClientId;
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::{PromptQueue, QueueRefusal};
 use crate::protocol::request::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
-    pub(in crate::app) fn queue_list(&self, params: &QueueParams) -> Result<QueueResult, WireError> {
+    pub(in crate::app) fn queue_list(&self, params: &QueueParams) -> Result<QueueResult, CodedError> {
         Ok(shown(&self.known(params.session())?.record.queue))
     }
 
@@ -17,10 +17,10 @@ impl App {
         &mut self,
         client: ClientId,
         params: QueueParams,
-    ) -> Result<QueueResult, WireError> {
+    ) -> Result<QueueResult, CodedError> {
         let (session_id, id) = (params.session().to_owned(), message_id(&params)?.to_owned());
         let text = params.text.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
-            WireError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
+            CodedError::new(ErrorCode::InvalidParams, "`bb/queue/edit` needs a `text` that is not blank.")
         })?;
         fits_a_prompt(&text)?;
         is_taken_as_typed(self.known(&session_id)?.record.engine, &text)?;
@@ -30,12 +30,12 @@ impl App {
         Ok(result)
     }
 
-    pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+    pub(in crate::app) fn queue_move(&mut self, params: &QueueParams) -> Result<QueueResult, CodedError> {
         let id = message_id(params)?;
         self.change_queue(params.session(), |queue| queue.move_before(id, params.before.as_deref()))
     }
 
-    pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, WireError> {
+    pub(in crate::app) fn queue_remove(&mut self, params: &QueueParams) -> Result<QueueResult, CodedError> {
         let id = message_id(params)?;
         let result = self.change_queue(params.session(), |queue| queue.remove(id).map(drop))?;
         self.clients.prompters.waits_no_more(params.session(), id);
@@ -46,7 +46,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: &QueueParams,
-    ) -> Result<QueueResult, WireError> {
+    ) -> Result<QueueResult, CodedError> {
         self.goes_on(params.session())?;
         let by = Prompter::Client(client);
         self.may_work_on(by, params.session())?;
@@ -66,10 +66,10 @@ impl App {
         &mut self,
         session_id: &str,
         change: impl FnOnce(&mut PromptQueue) -> Result<(), QueueRefusal>,
-    ) -> Result<QueueResult, WireError> {
+    ) -> Result<QueueResult, CodedError> {
         self.load(session_id)?;
         change(&mut self.record_mut(session_id)?.queue).map_err(|refusal| match refusal {
-            QueueRefusal::UnknownPrompt => WireError::new(
+            QueueRefusal::UnknownPrompt => CodedError::new(
                 ErrorCode::NotFound,
                 "This prompt does not wait in the queue (any more); list the queue again.",
             ),
@@ -80,9 +80,9 @@ impl App {
     }
 }
 
-fn message_id(params: &QueueParams) -> Result<&str, WireError> {
+fn message_id(params: &QueueParams) -> Result<&str, CodedError> {
     params.message_id.as_deref().ok_or_else(|| {
-        WireError::new(ErrorCode::InvalidParams, "This method needs the `messageId` of a prompt that waits.")
+        CodedError::new(ErrorCode::InvalidParams, "This method needs the `messageId` of a prompt that waits.")
     })
 }
 

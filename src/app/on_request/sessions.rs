@@ -10,8 +10,9 @@ use crate::app::record::{Record, SessionEnd, Settler};
 use crate::app::state::{App, Session};
 use crate::app::subscription::{Audience, EventFlow, ViewCopy};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::coded_error::CodedError;
+use crate::domain::sentence::sentence;
 use crate::domain::shown::{Kind, show};
-use crate::protocol::WireError;
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
@@ -22,7 +23,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: InitParams,
-    ) -> Result<InitResult, WireError> {
+    ) -> Result<InitResult, CodedError> {
         self.read_news();
         let subscribe = params.subscribe.unwrap_or_default();
         let hears = Hears {
@@ -105,7 +106,7 @@ impl App {
             events: None,
             from: None,
             to: None,
-            reason: Some(reason.to_owned()),
+            reason: Some(sentence(reason)),
         };
         if self.load(session_id).is_err() {
             return lost("there is no such session any more");
@@ -193,7 +194,7 @@ impl App {
         client: ClientId,
         model: Option<String>,
         task: Option<String>,
-    ) -> Result<SessionResult, WireError> {
+    ) -> Result<SessionResult, CodedError> {
         let session_id = self.ambient.fresh_id();
         let now = self.ambient.now_ms();
         let record = Record::new(session_id.clone(), now, model, self.settings.engine.kind);
@@ -258,9 +259,11 @@ impl App {
         &mut self,
         client: ClientId,
         session_id: &str,
-    ) -> Result<SelectSessionResult, WireError> {
+    ) -> Result<SelectSessionResult, CodedError> {
         // The view stands at the head; what is older than it must not follow as a notification.
         self.flush(session_id);
+        // Whoever sees the session sees first who works on it.
+        self.tell_news();
         if let Some(follows) = self.clients.subscription(client, session_id) {
             // A client that is behind with events still gets every one it has not been sent.
             follows.view = ViewCopy::Current;
@@ -288,7 +291,10 @@ impl App {
     }
 
     /// Takes a session out of the journal and the list.
-    pub(in crate::app) fn delete_here(&mut self, session_id: &str) -> Result<DeleteSessionResult, WireError> {
+    pub(in crate::app) fn delete_here(
+        &mut self,
+        session_id: &str,
+    ) -> Result<DeleteSessionResult, CodedError> {
         self.hold(session_id)?;
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Delete);
         self.end_progress(session_id);
@@ -358,23 +364,23 @@ impl App {
 }
 
 /// Another window works on the session.
-pub(in crate::app) fn held_elsewhere() -> WireError {
-    WireError::new(
-        crate::protocol::ErrorCode::Conflict,
+pub(in crate::app) fn held_elsewhere() -> CodedError {
+    CodedError::new(
+        crate::domain::coded_error::ErrorCode::Conflict,
         "Another window works on this session; follow it here, stop it, or wait until its turn is over.",
     )
 }
 
 /// A journal error as a refusal.
-pub(in crate::app) fn journal_failed(error: &crate::app::ports::JournalError) -> WireError {
+pub(in crate::app) fn journal_failed(error: &crate::app::ports::JournalError) -> CodedError {
     use crate::app::ports::JournalError;
     let why = match error {
         JournalError::Full => "the disk of the state directory is full".to_owned(),
         JournalError::Failed(why) => why.clone(),
         JournalError::HeldElsewhere => return held_elsewhere(),
     };
-    WireError::new(
-        crate::protocol::ErrorCode::Internal,
+    CodedError::new(
+        crate::domain::coded_error::ErrorCode::Internal,
         format!("The journal could not be used ({why}); free some space or run `breadboard-ls doctor`."),
     )
 }

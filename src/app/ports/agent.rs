@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::app::inbox::Reply;
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::acp::results::{AgentCapabilities, AuthMethod};
 use crate::domain::dialect::acp::state::AgentChange;
-use crate::protocol::WireError;
 use crate::protocol::agent::AgentStatus;
 use crate::protocol::request::CommandResult;
 use crate::protocol::tab::AgentRestartResult;
@@ -35,7 +35,7 @@ pub enum AgentCall {
 
 impl AgentCall {
     /// Answers a call that this engine does not have.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self {
             Self::Restart { reply, .. } => reply.refuse(error),
             Self::Remember(_) | Self::CloseSession { .. } => {}
@@ -87,6 +87,13 @@ pub enum AgentReport {
         /// What that lost, as the end of a sentence; `None` when the agent has all that it had.
         lost: Option<String>,
     },
+    /// A terminal that we run for it printed something, began or ended: `local.terminal`.
+    Terminal {
+        /// Session.
+        session_id: String,
+        /// What.
+        piece: TerminalPiece,
+    },
     /// The agent does not wait for the answer to this ask any more.
     AskWithdrawn {
         /// Session.
@@ -94,6 +101,21 @@ pub enum AgentReport {
         /// The engine's id of the ask.
         engine_request_id: String,
     },
+}
+
+/// News of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalPiece {
+    /// The agent's word for it, and ours: we gave it.
+    pub terminal_id: String,
+    /// It is new.
+    pub began: bool,
+    /// What it printed since the last news.
+    pub text: String,
+    /// Bytes before that which are left out.
+    pub skipped: u64,
+    /// Exit code and signal of its command, once it ended.
+    pub exit: Option<(Option<u32>, Option<String>)>,
 }
 
 /// A session of an agent as the loop remembers it, so that the adapter can open it again at a new process.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::TextPart;
 use crate::app::inbox::Reply;
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
 
 /// Something only the loop can have done, because it belongs to the editor or to the workspace.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub enum ClientRequest {
 
 impl ClientRequest {
     /// Answers that it was not done.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self {
             Self::ApplyText { reply, .. } => reply.refuse(error),
             Self::ReadText { reply, .. } => reply.refuse(error),
@@ -69,8 +69,10 @@ impl ClientRequest {
 /// A text that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// Hash of what is there now.
+    /// Hash of what is there now: on disk, or in the editor where it is not saved.
     pub applied_hash: String,
+    /// Whether it is on disk.
+    pub saved: bool,
 }
 
 /// How a command ended.

@@ -16,9 +16,16 @@ pub struct EngineDecision {
 impl EngineDecision {
     /// Whether the engine may do what it asked for.
     pub fn allows(&self) -> bool {
-        match self.ruling {
-            Ruling::AllowOnce | Ruling::AllowRule { .. } => true,
-            Ruling::Deny | Ruling::DenyAndStop | Ruling::Cancelled => false,
+        self.ruling.allows()
+    }
+}
+
+impl Ruling {
+    /// Whether the engine may do what it asked for.
+    pub fn allows(&self) -> bool {
+        match self {
+            Self::AllowOnce | Self::AllowRule { .. } => true,
+            Self::Deny | Self::DenyAndStop | Self::Cancelled => false,
         }
     }
 }

@@ -6,17 +6,31 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Secret, SessionReply, StreamCall};
+use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Ruling, Secret, SessionReply, StreamCall};
 use crate::app::inbox::{Folder, Reply};
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
+use crate::domain::steps::PausedTurn;
 use crate::protocol::request::{
     ApprovePermissionResult, CommandResult, CredentialScope, DeleteSessionResult, ListSessionsResult,
     ModelsResult,
 };
 use crate::protocol::settings::{EngineKind, ModelSetting};
 
+/// What a turn begins with.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TurnBegun {
+    /// Number of the turn in the session, from 1.
+    pub turn: u64,
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The model of this turn; `None` leaves it to the engine.
+    pub model: Option<ModelSetting>,
+    /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
+    pub history: Vec<(String, String)>,
+}
+
 /// A prompt on its way to an engine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Prompt {
     /// Id of the prompt, the client's.
     pub message_id: String,
@@ -73,6 +87,18 @@ pub enum EngineCall {
         model: Option<ModelSetting>,
         /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
         history: Vec<(String, String)>,
+    },
+    /// Goes on with a turn of which only the steps are left, now that what it asked is answered. The engine ends it as any
+    /// turn.
+    ContinueTurn {
+        /// Session.
+        session_id: String,
+        /// What it began with.
+        begun: Box<TurnBegun>,
+        /// How far it had come.
+        from: Box<PausedTurn>,
+        /// What was answered.
+        ruling: Ruling,
     },
     /// Stops the turn that runs in this session; it still ends with its own last event and `TurnEnded`.
     Stop {
@@ -146,7 +172,7 @@ pub enum EngineCall {
 
 impl EngineCall {
     /// Answers a call that an engine of this kind does not have; calls that nobody waits for are dropped.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self {
             Self::Stream(call) => call.refuse(error),
             Self::Agent(call) => call.refuse(error),
@@ -161,6 +187,7 @@ impl EngineCall {
             | Self::SetModel(_)
             | Self::SetToken { .. }
             | Self::StartTurn { .. }
+            | Self::ContinueTurn { .. }
             | Self::Stop { .. }
             | Self::Forget { .. }
             | Self::ListSessions { reply: None }

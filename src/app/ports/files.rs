@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{Applied, Attachment, CommandRan, DiffJob, EditBase, SpecFilesDone, SpecJob};
 use crate::app::inbox::{Folder, Reply};
 use crate::domain::approval::FolderIdentity;
+use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
-use crate::protocol::WireError;
 use crate::protocol::request::{
     AttachmentPutResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
 };
@@ -106,7 +106,7 @@ pub enum FileJobDone {
         /// Session.
         session_id: String,
         /// The attachment.
-        outcome: Result<Attachment, WireError>,
+        outcome: Result<Attachment, CodedError>,
         /// Where the answer goes.
         reply: Reply<AttachmentPutResult>,
     },
@@ -117,7 +117,7 @@ pub enum FileJobDone {
         /// What waited for the text.
         edit: Box<EditBase>,
         /// The text, `None` when there is no such file.
-        outcome: Result<Option<FileText>, WireError>,
+        outcome: Result<Option<FileText>, CodedError>,
     },
 }
 
@@ -141,6 +141,8 @@ pub struct TextPart {
     pub root: String,
     /// Relative to it.
     pub path: String,
+    /// It is open and has text that is not on disk.
+    pub unsaved: bool,
 }
 
 /// The workspace edge.

@@ -76,6 +76,25 @@ pub struct TabRow {
     pub record: Option<Vec<u8>>,
 }
 
+/// A change of the steps of a session's open turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepChange {
+    /// One more was taken; the loop's own JSON, opaque to the store.
+    Taken(Vec<u8>),
+    /// The turn is over, or another begins: none is kept.
+    Cleared,
+}
+
+impl StepChange {
+    /// Bytes of its record.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Taken(record) => record.len(),
+            Self::Cleared => 0,
+        }
+    }
+}
+
 /// One transaction: all of it is true, or none.
 #[derive(Debug, Default)]
 pub struct Commit {
@@ -97,6 +116,8 @@ pub struct Commit {
     pub cursor: Option<EngineCursor>,
     /// Tabs that changed.
     pub tabs: Vec<TabRow>,
+    /// Steps of its turn, in order.
+    pub steps: Vec<StepChange>,
 }
 
 /// Where an engine's stream stands in the journal: the last event that has a number of the engine's.
@@ -234,6 +255,8 @@ pub trait Journal: Send {
     fn ask(&mut self, session_id: &str, request_id: &str) -> Result<Option<LedgerRow>, JournalError>;
     /// Asks of a session that wait.
     fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError>;
+    /// The steps of its open turn, in the order in which they were taken.
+    fn steps(&mut self, session_id: &str) -> Result<Vec<Vec<u8>>, JournalError>;
     /// Where the engine's stream stands; `None` when no event of it has a number.
     fn cursor(&mut self, session_id: &str) -> Result<Option<EngineCursor>, JournalError>;
     /// The answer that an earlier prompt with this message id got.

@@ -1,7 +1,7 @@
 //! How the stream of a session stands, in words that are true for the numbers they name.
 
+use crate::domain::coded_error::CodedError;
 pub use crate::domain::delivery::ResumedLink;
-use crate::protocol::WireError;
 
 /// How the stream of a session stands. Per session in order with its events.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub enum LinkNews {
     Ended {
         /// The engine's word.
         status: String,
+        /// The configuration that it was made with, where the engine says it.
+        configuration: Option<String>,
     },
     /// The engine has no such session any more.
     Gone {
@@ -59,6 +61,6 @@ pub enum Connectivity {
         /// Tries since it last answered.
         retry: u32,
         /// Why: `engine_unreachable` or `engine_unauthorized`, and what to do.
-        error: WireError,
+        error: CodedError,
     },
 }

@@ -5,12 +5,49 @@ use super::{
     SessionReply, StreamReport,
 };
 use crate::app::inbox::Reply;
+use crate::domain::coded_error::CodedError;
 use crate::domain::event::EngineEvent;
-use crate::protocol::WireError;
+use crate::domain::remedy::Remedy;
+use crate::domain::steps::TurnStep;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 
 /// Events of one report. Reports wait in a bounded queue, so this also bounds how many events do.
 pub(crate) const EVENTS_A_REPORT: usize = 64;
+
+/// Why a turn ended without the engine's own end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnFailure {
+    /// One sentence.
+    pub message: String,
+    /// What can be done about it.
+    pub remedy: Remedy,
+}
+
+impl TurnFailure {
+    /// A failure, and what can be done about it.
+    pub fn new(message: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
+        Self { message: message.into(), remedy: remedy.into() }
+    }
+}
+
+impl From<String> for TurnFailure {
+    fn from(message: String) -> Self {
+        Self { message, remedy: Remedy::default() }
+    }
+}
+
+impl From<&str> for TurnFailure {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<CodedError> for TurnFailure {
+    fn from(error: CodedError) -> Self {
+        let remedy = error.remedy();
+        Self { message: error.message, remedy }
+    }
+}
 
 /// What an engine says. Per session in order.
 #[derive(Debug)]
@@ -38,14 +75,14 @@ pub enum EngineReport {
         /// What was asked for.
         wish: NewSession,
         /// The session.
-        outcome: Result<EngineSession, WireError>,
+        outcome: Result<EngineSession, CodedError>,
         /// Who waits.
         reply: SessionReply,
     },
     /// The sessions that the engine holds.
     SessionsListed {
         /// What it lists.
-        outcome: Result<ListedSessions, WireError>,
+        outcome: Result<ListedSessions, CodedError>,
         /// Where the answer goes.
         reply: Option<Reply<ListSessionsResult>>,
     },
@@ -54,7 +91,7 @@ pub enum EngineReport {
         /// Session.
         session_id: String,
         /// Whether.
-        outcome: Result<(), WireError>,
+        outcome: Result<(), CodedError>,
         /// Where the answer goes.
         reply: Reply<DeleteSessionResult>,
     },
@@ -66,6 +103,17 @@ pub enum EngineReport {
         level: &'static str,
         /// One sentence.
         text: String,
+        /// What can be done about it.
+        remedy: Remedy,
+    },
+    /// A step of a turn was taken: journalled with what is said after it, and before anything that is wanted after it.
+    Stepped {
+        /// Session.
+        session_id: String,
+        /// Which turn.
+        turn: u64,
+        /// The step.
+        step: TurnStep,
     },
     /// A turn is over; always the last report of a turn.
     TurnEnded {
@@ -73,8 +121,8 @@ pub enum EngineReport {
         session_id: String,
         /// Which turn.
         turn: u64,
-        /// `Some` when it ended without the engine's own end: one sentence.
-        failure: Option<String>,
+        /// `Some` when it ended without the engine's own end.
+        failure: Option<TurnFailure>,
         /// The engine was told to stop it before it ended, whatever it says of its end. Only of an engine whose own end may
         /// not say so.
         cancelled: bool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::SpecPrompt;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
 use crate::protocol::request::{SendMessageResult, SessionResult};
 
 /// What a client wants of a new session.
@@ -50,7 +50,7 @@ pub enum SessionReply {
 
 impl SessionReply {
     /// Answers that there is no session.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self {
             Self::Client(reply) => reply.refuse(error),
             Self::Spec { reply, .. } => reply.refuse(error),

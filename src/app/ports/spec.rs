@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Attachment;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
+use crate::domain::coded_error::CodedError;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::{Imported, MarkdownFault};
-use crate::protocol::WireError;
 use crate::protocol::create_spec::{CreateSpecAttachImagesResult, CreateSpecImportMarkdownResult};
 use crate::protocol::request::SendMessageResult;
 
@@ -57,7 +57,7 @@ pub enum SpecFilesDone {
     /// Of `Keep`.
     Kept {
         /// All of them, in order.
-        outcome: Result<Vec<Attachment>, WireError>,
+        outcome: Result<Vec<Attachment>, CodedError>,
         /// What waits for them.
         sending: Box<SpecSending>,
     },

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::{DiffJob, EngineCursor, LinkNews, ProgressToken};
 use crate::app::inbox::Reply;
+use crate::domain::coded_error::CodedError;
 use crate::domain::event::EngineEvent;
-use crate::protocol::WireError;
 use crate::protocol::request::{
-    ApprovePermissionResult, DownloadArtifactResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams,
-    ReadFileSnippetResult, RebuildResult,
+    ApprovePermissionResult, CommandResult, DownloadArtifactResult, ListFilesParams, ListFilesResult,
+    ReadFileSnippetParams, ReadFileSnippetResult, RebuildResult,
 };
 
 /// What only engines are told whose sessions are streams.
@@ -60,7 +60,7 @@ pub enum StreamCall {
 
 impl StreamCall {
     /// Answers a call that this engine does not have.
-    pub fn refuse(self, error: WireError) {
+    pub fn refuse(self, error: CodedError) {
         match self {
             Self::ListFiles { reply, .. } => reply.refuse(error),
             Self::ReadFile { reply, .. } => reply.refuse(error),
@@ -75,6 +75,13 @@ impl StreamCall {
 /// What only engines say whose sessions are streams.
 #[derive(Debug)]
 pub enum StreamReport {
+    /// The engine took the prompt of this turn, told of another one, and has said nothing for a while.
+    QuietBehindAnother {
+        /// Session.
+        session_id: String,
+        /// Number of the turn.
+        turn: u64,
+    },
     /// How the stream of a session stands.
     Link {
         /// Session.
@@ -89,9 +96,20 @@ pub enum StreamReport {
         /// Ours.
         request_id: String,
         /// Whether.
-        outcome: Result<(), WireError>,
+        outcome: Result<(), CodedError>,
         /// Where the answer goes.
         reply: Option<Reply<ApprovePermissionResult>>,
+    },
+    /// An engine took a command, or refused it. What it does then is told by events.
+    Commanded {
+        /// Session.
+        session_id: String,
+        /// Its name and its arguments, in words.
+        command: String,
+        /// What the engine says.
+        outcome: Result<CommandResult, CodedError>,
+        /// Where the answer goes.
+        reply: Reply<CommandResult>,
     },
     /// Bytes of a download so far; at most a few a second.
     Downloading {
@@ -109,7 +127,7 @@ pub enum StreamReport {
         /// Its path, in the engine's words.
         artifact_path: String,
         /// What came.
-        outcome: Result<Artifact, WireError>,
+        outcome: Result<Artifact, CodedError>,
         /// What it was for.
         purpose: DownloadFor,
     },
@@ -118,7 +136,7 @@ pub enum StreamReport {
         /// Session.
         session_id: String,
         /// Events, in order, as the engine kept them.
-        outcome: Result<Vec<(EngineEvent, u64)>, WireError>,
+        outcome: Result<Vec<(EngineEvent, u64)>, CodedError>,
         /// Where the answer goes.
         reply: Reply<RebuildResult>,
     },

@@ -18,15 +18,12 @@ use super::ports::{Commit, TabRow, TurnEnd};
 use super::prompter::Prompter;
 use super::state::App;
 use super::subscription::Audience;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::PromptQueue;
-use crate::domain::tabs::{SentBlocks, TabMap, Window};
+use crate::domain::tabs::{SentBlocks, TABS, TabMap, Window};
+use crate::protocol::Request;
 use crate::protocol::request::QueueItem;
 use crate::protocol::tab::{TabError, unknown_tab};
-use crate::protocol::{ErrorCode, Request, WireError};
-
-/// Tabs of one workspace. Each may keep a mebibyte of messages; past it the tab that was opened first and has no view is
-/// forgotten, as the history of its session is not.
-const TABS: usize = 128;
 
 /// Prompts whose answers are complete that a snapshot still names.
 const PROMPTS: usize = 32;
@@ -39,6 +36,9 @@ pub(super) struct TabRecord {
     agent: Option<String>,
     /// The session that it shows, once there is one.
     session_id: Option<String>,
+    /// The session that its engine ended: it can be read in the tab, and is bound to it no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
     /// Prompts that wait for the session.
     waiting: PromptQueue,
     /// Prompts that were begun, oldest first.
@@ -94,6 +94,7 @@ impl Tab {
             tab_id: tab_id.to_owned(),
             agent,
             session_id: None,
+            ended: None,
             waiting: PromptQueue::default(),
             prompts: Vec::new(),
         };
@@ -134,11 +135,11 @@ impl Tab {
 }
 
 impl Tabs {
-    fn get(&self, tab_id: &str) -> Result<&Tab, WireError> {
+    fn get(&self, tab_id: &str) -> Result<&Tab, CodedError> {
         self.tabs.get(tab_id).ok_or_else(|| unknown_tab(tab_id))
     }
 
-    fn get_mut(&mut self, tab_id: &str) -> Result<&mut Tab, WireError> {
+    fn get_mut(&mut self, tab_id: &str) -> Result<&mut Tab, CodedError> {
         self.tabs.get_mut(tab_id).ok_or_else(|| unknown_tab(tab_id))
     }
 
@@ -159,6 +160,12 @@ impl Tabs {
         self.map.session_of(tab_id).map(str::to_owned)
     }
 
+    /// The session that is read in a tab: the one that it shows, or the one that ended in it.
+    fn session_read(&self, tab_id: &str) -> Option<String> {
+        let ended = || self.get(tab_id).ok()?.record.ended.clone();
+        self.session_shown(tab_id).or_else(ended)
+    }
+
     /// Whether a client that begins to follow a session hears of it: not where its tab of it cannot be seen.
     pub(super) fn audience(&self, client: ClientId, session_id: &str) -> Audience {
         let tab = self.tab_of(client, session_id).and_then(|tab_id| self.tabs.get(&tab_id));
@@ -168,7 +175,7 @@ impl Tabs {
 
 impl App {
     /// Puts the session of a tab into a request that names the tab only.
-    pub(super) fn name_session(&self, request: &mut Request) -> Result<(), WireError> {
+    pub(super) fn name_session(&self, request: &mut Request) -> Result<(), CodedError> {
         if let Some((session_id @ None, Some(tab_id))) = request.session_or_tab() {
             *session_id = Some(self.session_of_tab(tab_id)?);
         }
@@ -176,10 +183,10 @@ impl App {
     }
 
     /// The session that a tab shows.
-    fn session_of_tab(&self, tab_id: &str) -> Result<String, WireError> {
+    fn session_of_tab(&self, tab_id: &str) -> Result<String, CodedError> {
         self.tabs.get(tab_id)?;
-        self.tabs.map.session_of(tab_id).map(str::to_owned).ok_or_else(|| {
-            WireError::new(
+        self.tabs.session_read(tab_id).ok_or_else(|| {
+            CodedError::new(
                 ErrorCode::Conflict,
                 "This tab has no session yet; wait for its `session-created`, or send a prompt to try again.",
             )
@@ -232,7 +239,7 @@ impl App {
     /// Tabs that a request names and that this process does not know: an earlier one may have opened them. Only the client whose
     /// tab it is knows its id, so other windows leave it alone. One whose client has left belongs to the one that names it now,
     /// which is that client, connected again; one of a client that is connected is unknown to all others.
-    pub(super) fn name_tabs(&mut self, client: ClientId, request: &mut Request) -> Result<(), WireError> {
+    pub(super) fn name_tabs(&mut self, client: ClientId, request: &mut Request) -> Result<(), CodedError> {
         let named = request.tabs();
         for tab_id in &named {
             match self.tabs.get_mut(tab_id) {
@@ -249,7 +256,7 @@ impl App {
     }
 
     /// Refuses a tab of another client that is connected.
-    fn is_tab_of(&self, client: ClientId, tab_id: &str) -> Result<(), WireError> {
+    fn is_tab_of(&self, client: ClientId, tab_id: &str) -> Result<(), CodedError> {
         match self.tabs.get(tab_id) {
             Ok(tab) if tab.client() != Some(client) => Err(unknown_tab(tab_id)),
             Ok(_) | Err(_) => Ok(()),
@@ -292,7 +299,10 @@ impl App {
         if !record.waiting.items().is_empty() {
             record.waiting.pause();
         }
-        let session = record.session_id.take().filter(|id| self.sessions.contains_key(id));
+        let known = |id: &String| self.sessions.contains_key(id);
+        let shown = record.session_id.take().filter(known);
+        record.ended = record.ended.take().filter(known).or(shown.clone().filter(|id| self.is_over(id)));
+        let session = shown.filter(|id| !self.is_over(id));
         if session.as_ref().is_some_and(|id| self.tabs.tab_of(client, id).is_some()) {
             // Its session goes on in another tab.
             return;
@@ -304,6 +314,7 @@ impl App {
             }
         }
         let mut tab = Tab::of(client, record);
+        tab.error = tab.record.ended.as_ref().map(|id| TabError::of(&self.takes_no_more(id)));
         tab.attached = false;
         tab.window.detach();
         if let Some(session_id) = session {

@@ -8,22 +8,23 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{EngineSession, NewSession, SessionReply};
 use crate::app::record::Record;
 use crate::app::state::{App, Session};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::settings::EngineKind;
 use crate::protocol::tab::*;
-use crate::protocol::{ErrorCode, WireError};
 
 impl App {
     pub(in crate::app) fn tab_open(
         &mut self,
         client: ClientId,
         params: TabOpenParams,
-    ) -> Result<TabOpenResult, WireError> {
+    ) -> Result<TabOpenResult, CodedError> {
         check_uuid("tabId", &params.tab_id)?;
         let tab_id = params.tab_id;
         let epoch = self.tab_epoch();
         if let Ok(tab) = self.tabs.get(&tab_id) {
-            if params.session_id.is_some_and(|wanted| tab.record.session_id.as_ref() != Some(&wanted)) {
-                return Err(WireError::new(
+            let shown = tab.record.session_id.as_ref().or(tab.record.ended.as_ref());
+            if params.session_id.is_some_and(|wanted| shown != Some(&wanted)) {
+                return Err(CodedError::new(
                     ErrorCode::Conflict,
                     "This tab shows another session; open a new tab for this one.",
                 ));
@@ -40,7 +41,7 @@ impl App {
             self.load(session_id)?;
             match self.tabs.tab_of(client, session_id) {
                 Some(other) if self.tabs.get(&other)?.attached => {
-                    return Err(WireError::new(
+                    return Err(CodedError::new(
                         ErrorCode::Conflict,
                         "Another tab shows this session; use that one, or close it first.",
                     ));
@@ -55,7 +56,10 @@ impl App {
         self.tabs.order.push(tab_id.clone());
         let made = match params.session_id {
             Some(session_id) => {
-                self.tab_has(&tab_id, &session_id);
+                match self.is_over(&session_id) {
+                    true => self.tab_reads(&tab_id, &session_id),
+                    false => self.tab_has(&tab_id, &session_id),
+                }
                 // What was said before the tab was opened.
                 if let Ok(tab) = self.tabs.get_mut(&tab_id) {
                     tab.window.collapse();
@@ -74,7 +78,7 @@ impl App {
         Ok(TabOpenResult { tab_id, epoch, index: 0 })
     }
 
-    fn make_room(&mut self) -> Result<(), WireError> {
+    fn make_room(&mut self) -> Result<(), CodedError> {
         if self.tabs.tabs.len() < TABS {
             return Ok(());
         }
@@ -84,7 +88,7 @@ impl App {
                 self.drop_tab(&oldest);
                 Ok(())
             }
-            None => Err(WireError::new(
+            None => Err(CodedError::new(
                 ErrorCode::Overloaded,
                 format!("{TABS} tabs are open; close one of them first."),
             )),
@@ -92,9 +96,9 @@ impl App {
     }
 
     /// Has a session made for a tab that has none: here, or at the engine, which answers with `SessionMade`.
-    pub(super) fn make_session_of(&mut self, tab_id: &str) -> Result<(), WireError> {
+    pub(super) fn make_session_of(&mut self, tab_id: &str) -> Result<(), CodedError> {
         let tab = self.tabs.get(tab_id)?;
-        if tab.making.is_some() || tab.record.session_id.is_some() {
+        if tab.making.is_some() || tab.record.session_id.is_some() || tab.record.ended.is_some() {
             return Ok(());
         }
         let agent = tab.record.agent.clone();
@@ -137,7 +141,7 @@ impl App {
         &mut self,
         tab_id: &str,
         wish: &NewSession,
-        outcome: Result<EngineSession, WireError>,
+        outcome: Result<EngineSession, CodedError>,
         waits: &Reply<()>,
     ) {
         // A tab that was closed and opened again under its id waits for another one: nobody holds the other end of this.
@@ -159,7 +163,7 @@ impl App {
         }
     }
 
-    fn tab_failed(&mut self, tab_id: &str, error: &WireError) {
+    fn tab_failed(&mut self, tab_id: &str, error: &CodedError) {
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         tab.making = None;
         tab.error = Some(TabError::of(error));
@@ -169,12 +173,13 @@ impl App {
 
     /// A tab has a session that is loaded: both maps and the journal know it before anybody is told (R001-47). Then the
     /// prompts that waited go on.
-    fn tab_has(&mut self, tab_id: &str, session_id: &str) {
+    pub(super) fn tab_has(&mut self, tab_id: &str, session_id: &str) {
         self.tabs.map.link(tab_id, session_id);
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
         tab.making = None;
         tab.error = None;
         tab.record.session_id = Some(session_id.to_owned());
+        tab.record.ended = None;
         tab.record.prompts.clear();
         let (record, audience, client) = (tab.record.clone(), tab.audience(), tab.client());
         let told = self.told_of(session_id, &record);
@@ -207,7 +212,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: &TabIdParams,
-    ) -> Result<TabIdResult, WireError> {
+    ) -> Result<TabIdResult, CodedError> {
         self.tabs.get(&params.tab_id)?;
         // Before its turn ends: nobody hears of that any more.
         // What another window works on, or another client follows, goes on there.
@@ -221,32 +226,85 @@ impl App {
         Ok(TabIdResult { tab_id: params.tab_id.clone() })
     }
 
-    /// A session is gone: so are both entries of it (R001-49). A prompt in the tab begins a new one.
-    pub(in crate::app) fn tab_session_gone(&mut self, session_id: &str) {
+    /// The engine ended a session: both entries of it go (R001-49). Its tabs keep what was said in it, to be read, and take no
+    /// prompt: one that began another session under what is read there would be no answer to it.
+    pub(in crate::app) fn tab_session_ended(&mut self, session_id: &str) {
+        let error = self.takes_no_more(session_id);
         for tab_id in self.tabs.map.unlink_session(session_id) {
+            let Ok(tab) = self.tabs.get_mut(&tab_id) else { continue };
+            tab.record.ended = tab.record.session_id.take();
+            let client = tab.client();
+            let waited = std::mem::take(&mut tab.queue) != Default::default();
+            let open = tab.record.prompts.iter_mut().filter(|asked| asked.stop_reason.is_none());
+            let open: Vec<String> = open
+                .map(|asked| {
+                    asked.stop_reason = Some("cancelled".to_owned());
+                    asked.message_id.clone()
+                })
+                .collect();
+            self.keep_tab(&tab_id);
+            if let Some(client) = client {
+                self.come_back(client, session_id);
+            }
+            self.nothing_more_comes(&tab_id, open, waited);
+            self.tab_failed(&tab_id, &error);
+        }
+    }
+
+    /// Tabs of sessions that ended while another window heard their engine.
+    pub(in crate::app) fn end_tabs_of_others(&mut self) {
+        let shown = self.tabs.tabs.values().filter_map(|tab| tab.record.session_id.clone());
+        let ended: Vec<String> = shown.filter(|session_id| self.is_over(session_id)).collect();
+        for session_id in ended {
+            self.tab_session_ended(&session_id);
+        }
+    }
+
+    /// A tab shows a session that has ended, to be read.
+    fn tab_reads(&mut self, tab_id: &str, session_id: &str) {
+        let error = TabError::of(&self.takes_no_more(session_id));
+        if let Ok(tab) = self.tabs.get_mut(tab_id) {
+            tab.record.ended = Some(session_id.to_owned());
+            tab.error = Some(error);
+        }
+        self.keep_tab(tab_id);
+    }
+
+    /// A session is gone: so are both entries of it. A prompt in the tab begins a new one.
+    pub(in crate::app) fn tab_session_gone(&mut self, session_id: &str) {
+        let read = |tab: &Tab| tab.record.ended.as_deref() == Some(session_id);
+        let mut tabs = self.tabs.map.unlink_session(session_id);
+        tabs.extend(self.tabs.tabs.iter().filter(|(_, tab)| read(tab)).map(|(id, _)| id.clone()));
+        for tab_id in tabs {
             self.tab_without_session(&tab_id);
         }
     }
 
     fn tab_without_session(&mut self, tab_id: &str) {
-        let error = WireError::new(
+        let error = CodedError::new(
             ErrorCode::UnknownSession,
             "The session of this tab was deleted; send a prompt to begin a new one.",
         );
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return };
-        tab.record.session_id = None;
+        (tab.record.session_id, tab.record.ended) = (None, None);
         let prompts = std::mem::take(&mut tab.record.prompts);
         let waited = std::mem::take(&mut tab.queue) != Default::default();
         self.keep_tab(tab_id);
-        // Nothing more comes of what was asked, and a client that waits for it would wait for ever.
-        for asked in prompts.into_iter().filter(|asked| asked.stop_reason.is_none()) {
+        let open = prompts.into_iter().filter(|asked| asked.stop_reason.is_none());
+        let open = open.map(|asked| asked.message_id).collect();
+        self.nothing_more_comes(tab_id, open, waited);
+        self.tab_failed(tab_id, &error);
+    }
+
+    /// Nothing more comes of what was asked, and a client that waits for it would wait for ever.
+    fn nothing_more_comes(&mut self, tab_id: &str, asked: Vec<String>, waited: bool) {
+        for message_id in asked {
             let stop_reason = "cancelled".to_owned();
-            self.post(tab_id, Some(asked.message_id), TabMessage::ResponseComplete { stop_reason });
+            self.post(tab_id, Some(message_id), TabMessage::ResponseComplete { stop_reason });
         }
         if waited {
             self.post(tab_id, None, TabMessage::Queue { items: Vec::new(), paused: false });
         }
-        self.tab_failed(tab_id, &error);
     }
 
     /// The agent of a session ended on its own.

@@ -7,10 +7,10 @@ use crate::app::client::ClientId;
 use crate::app::prompter::Prompter;
 use crate::app::state::App;
 use crate::app::turn::{Stop, TurnState};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::protocol::request::{Disposition, SendMessageParams, SendMessageResult};
 use crate::protocol::tab::*;
-use crate::protocol::{ErrorCode, WireError};
 
 /// A turn of a tab that is over, to be told once the journal has its end.
 pub(in crate::app) struct TurnOver {
@@ -24,10 +24,15 @@ impl App {
         &mut self,
         client: ClientId,
         params: TabPromptParams,
-    ) -> Result<TabPromptResult, WireError> {
+    ) -> Result<TabPromptResult, CodedError> {
         check_uuid("tabId", &params.tab_id)?;
         check_uuid("messageId", &params.message_id)?;
         let TabPromptParams { tab_id, message_id, text, attachment_ids } = params;
+        if let Some(session_id) = self.tabs.get(&tab_id)?.record.ended.clone() {
+            self.goes_on(&session_id)?;
+            // Its engine has it again.
+            self.tab_has(&tab_id, &session_id);
+        }
         let disposition = match self.tabs.get(&tab_id)?.record.session_id.clone() {
             Some(session_id) => {
                 let message_id = Some(message_id.clone());
@@ -44,13 +49,13 @@ impl App {
     }
 
     /// A prompt that came before the session: it waits for it, in order.
-    fn wait(&mut self, tab_id: &str, prompt: QueuedPrompt) -> Result<(), WireError> {
+    fn wait(&mut self, tab_id: &str, prompt: QueuedPrompt) -> Result<(), CodedError> {
         let record = &self.tabs.get(tab_id)?.record;
         if record.waiting.items().iter().any(|item| item.message_id == prompt.message_id) {
             return Ok(());
         }
         if prompt.text.trim().is_empty() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The prompt is blank; type what you want to ask.",
             ));
@@ -58,7 +63,7 @@ impl App {
         let kind = self.kind_for(record.agent.as_deref());
         self.may_prompt(self.prompter_of_tab(tab_id), kind, &prompt.text)?;
         if !prompt.attachment_ids.is_empty() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::NotFound,
                 "Attachments belong to a session, and this tab has none yet; wait for its `session-created`.",
             ));
@@ -66,7 +71,7 @@ impl App {
         let message_id = prompt.message_id.clone();
         let waiting = &mut self.tabs.get_mut(tab_id)?.record.waiting;
         waiting.push(prompt).map_err(|_| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Overloaded,
                 "Too many prompts wait for the session of this tab; wait until it is made.",
             )
@@ -127,7 +132,7 @@ impl App {
         self.flush(session_id);
     }
 
-    pub(in crate::app) fn tab_stop(&mut self, params: &TabIdParams) -> Result<TabIdResult, WireError> {
+    pub(in crate::app) fn tab_stop(&mut self, params: &TabIdParams) -> Result<TabIdResult, CodedError> {
         match self.tabs.get(&params.tab_id)?.record.session_id.clone() {
             Some(session_id) => drop(self.stop(&session_id)?),
             None => {

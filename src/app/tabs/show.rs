@@ -11,9 +11,9 @@ use crate::app::state::App;
 use crate::app::subscription::{Audience, Subscription};
 use crate::app::wire_out;
 use crate::domain::approval::Permission;
+use crate::domain::coded_error::CodedError;
 use crate::domain::tabs::{News, Step};
 use crate::domain::view::{Change, View, ViewLanes};
-use crate::protocol::WireError;
 use crate::protocol::request::{Empty, QueueItem, QueueResult};
 use crate::protocol::tab::*;
 
@@ -91,7 +91,7 @@ impl App {
     }
 
     fn send_snapshot(&mut self, tab_id: &str) -> bool {
-        let session_id = self.tabs.map.session_of(tab_id).map(str::to_owned);
+        let session_id = self.tabs.session_read(tab_id);
         let Some(view) = self.view_of_tab(session_id.as_deref()) else { return false };
         let permissions = session_id.as_deref().map_or_else(Vec::new, |id| self.unanswered(id));
         let (queue, paused) = self.queue_of_tab(tab_id);
@@ -190,8 +190,8 @@ impl App {
                     },
                 ),
                 News::Tool { message_id, block } => (message_id, TabMessage::Tool { block: *block }),
-                News::Permission { message_id, permission, status } => {
-                    (message_id, TabMessage::Permission { permission: *permission, status })
+                News::Permission { message_id, permission, status, chosen, problem } => {
+                    (message_id, TabMessage::Permission { permission: *permission, status, chosen, problem })
                 }
                 News::Anew => {
                     if let Ok(tab) = self.tabs.get_mut(tab_id) {
@@ -232,7 +232,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: TabVisibilityParams,
-    ) -> Result<TabVisibilityResult, WireError> {
+    ) -> Result<TabVisibilityResult, CodedError> {
         let tab_id = params.tab_id;
         let tab = self.tabs.get_mut(&tab_id)?;
         tab.visible = params.visible;
@@ -317,7 +317,7 @@ impl App {
         (index, replayed)
     }
 
-    pub(in crate::app) fn tab_ack(&mut self, params: &TabAckParams) -> Result<Empty, WireError> {
+    pub(in crate::app) fn tab_ack(&mut self, params: &TabAckParams) -> Result<Empty, CodedError> {
         self.tabs.get_mut(&params.tab_id)?.window.acknowledge(params.index);
         self.pump(&params.tab_id);
         Ok(Empty {})

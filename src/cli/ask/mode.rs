@@ -9,14 +9,6 @@ use serde_json::json;
 use super::super::client::{Client, ClientError, Refusal};
 use crate::protocol::agent::{AgentStatus, SessionInfoResult};
 
-/// The modes of a session, and the command that sets one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct OfferedModes {
-    ids: Vec<String>,
-    /// The option that stands for them, where the agent has no modes of their own.
-    option: Option<String>,
-}
-
 /// Sets the mode. That it takes its time is `waits` to say.
 ///
 /// # Errors
@@ -41,11 +33,9 @@ pub(super) fn set(
         }
         None => {}
     }
-    let (command, args) = match modes.and_then(|modes| modes.option) {
-        Some(option) => ("set_config_option", json!({ "configId": option, "value": mode })),
-        None => ("set_mode", json!({ "modeId": mode })),
-    };
-    let params = json!({ "sessionId": session_id, "command": command, "args": args });
+    // Whether the agent has a list of modes or an option for them is the server's to know.
+    let args = json!({ "modeId": mode });
+    let params = json!({ "sessionId": session_id, "command": "set_mode", "args": args });
     client.request_saying("bb/command", params, most, waits)?;
     // Some agents take any word.
     match modes_of(&self::info(client, session_id, most, waits)?) {
@@ -68,23 +58,22 @@ fn info(
     })
 }
 
-fn modes_of(info: &SessionInfoResult) -> Option<OfferedModes> {
+/// Ids of the modes, whichever way the agent tells them; `None` where it tells none.
+fn modes_of(info: &SessionInfoResult) -> Option<Vec<String>> {
     let own = info.modes.as_ref().filter(|modes| !modes.available_modes.is_empty());
     if let Some(modes) = own {
-        let ids = modes.available_modes.iter().map(|mode| mode.id.clone()).collect();
-        return Some(OfferedModes { ids, option: None });
+        return Some(modes.available_modes.iter().map(|mode| mode.id.clone()).collect());
     }
     let options = info.config_options.as_ref()?;
     let option = options.iter().find(|option| option.category.as_deref() == Some("mode"))?;
-    let ids = option.options.iter().map(|choice| choice.value.clone()).collect();
-    Some(OfferedModes { ids, option: Some(option.id.clone()) })
+    Some(option.options.iter().map(|choice| choice.value.clone()).collect())
 }
 
-fn known(modes: &OfferedModes, mode: &str) -> Result<(), ClientError> {
-    if modes.ids.iter().any(|id| id == mode) {
+fn known(modes: &[String], mode: &str) -> Result<(), ClientError> {
+    if modes.iter().any(|id| id == mode) {
         return Ok(());
     }
-    Err(refused(format!("There is no mode `{mode}`; there are {}.", listed(&modes.ids))))
+    Err(refused(format!("There is no mode `{mode}`; there are {}.", listed(modes))))
 }
 
 fn listed(ids: &[String]) -> String {
@@ -109,11 +98,11 @@ mod tests {
         let own =
             json!({ "modes": { "currentModeId": "a", "availableModes": [{ "id": "a" }, { "id": "b" }] } });
         let ids = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(modes_of(&info(own)), Some(OfferedModes { ids: ids.clone(), option: None }));
+        assert_eq!(modes_of(&info(own)), Some(ids.clone()));
         let option = json!({ "configOptions": [
             { "id": "m", "category": "model", "type": "select", "options": [] },
             { "id": "x", "category": "mode", "type": "select", "options": [{ "value": "a" }, { "value": "b" }] } ] });
-        assert_eq!(modes_of(&info(option)), Some(OfferedModes { ids, option: Some("x".to_owned()) }));
+        assert_eq!(modes_of(&info(option)), Some(ids));
         assert_eq!(modes_of(&info(json!({}))), None);
     }
 }

@@ -60,7 +60,7 @@ impl Patience {
 
     /// The prompt goes out once more.
     pub(super) fn begin(&mut self, now: Instant) {
-        (self.prompted, self.said) = (now, false);
+        (self.prompted, self.heard, self.said) = (now, false, false);
     }
 
     /// An event of the engine came; with `word` it is part of an answer, and not only of what engines tell of a session.

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
-use super::super::exit::TurnOutcome;
-use super::super::render::{Choice, RenderPiece, Renderer, SeenSoFar};
+use super::super::exit::AskOutcome;
+use super::super::render::{Choice, Places, RenderPiece, Renderer, SeenSoFar, kept};
 use super::super::terminal::{Terminal, Tone, marked};
+use super::again::Again;
 use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
@@ -27,6 +28,12 @@ use crate::domain::view::ViewState;
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
 
+/// What an engine is asked when a session is taken up without a question.
+const CONTINUE: &str = "Continue where you stopped.";
+
+/// Said where what waits cannot be asked about.
+const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
+
 /// A session in which to ask.
 pub(super) struct OpenedSession {
     pub(super) session_id: String,
@@ -35,6 +42,8 @@ pub(super) struct OpenedSession {
     pub(super) trusted: bool,
     /// What its engine speaks.
     pub(super) dialect: Dialect,
+    /// What waits in it for an answer.
+    pub(super) waiting: Vec<Permission>,
 }
 
 /// Whoever watches, and answers.
@@ -95,6 +104,8 @@ pub(super) struct AskTurn {
     seq: u64,
     /// Asks behind that question.
     pub(super) waiting: VecDeque<Permission>,
+    /// Asks that waited in the session before this turn.
+    waited: Vec<Permission>,
     /// The question on the screen.
     pub(super) open: Option<Open>,
     /// Its number.
@@ -108,10 +119,11 @@ pub(super) struct AskTurn {
     /// Our request to stop.
     pub(super) stop: Option<u64>,
     patience: Patience,
+    again: Again,
     /// That we wait was said where there is no progress line.
     wait_told: bool,
     interrupted: Arc<AtomicBool>,
-    pub(super) outcome: TurnOutcome,
+    pub(super) outcome: AskOutcome,
 }
 
 impl AskTurn {
@@ -130,10 +142,11 @@ impl AskTurn {
             err: terminal.err(),
             one_screen: terminal.stdout && terminal.stderr,
         };
+        let limit = args.timeout.map(Duration::from_secs);
         Self {
             client,
             console,
-            renderer: Renderer::new(seen),
+            renderer: Renderer::new(seen).linking(Places::within(&workspace)),
             json: args.json,
             interactive: person.keyboard.is_there(),
             keyboard: person.keyboard,
@@ -145,28 +158,45 @@ impl AskTurn {
             trust_refused: false,
             seq: opened.seq,
             waiting: VecDeque::new(),
+            waited: opened.waiting,
             open: None,
             question: 0,
             reading: false,
             answers: HashMap::new(),
             coming: HashMap::new(),
             stop: None,
-            patience: Patience::new(args.timeout.map(Duration::from_secs), Instant::now()),
+            patience: Patience::new(limit, Instant::now()),
+            again: Again::new(limit),
             wait_told: false,
             interrupted,
-            outcome: TurnOutcome::default(),
+            outcome: AskOutcome::default(),
         }
     }
 
-    pub(super) fn run(&mut self, question: &str) -> Result<(), AskEnded> {
-        let mut prompt = Some(self.prompt(question)?);
+    /// Asks the question, behind what waits in the session for an answer; without one the engine is asked to continue, where
+    /// nothing waits.
+    pub(super) fn run(&mut self, question: Option<&str>) -> Result<(), AskEnded> {
+        let waits = std::mem::take(&mut self.waited);
+        if !waits.is_empty() && !self.interactive {
+            // It may be for somebody who can be asked.
+            self.say(Tone::Warn, WAITS);
+            self.outcome.unanswered = true;
+            return Ok(());
+        }
+        let mut later = question.filter(|_| !waits.is_empty());
+        let mut question = question.unwrap_or(CONTINUE);
+        let mut prompt = if waits.is_empty() { Some(self.prompt(question)?) } else { None };
+        for permission in waits {
+            self.asked(permission)?;
+        }
         loop {
             // A person takes the time that it takes.
-            let held_back = question_is_open(&self.open);
-            let deadline = self.patience.deadline().filter(|_| !held_back);
+            let until = self.again.until();
+            let held_back = until.is_some() || question_is_open(&self.open);
+            let deadline = until.or(self.patience.deadline().filter(|_| !held_back));
             let incoming = self.client.next(deadline);
             if self.stop.is_none() && self.interrupted.load(Ordering::SeqCst) {
-                self.stop(question_is_open(&self.open))?;
+                self.stop(held_back)?;
                 if self.stop.is_none() {
                     return Ok(());
                 }
@@ -174,6 +204,10 @@ impl AskTurn {
             // Asked also while something comes: a connection that fails again and again keeps nobody waiting for longer.
             if !held_back && let Some(due) = self.patience.due(Instant::now()) {
                 self.overdue(due)?;
+            }
+            if self.again.is_due(Instant::now()) {
+                self.patience.begin(Instant::now());
+                prompt = Some(self.prompt(question)?);
             }
             let Some(incoming) = incoming else { continue };
             let next = match incoming {
@@ -195,7 +229,12 @@ impl AskTurn {
                 Incoming::Gone(why) => return Err(ClientError::Gone(why).into()),
             };
             if next == Next::Finished {
-                break;
+                let Some(next) = later.take().filter(|_| self.stop.is_none()) else { break };
+                // The turn that waited is over, and this is the next one.
+                question = next;
+                self.again.another();
+                self.patience.begin(Instant::now());
+                prompt = Some(self.prompt(question)?);
             }
         }
         let last = self.renderer.close();
@@ -305,6 +344,12 @@ impl AskTurn {
             self.patience.hear(is_word(&fact));
         }
         let changes = self.view.apply(&event);
+        if self.stop.is_none() && self.again.hears(&fact) {
+            if let Some(sentence) = self.again.begins_to_wait(&fact, Instant::now()) {
+                self.say(Tone::Dim, &sentence);
+            }
+            return Ok(Next::Listen);
+        }
         let pieces = self.renderer.draw(&fact, &changes);
         if !self.json {
             self.show(&pieces)?;
@@ -322,7 +367,12 @@ impl AskTurn {
             Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { expected: false, .. } => {
                 self.outcome.errors = true;
             }
-            Fact::Answered(Answered::Settled { request_id, .. }) => self.settled(request_id)?,
+            Fact::Answered(Answered::Settled { request_id, chosen, .. }) => {
+                self.settled(request_id)?;
+                if let Some(rule) = chosen.as_ref().and_then(|chosen| chosen.rule.as_ref()) {
+                    self.say(Tone::Dim, &kept(rule));
+                }
+            }
             Fact::TurnEnded(end) => match &end.report {
                 TurnReport::Part(report) if !report.last => {}
                 TurnReport::Part(_) | TurnReport::Whole { .. } => return Ok(self.over(None)),
@@ -336,10 +386,11 @@ impl AskTurn {
             | Fact::ToolCall(_)
             | Fact::ToolOutput(_)
             | Fact::ToolResult(_)
+            | Fact::Terminal(_)
             | Fact::Plan(_)
             | Fact::Patch(_)
             | Fact::Ask { .. }
-            | Fact::Answered(Answered::Confirmed(_) | Answered::Unnamed)
+            | Fact::Answered(Answered::Saving { .. } | Answered::Confirmed(_) | Answered::Unnamed)
             | Fact::TurnBegan
             | Fact::Usage(_)
             | Fact::Reward(_)
@@ -351,8 +402,10 @@ impl AskTurn {
             | Fact::Compaction(_)
             | Fact::Search { .. }
             | Fact::Link(_)
+            | Fact::Picture(_)
             | Fact::TreeNode
             | Fact::Tree { .. }
+            | Fact::Command { .. }
             | Fact::Notice(_)
             | Fact::Nothing
             | Fact::Unknown => {}
@@ -432,6 +485,7 @@ fn is_word(fact: &Fact<'_>) -> bool {
         | Fact::ToolOutput(_)
         | Fact::ToolResult(_)
         | Fact::Patch(_)
+        | Fact::Picture(_)
         | Fact::Ask { .. }
         | Fact::Task(_)
         | Fact::Search { .. }

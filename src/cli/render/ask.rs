@@ -5,15 +5,18 @@
 
 use serde_json::Value;
 
-use super::super::terminal::{Tone, marked, marked_diff};
+use super::super::terminal::{Tone, marked, marked_diff, visible_line};
 use super::{RenderPiece, Renderer};
 use crate::domain::approval::{
-    Action, ChangeKind, Decision, FileChange, OfferedRule, Permission, PermissionOption,
+    Action, ChangeKind, ChosenRule, Decision, FileChange, OfferedRule, Permission, PermissionOption,
     PermissionOptionKind, RuleHolder, RuleScope,
 };
 
 /// What is said of a request whose engine does not tell all of what it would do.
 const UNKNOWN: &str = "The agent did not tell exactly what it would do, so it can be allowed once only.";
+
+/// Columns of the name of who keeps a rule.
+const KEEPER: usize = 60;
 
 /// One answer, and the key for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +93,23 @@ fn saves(rule: &OfferedRule, label: &str) -> String {
     } else {
         format!("saves the rule `{pattern}`, {place}")
     }
+}
+
+/// What became of a request that was allowed with a rule.
+pub(in crate::cli) fn kept(rule: &ChosenRule) -> String {
+    let keeper = match (&rule.kept_by, rule.holder) {
+        (Some(keeper), _) => visible_line(keeper, KEEPER),
+        (None, RuleHolder::Server) => "the server".to_owned(),
+        (None, RuleHolder::Engine) => "the engine".to_owned(),
+        (None, RuleHolder::Agent) => "the agent".to_owned(),
+    };
+    let place = match rule.scope {
+        Some(RuleScope::Session) => " for this session",
+        Some(RuleScope::Workspace) => " for this workspace",
+        None => "",
+    };
+    let back = if rule.holder == RuleHolder::Server { "" } else { "; take it back there" };
+    format!("allowed, and kept by {keeper}{place}{back}.")
 }
 
 impl Renderer {

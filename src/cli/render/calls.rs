@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::super::terminal::{Tone, marked_line, visible_line};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::fact::{Answered, Fact, PlanStep, ToolStep};
+use crate::domain::shown::without_colours;
 use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
 
 /// Characters of what a call is about.
@@ -51,13 +52,15 @@ pub(super) struct Calls {
 impl Calls {
     /// What to say of a call that the view shows so. `fact` is what brought it there.
     pub(super) fn tool(&mut self, fact: &Fact<'_>, block: &Block) -> Option<Line> {
-        let BlockBody::Tool { name, status, title, input, preview, .. } = &block.body else { return None };
+        let BlockBody::Tool { name, status, title, input, diff, preview, exit_code, .. } = &block.body else {
+            return None;
+        };
         let said = self.said.get(&block.id);
         if said == Some(&None) {
             return None;
         }
         let args = input.as_ref().and_then(Value::as_object);
-        let call = call(name, title.as_deref(), args);
+        let call = call(name, title.as_deref(), args, diff.as_deref());
         let (tone, text) = match status {
             ToolBlockStatus::Running => {
                 if said == Some(&Some(call.clone())) {
@@ -68,7 +71,11 @@ impl Calls {
                 }
                 return Some(Line::Begins(call));
             }
-            ToolBlockStatus::Ok => (Tone::Dim, format!("· {call}{}", count(fact))),
+            // An agent may call a command well that failed.
+            ToolBlockStatus::Ok => match exit_code.filter(|code| *code != 0) {
+                Some(code) => (Tone::Warn, format!("· {call}{} [exit code {code}]", count(fact))),
+                None => (Tone::Dim, format!("· {call}{}", count(fact))),
+            },
             ToolBlockStatus::Failed => (Tone::Bad, format!("✗ {call} failed{}", why(preview.as_deref()))),
             ToolBlockStatus::Denied | ToolBlockStatus::Cancelled => match refusal(fact) {
                 Some(word) => (Tone::Warn, format!("· {call}: {word}")),
@@ -128,8 +135,16 @@ fn mark(status: Option<&str>) -> &'static str {
 }
 
 /// What a call is: its title, with its name where the title does not say it, or its name and the argument that says most.
-fn call(name: &str, title: Option<&str>, args: Option<&Map<String, Value>>) -> String {
+fn call(name: &str, title: Option<&str>, args: Option<&Map<String, Value>>, diff: Option<&str>) -> String {
     let name = marked_line(name, ABOUT);
+    // A title of one word, such as `WriteFile`, is another name of the tool and says nothing of what it does.
+    let word = title.filter(|title| title.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let aim = args.and_then(told).or_else(|| changed(diff?));
+    if let (Some(word), Some(aim)) = (word, aim)
+        && !aim.contains(word)
+    {
+        return format!("{word} {}", marked_line(aim, ABOUT));
+    }
     let about = title.map(str::to_owned).or_else(|| argument(args?).map(str::to_owned));
     let about = about.map(|about| marked_line(&about, ABOUT)).filter(|about| !about.is_empty());
     match about {
@@ -143,16 +158,27 @@ fn call(name: &str, title: Option<&str>, args: Option<&Map<String, Value>>) -> S
     }
 }
 
-fn argument(args: &Map<String, Value>) -> Option<&str> {
+/// The argument that says what a call is about.
+fn told(args: &Map<String, Value>) -> Option<&str> {
     ["query", "pattern", "symbol", "command"]
         .iter()
         .find_map(|key| args.get(*key).and_then(Value::as_str))
         .or_else(|| path_of(args))
-        .or_else(|| args.values().find_map(Value::as_str))
+}
+
+fn argument(args: &Map<String, Value>) -> Option<&str> {
+    told(args).or_else(|| args.values().find_map(Value::as_str))
+}
+
+/// The first file that a diff changes.
+fn changed(diff: &str) -> Option<&str> {
+    diff.lines().find_map(|line| line.strip_prefix("+++ ")).filter(|path| *path != "/dev/null")
 }
 
 fn path_of(args: &Map<String, Value>) -> Option<&str> {
-    ["path", "file_path", "filePath"].iter().find_map(|key| args.get(*key).and_then(Value::as_str))
+    ["path", "file_path", "filePath", "absolute_path"]
+        .iter()
+        .find_map(|key| args.get(*key).and_then(Value::as_str))
 }
 
 /// How much a call found, where the engine counts it.
@@ -168,7 +194,8 @@ fn why(preview: Option<&str>) -> String {
     let Some(preview) = preview else { return String::new() };
     let error = serde_json::from_str::<Value>(preview).ok();
     let error = error.as_ref().and_then(|given| given.get("error")).and_then(Value::as_str);
-    let mut lines = error.unwrap_or(preview).lines().map(str::trim).filter(|line| !line.is_empty());
+    let given = without_colours(error.unwrap_or(preview));
+    let mut lines = given.lines().map(str::trim).filter(|line| !line.is_empty());
     let Some(first) = lines.next() else { return String::new() };
     let code = lines.next_back().filter(|last| last.starts_with("[exit code "));
     let code = code.map(|code| format!(" {code}")).unwrap_or_default();

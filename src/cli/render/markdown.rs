@@ -7,6 +7,7 @@
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::super::terminal::visible;
+use super::places::Places;
 
 /// Bytes of a block that is waited for. One that is longer is shown as it is.
 const LONGEST: usize = 64 << 10;
@@ -26,9 +27,15 @@ pub(super) struct Markdown {
     fence: Option<(char, usize)>,
     /// Within a block that is too long to be waited for.
     too_long: bool,
+    places: Places,
 }
 
 impl Markdown {
+    /// An answer whose places in files are links.
+    pub(super) fn with(places: Places) -> Self {
+        Self { places, ..Self::default() }
+    }
+
     /// Nothing waits to be drawn.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
@@ -43,7 +50,7 @@ impl Markdown {
                 self.line_ended(&mut drawn);
             }
         }
-        drawn
+        self.places.linked(drawn)
     }
 
     /// The answer, or this part of it, is at its end.
@@ -51,7 +58,7 @@ impl Markdown {
         let rest = std::mem::take(&mut self.pending);
         let drawn = if self.fence.is_some() { in_fence(&rest) } else { block(&rest) };
         (self.fence, self.too_long) = (None, false);
-        drawn
+        self.places.linked(drawn)
     }
 
     fn line_ended(&mut self, drawn: &mut String) {

@@ -237,6 +237,8 @@ pub enum RuleScope {
 pub enum PermissionStatus {
     /// Waits for an answer.
     Pending,
+    /// Allowed once the editor has saved what is unsaved. It can still be answered otherwise, and waits again where that fails.
+    Saving,
     /// Allowed, once or by rule.
     Allowed,
     /// Denied by the user.
@@ -252,6 +254,7 @@ impl PermissionStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
+            Self::Saving => "saving",
             Self::Allowed => "allowed",
             Self::Denied => "denied",
             Self::Expired => "expired",

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::edits::diff::{changed_lines, diff_body, hunk_body, replacing_body};
+use crate::domain::edits::diff::{changed_lines, cut_out, diff_body, hunk_body, replacing_body};
 use crate::domain::edits::patch::{self, FilePatch};
 use crate::domain::shown::{Kind, show};
 
@@ -87,6 +87,13 @@ impl FileChange {
         let short = old.len() + new.len() <= COMPARED;
         let diff = if short { diff_body(old, new) } else { replacing_body(old, new) };
         Self::untold(path, change).with_diff(diff)
+    }
+
+    /// A part of a file in place of another part. `old` is `None` where the file does not exist yet.
+    pub fn of_parts(path: &str, old: Option<&str>, new: &str) -> Self {
+        let Some(old) = old else { return Self::of_texts(path, None, new) };
+        let (old, new) = cut_out(old, new);
+        Self::of_texts(path, Some(&old), &new)
     }
 
     /// A whole new text for a file, where nobody told what stands there now, if anything.

@@ -5,6 +5,7 @@
 
 mod ask;
 mod change;
+mod chosen;
 mod form;
 mod narrow;
 mod root;
@@ -14,6 +15,7 @@ mod subject;
 pub(crate) use ask::{Decision, OfferedRule, PermissionOption, PermissionRule, PermissionStatus, RuleScope};
 pub use ask::{Permission, PermissionAsk, PermissionOptionKind, RuleHolder};
 pub(crate) use change::{ChangeKind, FileChange};
+pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
 pub use root::{AskRoot, FolderIdentity};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::cut;
 use crate::domain::dialect::loose::Members;
-use crate::domain::fact::{Notice, NoticeLevel};
+use crate::domain::fact::{Notice, NoticeLevel, Spent};
 
 /// JSON of arguments.
 pub(super) const INPUT: usize = 2 * 1024;
@@ -49,6 +49,13 @@ pub(super) const UNTOLD: &str = "The engine reported an error without saying whi
 pub(super) fn counted(payload: &Map<String, Value>) -> Notice {
     let counts = payload.object("usage").unwrap_or(payload);
     Notice::new(NoticeLevel::Info, format!("Usage: {}.", parts(counts)))
+}
+
+/// What is counted under these names: tokens read, tokens written, and all of them. Nothing is counted where there is a zero.
+pub(super) fn tokens(counts: Option<&Map<String, Value>>, names: [&str; 3]) -> Spent {
+    let [input_tokens, output_tokens, total_tokens] =
+        names.map(|name| counts?.get(name)?.as_u64().filter(|count| *count > 0));
+    Spent { input_tokens, output_tokens, total_tokens, cost: None }
 }
 
 /// Counts in words: `prompt tokens 12, cost usd 0.01`.

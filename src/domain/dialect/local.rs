@@ -6,11 +6,18 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::limits::{failure, text};
+use super::limits::{NAME, failure, text};
 use crate::domain::approval::PermissionStatus;
-use crate::domain::dialect::loose::Members;
+use crate::domain::cut;
+use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
-use crate::domain::fact::{Answered, Fact, Notice, NoticeLevel, Prompt, TurnEnd, TurnReport};
+use crate::domain::fact::{
+    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnEnd, TurnOutcome,
+    TurnReport,
+};
+use crate::domain::fingerprint::key;
+use crate::domain::remedy::Remedy;
+use crate::domain::sentence::sentence;
 
 pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
     let payload = event.payload;
@@ -22,6 +29,9 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
                 text: text(payload, "text").unwrap_or_default(),
                 message_id: text(payload, "messageId"),
                 attachment_ids: ids.unwrap_or_default(),
+                engine: text(payload, "engine"),
+                model: text(payload, "model"),
+                folders: payload.list("folders").map(|folders| fitting(folders.clone())).unwrap_or_default(),
             })
         }
         Some(LocalKind::PermissionSettled) => {
@@ -29,15 +39,21 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
             let status = serde_json::from_value::<PermissionStatus>(status).ok();
             Fact::Answered(match (text(payload, "requestId"), status) {
                 (Some(request_id), Some(status)) => {
-                    Answered::Settled { request_id, status, by: text(payload, "resolvedBy") }
+                    let chosen = payload.get("chosen").cloned();
+                    let chosen = chosen.and_then(|chosen| serde_json::from_value(chosen).ok());
+                    Answered::Settled { request_id, status, by: text(payload, "resolvedBy"), chosen }
                 }
                 (_, _) => Answered::Unnamed,
             })
         }
+        Some(LocalKind::PermissionSaving) => Fact::Answered(match text(payload, "requestId") {
+            Some(request_id) => Answered::Saving { request_id, problem: text(payload, "problem") },
+            None => Answered::Unnamed,
+        }),
         Some(LocalKind::Gap) => {
             let sentence = match (failure(payload), text(payload, "reason")) {
                 (Some(said), _) => said.to_owned(),
-                (None, Some(reason)) => format!("Some events are missing here: {reason}"),
+                (None, Some(reason)) => format!("Some events are missing here. {}", sentence(reason)),
                 (None, None) => "Some events are missing here.".to_owned(),
             };
             Fact::Gap(Notice::new(NoticeLevel::Error, sentence))
@@ -60,9 +76,30 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
                 Some("warning") => NoticeLevel::Warning,
                 Some(_) | None => NoticeLevel::Info,
             };
-            Fact::Notice(Notice::new(level, text(payload, "text").unwrap_or_default()))
+            let notice = Notice::new(level, text(payload, "text").unwrap_or_default());
+            Fact::Notice(notice.with(Remedy::of(payload)))
         }
+        Some(LocalKind::Command) => Fact::Command {
+            command: text(payload, "command").unwrap_or_default(),
+            status: text(payload, "status").unwrap_or_default(),
+        },
+        Some(LocalKind::Terminal) => Fact::Terminal(terminal(event)),
         None => Fact::Unknown,
+    }
+}
+
+fn terminal(event: EventRef<'_>) -> TerminalNews<'_> {
+    let payload = event.payload;
+    let says = |name: &str| payload.get(name).and_then(Value::as_bool) == Some(true);
+    TerminalNews {
+        id: key(text(payload, "terminalId").unwrap_or_default()),
+        began: says("began"),
+        printed: Cow::Borrowed(text(payload, "text").unwrap_or_default()),
+        skipped: payload.get("skipped").and_then(Value::as_u64).unwrap_or_default(),
+        end: says("ended").then(|| TerminalEnd {
+            code: payload.get("exitCode").and_then(Value::as_i64),
+            signal: text(payload, "signal").map(|signal| cut::line(signal, NAME)),
+        }),
     }
 }
 
@@ -76,11 +113,17 @@ fn ended(event: EventRef<'_>) -> TurnEnd<'_> {
             Some("no_end") | None => "end_turn",
             Some(reason) => reason,
         }),
+        spent: Spent::default(),
         report: TurnReport::Whole {
             answer: None,
-            success: false,
+            outcome: match reason {
+                Some("failed") => TurnOutcome::Failed,
+                Some("cancelled") => TurnOutcome::Stopped,
+                Some(_) | None => TurnOutcome::Cut,
+            },
             text: Cow::Borrowed(text.unwrap_or("The turn ended.")),
             told: failed.then_some(NoticeLevel::Error),
+            remedy: Box::new(Remedy::of(payload)),
             details: None,
         },
     }

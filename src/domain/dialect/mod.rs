@@ -7,6 +7,7 @@
 pub(crate) mod acp;
 pub(crate) mod breadboard;
 pub(crate) mod desktop;
+mod in_words;
 mod limits;
 mod local;
 mod loose;
@@ -88,6 +89,15 @@ pub fn completed(dialect: Dialect, ask: PermissionAsk, earlier: &[SessionEvent])
         Dialect::Desktop => ask,
         Dialect::Breadboard => breadboard::completed(ask, earlier),
         Dialect::Acp => acp::completed(ask, earlier),
+    }
+}
+
+/// Whether we run the command that an event of this type asks for, and not the engine itself.
+pub(crate) fn runs_here(dialect: Dialect, kind: &str) -> bool {
+    match dialect {
+        Dialect::Desktop => true,
+        Dialect::Breadboard => false,
+        Dialect::Acp => acp::runs_at_client(kind),
     }
 }
 

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::event::LocalKind;
-use crate::domain::fact::{Answered, Confirmed, Prompt, Text, TextOf, TextPart, TurnReport, Voice};
+use crate::domain::fact::{
+    Answered, Confirmed, Notice, NoticeLevel, Prompt, Text, TextOf, TextPart, TurnReport, Voice,
+};
 
 fn event(dialect: Dialect, kind: &str, payload: &Value) -> NormalizedEvent {
     let payload = serde_json::from_value(payload.clone()).unwrap();
@@ -68,6 +70,25 @@ fn every_engine_has_one_word_for_why_a_turn_ended() {
             panic!("no end: {said:?}")
         };
         assert_eq!(said, word, "{kind} {payload}");
+    }
+}
+
+#[test]
+fn a_turn_that_was_cancelled_says_why_in_words_and_a_reason_without_words_as_it_is() {
+    for (payload, words) in [
+        (json!({"reason": "user_requested"}), "The turn was cancelled because a user stopped it."),
+        (json!({"reason": "timeout"}), "The turn was cancelled because it took too long."),
+        (json!({"reason": "superseded"}), "The turn was cancelled because another one took its place."),
+        (json!({"reason": "low_tide"}), "The turn was cancelled: low_tide"),
+        (
+            json!({"message": "No more credit.", "reason": "timeout"}),
+            "The turn was cancelled: No more credit.",
+        ),
+        (json!({}), "The turn was cancelled."),
+    ] {
+        let event = event(Dialect::Breadboard, "turn_cancelled", &payload);
+        let Fact::TurnClosed(closed) = fact(Dialect::Breadboard, &event) else { panic!("no end: {payload}") };
+        assert_eq!(closed.notice, Some(Notice::new(NoticeLevel::Info, words)), "{payload}");
     }
 }
 
@@ -156,11 +177,18 @@ fn what_the_server_makes_itself_says_the_same_in_every_session() {
     let settled = json!({"requestId": "r", "status": "denied", "resolvedBy": "rule"});
     for dialect in [Dialect::Desktop, Dialect::Breadboard, Dialect::Acp] {
         let prompt = event(dialect, "local.prompt", &payload);
-        let sent = Prompt::Sent { text: "t", message_id: Some("m"), attachment_ids: vec!["f".to_owned()] };
+        let sent = Prompt::Sent {
+            text: "t",
+            message_id: Some("m"),
+            attachment_ids: vec!["f".to_owned()],
+            engine: None,
+            model: None,
+            folders: Vec::new(),
+        };
         assert_eq!(fact(dialect, &prompt), Fact::Prompt(sent));
         let answered = event(dialect, "local.permission_settled", &settled);
         let status = crate::domain::approval::PermissionStatus::Denied;
-        let expected = Answered::Settled { request_id: "r", status, by: Some("rule") };
+        let expected = Answered::Settled { request_id: "r", status, by: Some("rule"), chosen: None };
         assert_eq!(fact(dialect, &answered), Fact::Answered(expected));
         assert_eq!(dialect.turn_numbers(Origin::Local), TurnNumbers::Turns);
     }

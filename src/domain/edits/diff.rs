@@ -3,6 +3,7 @@
 //! Owns how we write a diff: git style headers, three lines of context, line ends inside the lines, so that a change of
 //! line ends is a change. Never reads one: that is `patch`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -39,6 +40,19 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: &str) -> TextDiff {
         }
     }
     TextDiff { unified, hunks }
+}
+
+/// Two parts of a file with the line end that both of them lack: they end where they were cut out, so that nothing is known of
+/// how the file ends. A part with a line end beside one without is a change of that.
+pub(crate) fn cut_out<'a>(old: &'a str, new: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
+    let ended = |part: &'a str| match part.is_empty() {
+        true => Cow::Borrowed(part),
+        false => Cow::Owned(format!("{part}\n")),
+    };
+    if old.is_empty() || old.ends_with('\n') || new.ends_with('\n') {
+        return (Cow::Borrowed(old), Cow::Borrowed(new));
+    }
+    (ended(old), ended(new))
 }
 
 /// The hunks of two texts, one below the other, without the lines that name the file.

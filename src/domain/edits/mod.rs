@@ -13,3 +13,4 @@ pub(crate) mod patch;
 pub(crate) mod reference;
 pub(crate) mod replace;
 pub(crate) mod text;
+pub(crate) mod told;

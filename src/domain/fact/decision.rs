@@ -3,7 +3,7 @@
 //! Owns how an answer is named: by our id where the loop settled it, by the engine's where the engine tells it. What is asked
 //! is no fact: it stands beside the event (`approval`).
 
-use crate::domain::approval::PermissionStatus;
+use crate::domain::approval::{ChosenOption, PermissionStatus};
 
 /// A proposed patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,15 @@ pub enum Answered<'a> {
         status: PermissionStatus,
         /// By whom.
         by: Option<&'a str>,
+        /// With which option, where the user chose one.
+        chosen: Option<ChosenOption>,
+    },
+    /// What is unsaved is saved before the request is allowed.
+    Saving {
+        /// Our id of it.
+        request_id: &'a str,
+        /// Why that failed: the request waits again.
+        problem: Option<&'a str>,
     },
     /// The engine tells what it was answered.
     Confirmed(Confirmed),

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::notice::Notice;
+use super::turn::Cost;
 
 /// Tokens, cost or limits.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Usage {
     pub notice: Notice,
     /// How full the model's context is, for the report at the end of the turn.
     pub context: Option<Value>,
+    /// What the session cost so far.
+    pub cost: Option<Cost>,
 }
 
 /// What is counted.
@@ -24,6 +27,8 @@ pub enum UsageOf {
     Usage,
     /// What is left.
     Limits,
+    /// How far the agent's loop is, and what waits in it.
+    Loop,
 }
 
 /// What the engine offers.
@@ -84,6 +89,17 @@ pub struct Compaction {
     pub begins: bool,
     /// One sentence.
     pub notice: Notice,
+}
+
+/// A picture that an engine gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// Where it lies, in the engine's words; empty where it does not say.
+    pub uri: String,
+    /// Its name, type and size.
+    pub label: String,
+    /// A `data:` address, where it is small enough to be shown.
+    pub data: Option<String>,
 }
 
 /// A link to a log or an artifact.

@@ -6,6 +6,16 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+/// A folder of the workspace as a prompt was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptFolder {
+    /// Where it is.
+    pub path: String,
+    /// Its name, where several are open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
 /// A prompt, by who tells of it.
 #[derive(Debug, PartialEq)]
 pub enum Prompt<'a> {
@@ -17,6 +27,12 @@ pub enum Prompt<'a> {
         message_id: Option<&'a str>,
         /// What goes with it.
         attachment_ids: Vec<String>,
+        /// Who answers it.
+        engine: Option<&'a str>,
+        /// With which model.
+        model: Option<&'a str>,
+        /// The folders of the workspace, where its engine names files by their whole paths.
+        folders: Vec<PromptFolder>,
     },
     /// The engine tells of a prompt that it took, ours or another client's.
     Echo {

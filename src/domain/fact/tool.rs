@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::session::Picture;
+
 /// What one event says of a tool call. Ids are the engine's, as keys; `None` says nothing of that.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolNews<'a> {
@@ -25,6 +27,8 @@ pub struct ToolNews<'a> {
     pub diff: Option<String>,
     /// What happened to it.
     pub step: ToolStep<'a>,
+    /// Pictures that it gave back.
+    pub pictures: Vec<Picture>,
     /// A list of things to do that it carries or keeps.
     pub plan: Option<Plan>,
 }
@@ -38,13 +42,28 @@ pub enum ToolStep<'a> {
     /// Its execution began.
     Began,
     /// It printed this.
-    Printed(String),
+    Printed {
+        /// Where.
+        stream: PrintStream,
+        /// What.
+        text: String,
+    },
     /// Its execution ended, with its exit code where there is one.
     Ended(Option<i64>),
     /// One of its results came.
     Result(ToolOutcome<'a>),
     /// It is told anew, whatever happened to it; the news is found by the call's id, in its turn and after it.
     Update(Box<ToolState>),
+}
+
+/// Where a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrintStream {
+    /// Its output.
+    Output,
+    /// Its errors.
+    Errors,
 }
 
 /// A result of a tool call.
@@ -54,6 +73,8 @@ pub struct ToolOutcome<'a> {
     pub shape: Shape,
     /// Whether it failed.
     pub failed: bool,
+    /// How its command ended, where it ran one.
+    pub exit: Option<i64>,
     /// The compact result, whole.
     pub text: Option<Cow<'a, str>>,
     /// How much it found, in words.
@@ -88,6 +109,8 @@ pub struct ToolState {
     pub printed: Option<String>,
     /// Exit code of its command; `Some(None)`: it has none because it was stopped.
     pub exit: Option<Option<i64>>,
+    /// Terminals that its content shows, as keys, in order. `None` where nothing is said of its content.
+    pub terminals: Option<Vec<String>>,
     /// It is a tool that keeps a list of things to do.
     pub keeps_plan: bool,
 }

@@ -1,21 +1,74 @@
 //! The end of a turn, in one event or in several.
 //!
-//! Owns the reasons why a run ends. Never decides which of several reports counts: the reducer does.
+//! Owns the reasons why a run ends, and what it spent. Never decides which of several reports counts: the reducer does.
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::notice::{Notice, NoticeLevel};
+use crate::domain::remedy::Remedy;
 
 /// The end of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd<'a> {
     /// Why, in one word that means the same for every engine, or in the engine's own.
     pub reason: Cow<'a, str>,
+    /// What it spent, where the engine counts that.
+    pub spent: Spent,
     /// What is said of it.
     pub report: TurnReport<'a>,
+}
+
+/// How a turn ended. The later of two counts where several events tell of one end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnOutcome {
+    /// It did what it was for.
+    Done,
+    /// It ended before that: a limit, a refusal, an end of the server or of the connection.
+    Cut,
+    /// Something broke.
+    Failed,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// What a turn spent. What the engine did not count is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Tokens that the model read.
+    pub input_tokens: Option<u64>,
+    /// Tokens that it wrote.
+    pub output_tokens: Option<u64>,
+    /// All tokens, as the engine sums them up.
+    pub total_tokens: Option<u64>,
+    /// What that cost.
+    pub cost: Option<Cost>,
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    /// How much.
+    pub amount: f64,
+    /// ISO 4217.
+    pub currency: String,
+}
+
+impl Spent {
+    /// What a report tells, and, where it does not, what an earlier one of the same turn told.
+    pub(crate) fn or(self, earlier: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.or(earlier.input_tokens),
+            output_tokens: self.output_tokens.or(earlier.output_tokens),
+            total_tokens: self.total_tokens.or(earlier.total_tokens),
+            cost: self.cost.or(earlier.cost),
+        }
+    }
 }
 
 /// What is said of the end of a turn.
@@ -25,12 +78,14 @@ pub enum TurnReport<'a> {
     Whole {
         /// The whole answer.
         answer: Option<&'a str>,
-        /// Whether the turn did what it was for.
-        success: bool,
+        /// How it ended.
+        outcome: TurnOutcome,
         /// One sentence.
         text: Cow<'a, str>,
         /// How loud the chat says it too, once a turn.
         told: Option<NoticeLevel>,
+        /// What can be done about it.
+        remedy: Box<Remedy>,
         /// What the engine counted.
         details: Option<Value>,
     },

@@ -2,34 +2,29 @@
 //!
 //! Owns the judgement by name. Never reads the environment: the edge that starts the process asks for each name.
 
-/// Parts of a name that say what it holds. Compared without regard to case.
-const TELLING_PARTS: [&str; 10] = [
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "APIKEY",
-    "API_KEY",
-    "ACCESS_KEY",
-    "PRIVATE_KEY",
-    "CREDENTIAL",
-];
-
-/// Ends of a name that say the same; as parts they would catch `PWD`, `KEYMAP` or `SSH_AUTH_SOCK`.
-const TELLING_ENDS: [&str; 5] = ["_KEY", "_PASS", "_PWD", "_AUTH", "_PAT"];
+/// Names that stay with us: ours, and those that say that they hold a secret. `*` at an end stands for whatever is there;
+/// the last ones are ends only, since as a part `_AUTH` would catch `SSH_AUTH_SOCK`. The list is a file, because VS Code
+/// starts the commands of its terminal by itself and reads the same one.
+const WITHHELD: &[&str] = &include!("withheld_environment.json");
 
 /// Whether a child process may see this variable: not ours, and not one whose name looks like that of a secret.
 pub(crate) fn may_inherit(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    !(name.starts_with("BREADBOARD_")
-        || TELLING_PARTS.iter().any(|part| name.contains(part))
-        || TELLING_ENDS.iter().any(|end| name.ends_with(end)))
+    !WITHHELD.iter().any(|pattern| fits(&name, pattern))
+}
+
+fn fits(name: &str, pattern: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), None) => name.ends_with(end),
+        (None, Some(start)) => name.starts_with(start),
+        (None, None) => name == pattern,
+        (Some(_), Some(_)) => name.contains(pattern.trim_matches('*')),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_inherit;
+    use super::{WITHHELD, may_inherit};
 
     #[test]
     fn secrets_and_our_own_settings_stay_with_us() {
@@ -38,6 +33,7 @@ mod tests {
             "BREADBOARD_API_URL",
             "breadboard_api_url",
             "GITHUB_TOKEN",
+            "GITHUB_PAT",
             "NPM_CONFIG__AUTH",
             "OPENAI_API_KEY",
             "MyServiceApiKey",
@@ -58,6 +54,20 @@ mod tests {
             ["PATH", "HOME", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "LANG", "KEYMAP", "CARGO_HOME", "XAUTHORITY"]
         {
             assert!(may_inherit(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_list_is_json_and_each_pattern_has_its_stars_at_the_ends_only() {
+        let read: Vec<String> = serde_json::from_str(include_str!("withheld_environment.json")).unwrap();
+        assert_eq!(read, WITHHELD);
+        for pattern in WITHHELD {
+            let name = pattern.trim_matches('*');
+            assert!(
+                !name.is_empty() && !name.contains('*') && name == name.to_ascii_uppercase(),
+                "{pattern}"
+            );
+            assert!(!may_inherit(name), "{pattern}");
         }
     }
 }

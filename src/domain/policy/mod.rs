@@ -13,4 +13,5 @@ pub(crate) mod rearranging;
 pub(crate) mod redact;
 mod redact_json;
 pub(crate) mod settings_secrets;
+pub(crate) mod token;
 pub(crate) mod uri;

@@ -36,6 +36,8 @@ const PIECES: [&str; 26] = [
     "\u{a0}",
 ];
 
+const COLOURS: [&str; 5] = ["", "\u{1b}[m", "\u{1b}[1;31m", "\u{1b}[38;5;8;48;2;0;8;255m", "\u{1b}[4:3m"];
+
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(PIECES.to_vec()).prop_map(str::to_owned),
@@ -86,6 +88,18 @@ proptest! {
                 || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             prop_assert!(!shown.chars().any(obeyed), "{shown:?}");
         }
+    }
+
+    #[test]
+    fn colours_of_output_pass_and_hide_nothing(pieces in prop::collection::vec((texts(), prop::sample::select(COLOURS.to_vec())), 0..5)) {
+        let text: String = pieces.iter().map(|(text, colour)| format!("{text}{colour}")).collect();
+        let words: String = pieces.iter().map(|(text, _)| text.as_str()).collect();
+        let shown = show_output(&text);
+        // Two marks share their brackets only where no colour stands between them.
+        let marks = |text: &str| text.replace("⟩⟨", " ");
+        prop_assert_eq!(marks(&without_colours(&shown)), marks(&show(&words, Kind::Lines)), "what is marked without them is marked");
+        let passed = COLOURS.iter().filter(|colour| !colour.is_empty()).fold(shown.into_owned(), |left, colour| left.replace(colour, ""));
+        prop_assert!(!passed.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{passed:?}");
     }
 
     #[test]
@@ -207,6 +221,63 @@ fn lines_keep_their_ends_and_columns() {
     let far = format!("ok{}; rm x", " ".repeat(81));
     assert_eq!(show(&far, Kind::Lines), "ok⟨81 spaces⟩; rm x");
     assert_eq!(show(&"\n".repeat(21), Kind::Lines), "⟨21×U+000A⟩");
+}
+
+#[test]
+fn output_keeps_its_colours_and_no_other_sequence() {
+    for text in [
+        "\u{1b}[32mok\u{1b}[0m",
+        "\u{1b}[mx",
+        "\u{1b}[1;;4mx",
+        "a \u{1b}[38;5;8m \u{1b}[48;2;8;8;8m  b\n\u{1b}[107m",
+    ] {
+        assert_eq!(show_output(text), text, "{text:?}");
+        assert_eq!(show(text, Kind::Lines), text.replace('\u{1b}', "⟨U+001B⟩"), "no other text has colours");
+    }
+    let long = format!("[{}m", "1;".repeat(40));
+    for rest in [
+        "",
+        "[",
+        "[31",
+        "[8m",
+        "[1;8m",
+        "[38;5;1;8m",
+        "[38;8m",
+        "[38;5;300m",
+        "[108m",
+        "[>4m",
+        "[?1m",
+        "[1 m",
+        "[2K",
+        "[2J",
+        "[1;1H",
+        "]0;title",
+        "c",
+        "[12345678901m",
+        "P1m",
+        &long,
+    ] {
+        assert_eq!(show_output(&format!("a\u{1b}{rest}")), format!("a⟨U+001B⟩{rest}"), "{rest}");
+    }
+    assert_eq!(show_output("a\u{9b}31mb\u{1b}\u{1b}[31mc"), "a⟨U+009B⟩31mb⟨U+001B⟩\u{1b}[31mc");
+    // They part neither a word nor a run of blanks.
+    assert_eq!(show_output("p\u{1b}[31mаypal"), "p\u{1b}[31m⟨U+0430⟩ypal");
+    let far = format!("{}\u{1b}[0m{}x", " ".repeat(41), " ".repeat(40));
+    assert_eq!(show_output(&far), "⟨81 spaces⟩\u{1b}[0mx");
+    assert_eq!(show_output("\u{1}\u{1b}[0m\u{2}"), "⟨U+0001⟩\u{1b}[0m⟨U+0002⟩");
+}
+
+#[test]
+fn a_colour_that_has_no_end_yet_is_known() {
+    for (text, kept) in [
+        ("a\u{1b}", "a"),
+        ("a\u{1b}[38;5", "a"),
+        ("a\u{1b}[31mb", "a\u{1b}[31mb"),
+        ("a\u{1b}[?2", "a\u{1b}[?2"),
+        ("ab", "ab"),
+    ] {
+        assert_eq!(without_unfinished(text), kept);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::domain::approval::{Permission, PermissionStatus};
+use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 
@@ -50,6 +50,10 @@ pub(crate) enum News {
         permission: Box<Permission>,
         /// How it stands.
         status: PermissionStatus,
+        /// What the user chose.
+        chosen: Option<ChosenOption>,
+        /// Why it waits again.
+        problem: Option<String>,
     },
     /// What cannot be said by adding: only a snapshot is right.
     Anew,
@@ -156,11 +160,17 @@ impl SentBlocks {
                 }
             }
             BlockBody::Tool { .. } => Some(News::Tool { message_id, block: Box::new(block.clone()) }),
-            BlockBody::Permission { permission, status } => {
-                Some(News::Permission { message_id, permission: permission.clone(), status: *status })
-            }
+            BlockBody::Permission { permission, status, chosen, problem } => Some(News::Permission {
+                message_id,
+                permission: permission.clone(),
+                status: *status,
+                chosen: chosen.clone(),
+                problem: problem.clone(),
+            }),
             BlockBody::Assistant { .. }
             | BlockBody::User { .. }
+            | BlockBody::TurnStart { .. }
+            | BlockBody::TurnEnd { .. }
             | BlockBody::Reasoning { .. }
             | BlockBody::Plan { .. }
             | BlockBody::Patch { .. }
@@ -210,6 +220,8 @@ impl SentBlocks {
             BlockBody::Assistant { text, .. } => OpenTextMessage::Answer(Fingerprint::of(text)),
             BlockBody::Reasoning { text, .. } => OpenTextMessage::Reasoning(Fingerprint::of(text)),
             BlockBody::User { .. }
+            | BlockBody::TurnStart { .. }
+            | BlockBody::TurnEnd { .. }
             | BlockBody::Tool { .. }
             | BlockBody::Permission { .. }
             | BlockBody::Plan { .. }

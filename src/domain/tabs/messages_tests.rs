@@ -98,7 +98,9 @@ fn words(blocks: &[Block]) -> Vec<(String, String)> {
         BlockBody::Assistant { text, .. }
         | BlockBody::Reasoning { text, .. }
         | BlockBody::User { text, .. } => (block.id.clone(), text.clone()),
-        BlockBody::Tool { .. }
+        BlockBody::TurnStart { .. }
+        | BlockBody::TurnEnd { .. }
+        | BlockBody::Tool { .. }
         | BlockBody::Permission { .. }
         | BlockBody::Plan { .. }
         | BlockBody::Patch { .. }
@@ -129,7 +131,7 @@ proptest! {
             let change = match (what, at) {
                 (0 | 1, Some(at)) if real[at].append_text("") => append(&id, &piece),
                 (2, _) => put(block(&id, 1, made, BlockBody::Reasoning { text: piece, streaming: flush })),
-                (3, _) => put(block(&id, 1, made, BlockBody::Link { uri: piece, label: String::new() })),
+                (3, _) => put(block(&id, 1, made, BlockBody::Link { uri: piece, label: String::new(), picture: None })),
                 (4, Some(at)) => {
                     let BlockBody::Assistant { text, .. } = &real[at].body else { continue };
                     put(answer(&id, 1, made, &format!("{text}{piece}"), false))

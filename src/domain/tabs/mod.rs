@@ -8,7 +8,11 @@ mod messages;
 mod uuid;
 mod window;
 
+/// Tabs of one workspace. Each may keep a mebibyte of messages; past it the tab that was opened first and has no view is
+/// forgotten, as the history of its session is not.
+pub(crate) const TABS: usize = 128;
+
 pub(crate) use maps::TabMap;
 pub(crate) use messages::{News, SentBlocks};
 pub(crate) use uuid::is_uuid_v4;
-pub(crate) use window::{Step, Window};
+pub(crate) use window::{BYTES, MESSAGES, Step, Window};

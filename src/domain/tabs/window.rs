@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 
 /// Messages that are kept, and that may be unacknowledged: a view that was hidden for seconds comes back without a snapshot,
 /// and one that was hidden for hours costs no more.
-const MESSAGES: usize = 256;
+pub(crate) const MESSAGES: usize = 256;
 
 /// Bytes of them, since some carry whole blocks.
-const BYTES: usize = 1 << 20;
+pub(crate) const BYTES: usize = 1 << 20;
 
 /// Messages of one tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::approval::{Permission, PermissionStatus};
-use crate::domain::fact::{NoticeLevel, PlanStep};
+use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::fact::{Cost, NoticeLevel, PlanStep, TurnOutcome};
+use crate::domain::remedy::{Login, Retry};
 
 /// The newest page of each lane at one `seq` of one `epoch`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -131,6 +132,43 @@ pub enum BlockBody {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachment_ids: Vec<String>,
     },
+    /// A turn begins: who answers, and since when. One a turn, behind its prompt.
+    #[serde(rename = "turn-start")]
+    TurnStart {
+        /// Milliseconds since the Unix epoch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<i64>,
+        /// Who answers: the name of the agent, or the kind of the engine. Absent where another client asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        engine: Option<String>,
+        /// The model, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// The turn ended. One a turn, below its answer.
+    #[serde(rename = "turn-end")]
+    TurnEnd {
+        /// How.
+        outcome: TurnOutcome,
+        /// One sentence that says why, where the transcript does not say it already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// How long it took.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        /// Tokens that the model read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input_tokens: Option<u64>,
+        /// Tokens that it wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_tokens: Option<u64>,
+        /// All tokens, as the engine sums them up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total_tokens: Option<u64>,
+        /// What it cost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
+    },
     /// The assistant's text.
     Assistant {
         /// Markdown so far.
@@ -169,7 +207,7 @@ pub enum BlockBody {
         /// How its command ended, where it ran one and the engine tells it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i64>,
-        /// The compact result.
+        /// The compact result, with the colours of what a program printed (`ESC [ … m`) and nothing else that a terminal obeys.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
         /// True when `preview` or `diff` is not all; `bb/eventBody` of `resultSeq` has the rest.
@@ -191,6 +229,12 @@ pub enum BlockBody {
         permission: Box<Permission>,
         /// How it stands.
         status: PermissionStatus,
+        /// The option that the user chose, and the rule that was saved with it. Absent where somebody or something else settled it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chosen: Option<ChosenOption>,
+        /// Why it waits again after it was answered: one sentence.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
     },
     /// A plan.
     Plan {
@@ -210,11 +254,11 @@ pub enum BlockBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
     },
-    /// A command of the user (`bb/command`).
+    /// A command of the user that the engine took (`bb/command`), where it changes or runs something.
     Command {
-        /// Its name.
+        /// Its name and its arguments.
         command: String,
-        /// How it stands.
+        /// The engine's word for how it stands.
         status: String,
     },
     /// A task.
@@ -238,12 +282,16 @@ pub enum BlockBody {
         /// How it stands.
         status: String,
     },
-    /// A link to a log or an artifact.
+    /// A link to a log or an artifact, or, in the chat, a picture.
     Link {
-        /// Where.
+        /// Where; empty where the engine does not say.
         uri: String,
-        /// What the link says.
+        /// What the link says; of a picture its name, type and size.
         label: String,
+        /// A picture of at most 256 KiB as `data:image/…;base64,…`, to be drawn as an image and never as a document.
+        /// A larger one is in its event alone (`bb/eventBody` of `seq`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        picture: Option<String>,
     },
     /// How a turn ended.
     Summary {
@@ -261,6 +309,12 @@ pub enum BlockBody {
         level: NoticeLevel,
         /// What.
         text: String,
+        /// Of a failure: whether the same can be sent again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry: Option<Retry>,
+        /// How one logs in, where that is what is missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<Box<Login>>,
     },
     /// Something we have no word for.
     Unknown {

@@ -33,7 +33,9 @@ impl Block {
                 text.push_str(more);
                 true
             }
-            BlockBody::Tool { .. }
+            BlockBody::TurnStart { .. }
+            | BlockBody::TurnEnd { .. }
+            | BlockBody::Tool { .. }
             | BlockBody::Permission { .. }
             | BlockBody::Plan { .. }
             | BlockBody::Patch { .. }
@@ -51,7 +53,12 @@ impl BlockBody {
     /// under the same id.
     pub(super) fn keeps_its_seq(&self) -> bool {
         match self {
-            Self::User { .. } | Self::Assistant { .. } | Self::Reasoning { .. } | Self::Tool { .. } => true,
+            Self::User { .. }
+            | Self::TurnStart { .. }
+            | Self::TurnEnd { .. }
+            | Self::Assistant { .. }
+            | Self::Reasoning { .. }
+            | Self::Tool { .. } => true,
             Self::Permission { .. }
             | Self::Plan { .. }
             | Self::Patch { .. }

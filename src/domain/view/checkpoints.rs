@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
+use super::notices;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::{self, NoticeLevel, Restored, RestoredWhat};
@@ -111,7 +112,7 @@ impl Checkpoints {
             RestoredWhat::Files => "The files were",
         };
         let text = format!("{what} set back to checkpoint {}.", cut::line(&id, TITLE));
-        let body = BlockBody::Notice { level: NoticeLevel::Info, text };
+        let body = notices::sentence(NoticeLevel::Info, text);
         let notice = Block { id: format!("n-{}", event.seq), turn: event.turn, seq: event.seq, body };
         changes.push(Change::put(Lane::Chat, notice));
     }

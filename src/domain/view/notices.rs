@@ -6,7 +6,7 @@ use super::block::{Block, BlockBody};
 use super::turn::TurnName;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Commands, CommandsOf, Link, Notice, NoticeLevel, Usage, UsageOf};
+use crate::domain::fact::{Commands, CommandsOf, Link, Notice, NoticeLevel, Picture, Usage, UsageOf};
 use crate::domain::fingerprint::key;
 
 /// One sentence; what is longer belongs in a log.
@@ -24,8 +24,19 @@ pub(super) fn notice(event: &SessionEvent, notice: &Notice) -> Block {
 
 /// A sentence under a name.
 pub(super) fn named(event: &SessionEvent, id: String, notice: &Notice) -> Block {
-    let body = BlockBody::Notice { level: notice.level, text: cut::line(&notice.text, SENTENCE) };
+    let body = BlockBody::Notice {
+        level: notice.level,
+        text: cut::line(&notice.text, SENTENCE),
+        retry: notice.remedy.retry,
+        login: notice.remedy.login.clone().map(Box::new),
+    };
     Block { id, turn: event.turn, seq: event.seq, body }
+}
+
+/// A command of the user that the engine took.
+pub(super) fn command(event: &SessionEvent, command: &str, status: &str) -> Block {
+    let body = BlockBody::Command { command: cut::line(command, COUNTS), status: cut::line(status, LABEL) };
+    Block { id: format!("command-{}", event.seq), turn: event.turn, seq: event.seq, body }
 }
 
 /// How a search goes: one block a stage and turn.
@@ -36,15 +47,27 @@ pub(super) fn search(event: &SessionEvent, turn: TurnName, stage: &str, message:
 
 /// A link: one row a target.
 pub(super) fn link(event: &SessionEvent, link: &Link<'_>) -> Block {
-    let body = BlockBody::Link { uri: cut::line(link.uri, URI), label: cut::line(&link.label, LABEL) };
+    let (uri, label) = (cut::line(link.uri, URI), cut::line(&link.label, LABEL));
+    let body = BlockBody::Link { uri, label, picture: None };
     Block { id: format!("link-{}", link.id), turn: event.turn, seq: event.seq, body }
 }
 
-/// Tokens, cost or limits of a run.
+/// A picture that the engine gave.
+pub(super) fn picture(event: &SessionEvent, id: String, picture: &Picture) -> Block {
+    let body = BlockBody::Link {
+        uri: cut::line(&picture.uri, URI),
+        label: cut::line(&picture.label, LABEL),
+        picture: picture.data.clone(),
+    };
+    Block { id, turn: event.turn, seq: event.seq, body }
+}
+
+/// Tokens, cost or limits of a run, or how far it is.
 pub(super) fn usage(event: &SessionEvent, run: u64, usage: &Usage) -> Block {
     let of = match usage.of {
         UsageOf::Usage => "usage",
         UsageOf::Limits => "limits",
+        UsageOf::Loop => "state",
     };
     counted(event, format!("{of}-{run}"), usage.notice.level, &usage.notice.text)
 }
@@ -83,7 +106,12 @@ pub(super) fn tree(event: &SessionEvent, run: u64, nodes: Option<u64>) -> Block 
     counted(event, format!("tree-{run}"), NoticeLevel::Info, &text)
 }
 
+/// A sentence about which there is nothing to do.
+pub(super) fn sentence(level: NoticeLevel, text: String) -> BlockBody {
+    BlockBody::Notice { level, text, retry: None, login: None }
+}
+
 fn counted(event: &SessionEvent, id: String, level: NoticeLevel, text: &str) -> Block {
-    let body = BlockBody::Notice { level, text: cut::line(text, COUNTS) };
+    let body = sentence(level, cut::line(text, COUNTS));
     Block { id, turn: event.turn, seq: event.seq, body }
 }

@@ -217,14 +217,18 @@ fn weight(block: &Block) -> usize {
             texts.into_iter().flatten().map(String::len).sum::<usize>() + input.as_ref().map_or(0, json_bytes)
         }
         BlockBody::Notice { text, .. } => text.len(),
+        BlockBody::Link { uri, label, picture } => {
+            uri.len() + label.len() + picture.as_ref().map_or(0, String::len)
+        }
         BlockBody::User { .. }
+        | BlockBody::TurnStart { .. }
+        | BlockBody::TurnEnd { .. }
         | BlockBody::Permission { .. }
         | BlockBody::Plan { .. }
         | BlockBody::Patch { .. }
         | BlockBody::Command { .. }
         | BlockBody::Task { .. }
         | BlockBody::Checkpoint { .. }
-        | BlockBody::Link { .. }
         | BlockBody::Summary { .. } => return json_bytes(block),
     };
     NAMES + block.id.len() + texts

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
+use super::notices;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::NoticeLevel;
@@ -75,9 +76,7 @@ impl Prompts {
     /// Whose prompt these words of the engine are. Each prompt has one echo.
     pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
         let same = said.and_then(|said| self.position(said));
-        // No words, or what can be made of ours: the oldest, unless its run is over, since then it is rather another client's.
-        let made_of = |prompt: &WaitingPrompt| said.is_none_or(|said| is_made_of(said, &prompt.end));
-        let at = same.or_else(|| self.waiting.iter().position(|prompt| prompt.ends == 0 && made_of(prompt)));
+        let at = same.or_else(|| self.made_of(said));
         let Some(at) = at else { return Echo::Other };
         // An engine takes inputs in order: the echo of an earlier one does not come any more.
         self.waiting.drain(..=at);
@@ -88,6 +87,18 @@ impl Prompts {
     /// Whether these are the words of a prompt whose echo has not come.
     pub(super) fn waits_for(&self, said: &str) -> bool {
         self.position(said).is_some()
+    }
+
+    /// Whether an echo with these words would be one of ours.
+    pub(super) fn may_be_echo(&self, said: &str) -> bool {
+        self.position(said).is_some() || self.made_of(Some(said)).is_some()
+    }
+
+    /// The prompt for an echo with no words, or with what can be made of ours: the oldest, unless its run is over, since then
+    /// it is rather another client's.
+    fn made_of(&self, said: Option<&str>) -> Option<usize> {
+        let made_of = |prompt: &WaitingPrompt| said.is_none_or(|said| is_made_of(said, &prompt.end));
+        self.waiting.iter().position(|prompt| prompt.ends == 0 && made_of(prompt))
     }
 
     /// The prompt that these words are. One that they are word for word goes before one that they only begin with.
@@ -117,7 +128,7 @@ pub(super) fn changed(event: &SessionEvent, words: &str) -> Change {
 
 /// Says what the engine told its model under the type of a prompt.
 pub(super) fn remark(event: &SessionEvent, text: String) -> Change {
-    let body = BlockBody::Notice { level: NoticeLevel::Warning, text };
+    let body = notices::sentence(NoticeLevel::Warning, text);
     Change::put(Lane::Chat, Block { id: format!("n-{}", event.seq), turn: event.turn, seq: event.seq, body })
 }
 
@@ -138,6 +149,12 @@ fn is_made_of(said: &str, end: &str) -> bool {
     let first = said.split("\n\n").next().unwrap_or_default().trim_end();
     let left = |words: &str| !words.is_empty() && end.ends_with(words);
     left(said) || left(first) || (!end.is_empty() && said.contains(end))
+}
+
+/// Whether `said` is how an engine tells of the prompt that was sent.
+pub(crate) fn is_echo(said: &str, sent: &str) -> bool {
+    let sent = Fingerprint::of(sent.trim());
+    repeats(said, sent) || begins(said, sent)
 }
 
 /// Whether `said` is the sent words, but for space around them and the attachments that the engine names after them.

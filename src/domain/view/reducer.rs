@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::block::{Block, BlockBody, Change, Lane};
 use super::checkpoints::Checkpoints;
 use super::conversation_tree::ConversationTree;
+use super::diff_paths::DiffPaths;
 use super::prompts::{self, Echo, Sent};
 use super::replay::Replay;
 use super::run_summary::RunSummary;
@@ -19,13 +20,14 @@ use super::tasks_lane::TasksLane;
 use super::tools::{OfTurn, Tools};
 use super::transcript::Transcript;
 use super::turn::{Turn, TurnName};
+use super::turn_marks::{Answerer, ToldEnd, TurnMarks};
 use super::{debug_lane, notices, patch_block};
 use crate::domain::cut;
 use crate::domain::dialect::{Dialect, TurnNumbers, fact};
 use crate::domain::event::{EventClass, Origin, SessionEvent};
 use crate::domain::fact::{
-    Answered, Compaction, Fact, Notice, NoticeLevel, Prompt, TaskNews, Text, ToolNews, ToolStep, TurnClosed,
-    TurnEnd, TurnReport,
+    Answered, Compaction, Fact, Notice, NoticeLevel, Prompt, Spent, TaskNews, Text, ToolNews, ToolStep,
+    TurnClosed, TurnEnd, TurnOutcome, TurnReport,
 };
 
 /// One sentence of a summary.
@@ -45,11 +47,13 @@ pub struct ViewState {
     tree: ConversationTree,
     checkpoints: Checkpoints,
     run: RunSummary,
+    marks: TurnMarks,
     /// Ids of compactions that have begun, and the `seq` of their blocks.
     compactions: Vec<(Option<String>, u64)>,
     replay: Replay,
     /// How full the model's context is.
     context: Option<Value>,
+    diff_paths: DiffPaths,
 }
 
 impl ViewState {
@@ -70,11 +74,18 @@ impl ViewState {
         self.tools.told_of(call)
     }
 
+    /// Whether an echo of the engine with these words would be of a prompt that was sent and not echoed yet, and not of another
+    /// client's.
+    pub fn may_be_echo(&self, words: &str) -> bool {
+        self.transcript.may_be_echo(words)
+    }
+
     /// Takes in the next event of the session and tells what changes in the view, safe to show. Events come in the order of
     /// their `seq`, each once.
     pub fn apply(&mut self, event: &SessionEvent) -> Vec<Change> {
         let mut changes = Vec::new();
         self.reduce(event, fact(self.dialect, event), &mut changes);
+        self.marks.said_more(event, &mut changes);
         for change in &mut changes {
             change.block = change.block.take().map(Block::shown);
         }
@@ -103,6 +114,7 @@ impl ViewState {
             Fact::ToolCall(news) | Fact::ToolOutput(news) | Fact::ToolResult(news) => {
                 self.tool(event, news, changes)
             }
+            Fact::Terminal(news) => self.tools.terminal(&news, changes),
             Fact::Plan(plan) => {
                 let turn = self.enter_turn(event, changes);
                 self.transcript.plan(event, turn, plan, changes);
@@ -118,12 +130,16 @@ impl ViewState {
             Fact::Answered(answered) => self.answered(event, &answered, changes),
             Fact::TurnBegan => {
                 self.enter_turn(event, changes);
+                self.marks.begins(event, changes);
             }
             Fact::TurnEnded(end) => self.turn_ended(event, *end, changes),
             Fact::TurnClosed(closed) => self.turn_closed(event, &closed, changes),
             Fact::Usage(usage) => {
                 changes.push(Change::put(Lane::Run, notices::usage(event, self.run.number(), &usage)));
                 self.context = usage.context.or(self.context.take());
+                if let Some(cost) = usage.cost {
+                    self.marks.costs(cost);
+                }
             }
             Fact::Reward(text) => {
                 changes.push(Change::put(Lane::Run, notices::reward(event, self.run.number(), &text)));
@@ -144,6 +160,12 @@ impl ViewState {
                 let turn = self.enter_turn(event, changes);
                 changes.push(Change::put(Lane::Run, notices::search(event, turn, stage, message)));
             }
+            Fact::Picture(picture) => {
+                self.enter_turn(event, changes);
+                self.interrupt(changes);
+                let id = format!("i-{}", event.seq);
+                changes.push(Change::put(Lane::Chat, notices::picture(event, id, &picture)));
+            }
             Fact::Link(link) => changes.push(Change::put(Lane::Run, notices::link(event, &link))),
             Fact::TreeNode => {
                 self.tree.node(event, self.run.number(), changes);
@@ -153,6 +175,9 @@ impl ViewState {
                 self.tree.saved(event, self.run.number(), nodes, changes);
                 changes.push(Change::put(Lane::Run, notices::tree(event, self.run.number(), nodes)));
                 changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
+            }
+            Fact::Command { command, status } => {
+                changes.push(Change::put(Lane::Chat, notices::command(event, command, status)));
             }
             Fact::Notice(notice) => changes.push(Change::put(Lane::Chat, notices::notice(event, &notice))),
             Fact::Gap(notice) => in_chat_and_run(notices::notice(event, &notice), changes),
@@ -238,7 +263,9 @@ impl ViewState {
 
     fn prompt(&mut self, event: &SessionEvent, prompt: Prompt<'_>, changes: &mut Vec<Change>) {
         match prompt {
-            Prompt::Sent { text, message_id, attachment_ids } => {
+            Prompt::Sent { text, message_id, attachment_ids, engine, model, folders } => {
+                self.diff_paths.hear(folders);
+                let by = Answerer { engine, model, first: !self.turn.is_known() };
                 if self.replay.end() {
                     // The last turn of a history has no end of its own.
                     self.end_turn(changes);
@@ -246,6 +273,7 @@ impl ViewState {
                 self.enter_turn(event, changes);
                 self.interrupt(changes);
                 self.transcript.prompt(event, Sent { words: text, message_id, attachment_ids }, changes);
+                self.marks.sent(event, by, self.dialect.turn_numbers(Origin::Engine), changes);
             }
             Prompt::Echo { words, .. } => self.echo(event, words.as_deref(), changes),
             Prompt::History { words: None, .. } => {}
@@ -267,12 +295,14 @@ impl ViewState {
                 }
                 self.enter_step(event, changes);
                 self.interrupt(changes);
+                self.marks.ours_begins(event);
                 changes.extend(changed.map(|words| prompts::changed(event, &words)));
             }
             (Echo::Other, Some(words)) => {
                 self.begin_turn(event, changes);
                 self.enter_step(event, changes);
                 changes.push(prompts::others(event, words));
+                self.marks.others_begins(event, changes);
             }
             (Echo::Other, None) => changes.push(Change::put(Lane::Debug, debug_lane::raw(event))),
         }
@@ -297,6 +327,7 @@ impl ViewState {
         if let Some(plan) = news.plan.take() {
             self.transcript.plan(event, turn, plan, changes);
         }
+        news.diff = news.diff.take().map(|diff| self.diff_paths.told(diff));
         let of = OfTurn { index: turn.index, over: self.no_turn_runs() };
         self.tools.hear(event, of, news, changes);
     }
@@ -304,7 +335,8 @@ impl ViewState {
     fn ask(&mut self, event: &SessionEvent, call: Option<Box<ToolNews<'_>>>, changes: &mut Vec<Change>) {
         let turn = self.enter_turn(event, changes);
         self.interrupt(changes);
-        if let (Some(call), Some(permission)) = (call, &event.permission) {
+        if let (Some(mut call), Some(permission)) = (call, &event.permission) {
+            call.diff = call.diff.take().map(|diff| self.diff_paths.told(diff));
             let of = OfTurn { index: turn.index, over: self.no_turn_runs() };
             self.tools.ask(event, of, *call, &permission.request_id, changes);
         }
@@ -313,10 +345,14 @@ impl ViewState {
 
     fn answered(&mut self, event: &SessionEvent, answered: &Answered<'_>, changes: &mut Vec<Change>) {
         let denied = match answered {
-            Answered::Settled { request_id, status, .. } => {
-                let denied = self.transcript.settled(request_id, *status, changes);
+            Answered::Settled { request_id, status, chosen, .. } => {
+                let denied = self.transcript.settled(request_id, *status, chosen.as_ref(), changes);
                 self.tools.settled(request_id, *status, changes);
                 denied
+            }
+            Answered::Saving { request_id, problem } => {
+                self.transcript.saving(request_id, *problem, changes);
+                false
             }
             Answered::Confirmed(confirmed) => !confirmed.allowed,
             Answered::Unnamed => false,
@@ -329,8 +365,10 @@ impl ViewState {
 
     fn turn_ended(&mut self, event: &SessionEvent, end: TurnEnd<'_>, changes: &mut Vec<Change>) {
         let turn = self.enter_turn(event, changes);
+        let spent = end.spent;
         match end.report {
             TurnReport::Part(report) => {
+                let last = report.last;
                 // What a run came to is told before its end, with more events between them.
                 if report.last {
                     self.end_turn(changes);
@@ -341,8 +379,10 @@ impl ViewState {
                     changes.push(Change::put(Lane::Chat, card));
                 }
                 changes.push(Change::put(Lane::Run, summary));
+                let (outcome, text) = self.run.outcome().unwrap_or((TurnOutcome::Done, String::new()));
+                self.mark_end(event, ToldEnd { outcome, text: Some(text), spent, last }, changes);
             }
-            TurnReport::Whole { answer, success, text, told, details } => {
+            TurnReport::Whole { answer, outcome, text, told, remedy, details } => {
                 if let Some(answer) = answer {
                     self.transcript.whole_answer(event, turn, answer, changes);
                 }
@@ -352,16 +392,30 @@ impl ViewState {
                 if let Some(level) = told
                     && !self.turn.tell()
                 {
-                    let notice = Notice { level, text: text.clone() };
+                    let notice = Notice { level, text: text.clone(), remedy: *remedy };
                     changes.push(Change::put(Lane::Chat, notices::notice(event, &notice)));
                 }
                 let fresh = || (format!("s-{}-{}", turn.label, turn.index), event.seq);
                 let (id, seq) = self.run.known().unwrap_or_else(fresh);
                 let details = self.with_context(event, details);
-                let body = BlockBody::Summary { success, text, details };
+                let success = outcome == TurnOutcome::Done;
+                let body = BlockBody::Summary { success, text: text.clone(), details };
                 changes.push(Change::put(Lane::Run, Block { id, turn: event.turn, seq, body }));
+                self.mark_end(event, ToldEnd { outcome, text: Some(text), spent, last: true }, changes);
             }
         }
+    }
+
+    /// The line of the chat that says how a turn ended; why, only where the chat does not say it already.
+    fn mark_end(&mut self, event: &SessionEvent, mut told: ToldEnd, changes: &mut Vec<Change>) {
+        if self.turn.is_told() {
+            told.text = None;
+            // It has no end of its own because of what failed.
+            if event.origin == Origin::Local {
+                told.outcome = told.outcome.max(TurnOutcome::Failed);
+            }
+        }
+        self.marks.ends(event, self.dialect.turn_numbers(Origin::Engine), told, changes);
     }
 
     /// What the engine counted in a turn, and how full the context is behind it.
@@ -382,6 +436,14 @@ impl ViewState {
         if let Some(notice) = &closed.notice {
             changes.push(Change::put(Lane::Run, notices::notice(event, notice)));
         }
+        let outcome = match (&closed.notice, closed.cancelled) {
+            (_, true) => TurnOutcome::Stopped,
+            (Some(_), false) => TurnOutcome::Failed,
+            (None, false) => TurnOutcome::Done,
+        };
+        let text = closed.notice.as_ref().map(|notice| notice.text.clone());
+        let told = ToldEnd { outcome, text, spent: Spent::default(), last: true };
+        self.mark_end(event, told, changes);
         changes.push(Change::put(Lane::Debug, debug_lane::raw(event)));
     }
 

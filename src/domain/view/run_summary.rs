@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody};
+use super::notices;
 use super::turn::TurnName;
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Fact, NoticeLevel, Prompt, RunReason, RunReport};
+use crate::domain::fact::{Fact, NoticeLevel, Prompt, RunReason, RunReport, TurnOutcome};
 
 /// The run that goes on or the last one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,11 @@ impl RunSummary {
         self.runs
     }
 
+    /// How the run ended, as far as it was told, and in which words.
+    pub(super) fn outcome(&self) -> Option<(TurnOutcome, String)> {
+        self.end.as_ref().map(SummaryEnd::sentence)
+    }
+
     /// Id and `seq` of the summary that this run has already, if it has one.
     pub(super) fn known(&self) -> Option<(String, u64)> {
         self.end.as_ref().map(|end| (end.id.clone(), end.seq))
@@ -92,7 +98,7 @@ impl RunSummary {
         let error = end.error.as_deref().filter(|_| !known);
         let card = error.map(|error| {
             let text = format!("The turn failed: {error}");
-            let body = BlockBody::Notice { level: NoticeLevel::Error, text };
+            let body = notices::sentence(NoticeLevel::Error, text);
             Block { id: format!("n-{}", event.seq), turn: event.turn, seq: event.seq, body }
         });
         (end.block(), card)
@@ -115,7 +121,8 @@ impl SummaryEnd {
     }
 
     fn block(&self) -> Block {
-        let (success, text) = self.sentence();
+        let (outcome, text) = self.sentence();
+        let success = outcome == TurnOutcome::Done;
         let mut details = self.details.clone();
         if let Some(word) = &self.word {
             details.insert("reason".to_owned(), Value::from(word.as_str()));
@@ -125,22 +132,24 @@ impl SummaryEnd {
         Block { id: self.id.clone(), turn: self.turn, seq: self.seq, body }
     }
 
-    fn sentence(&self) -> (bool, String) {
+    fn sentence(&self) -> (TurnOutcome, String) {
         if self.reason == Some(RunReason::Stopped) || self.stopped {
-            return (false, "The turn was stopped.".to_owned());
+            return (TurnOutcome::Stopped, "The turn was stopped.".to_owned());
         }
         if self.completed.unwrap_or(true) {
-            return (true, "The turn is done.".to_owned());
+            return (TurnOutcome::Done, "The turn is done.".to_owned());
         }
         if let Some(error) = &self.error {
-            return (false, format!("The turn failed: {error}"));
+            return (TurnOutcome::Failed, format!("The turn failed: {error}"));
         }
         let text = match (&self.reason, self.most_steps) {
             (Some(RunReason::StepLimit), Some(most)) => {
                 format!("The turn ended at its limit of {most} steps.")
             }
             (Some(RunReason::StepLimit), None) => "The turn ended at its limit of steps.".to_owned(),
-            (Some(RunReason::Broken), _) => "The turn failed: the engine's run loop broke.".to_owned(),
+            (Some(RunReason::Broken), _) => {
+                return (TurnOutcome::Failed, "The turn failed: the engine's run loop broke.".to_owned());
+            }
             (Some(RunReason::SaidDone), _) => {
                 "The turn ended before it was done: the agent said that it was.".to_owned()
             }
@@ -150,6 +159,6 @@ impl SummaryEnd {
             (Some(RunReason::Other(why)), _) => format!("The turn ended before it was done: {why}."),
             (Some(RunReason::Stopped) | None, _) => "The turn ended before it was done.".to_owned(),
         };
-        (false, text)
+        (TurnOutcome::Cut, text)
     }
 }

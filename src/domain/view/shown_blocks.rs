@@ -7,8 +7,8 @@
 
 use serde_json::{Map, Value};
 
-use super::block::{Block, BlockBody};
-use crate::domain::shown::{Kind, show};
+use super::block::{Block, BlockBody, ToolBlockStatus};
+use crate::domain::shown::{Kind, show, show_output, without_unfinished};
 
 impl Block {
     /// The block with its text made safe to show. Must be called once.
@@ -18,6 +18,21 @@ impl Block {
             | BlockBody::Assistant { .. }
             | BlockBody::Reasoning { .. }
             | BlockBody::Permission { .. } => {}
+            BlockBody::TurnStart { engine, model, started_at: _ } => {
+                engine.iter_mut().chain(model).for_each(|name| make_safe(name, Kind::Code));
+            }
+            BlockBody::TurnEnd {
+                text,
+                cost,
+                outcome: _,
+                duration_ms: _,
+                input_tokens: _,
+                output_tokens: _,
+                total_tokens: _,
+            } => {
+                text.iter_mut().for_each(|text| make_safe(text, Kind::Lines));
+                cost.iter_mut().for_each(|cost| make_safe(&mut cost.currency, Kind::Code));
+            }
             BlockBody::Tool {
                 tool_call_id: _,
                 name,
@@ -26,7 +41,7 @@ impl Block {
                 diff,
                 preview,
                 exit_code: _,
-                status: _,
+                status,
                 truncated: _,
                 bytes: _,
                 result_seq: _,
@@ -36,7 +51,7 @@ impl Block {
                 title.iter_mut().for_each(|title| make_safe(title, Kind::Code));
                 input.iter_mut().for_each(value);
                 diff.iter_mut().for_each(|diff| make_safe(diff, Kind::Lines));
-                preview.iter_mut().for_each(|preview| make_safe(preview, Kind::Lines));
+                preview.iter_mut().for_each(|preview| output(preview, *status));
             }
             BlockBody::Plan { steps } => {
                 for step in steps {
@@ -59,9 +74,16 @@ impl Block {
                 make_safe(title, Kind::Sentence);
                 make_safe(status, Kind::Sentence);
             }
-            BlockBody::Link { label, uri: _ } => make_safe(label, Kind::Sentence),
+            BlockBody::Link { label, uri: _, picture: _ } => make_safe(label, Kind::Sentence),
             BlockBody::Summary { text, success: _, details: _ } => make_safe(text, Kind::Lines),
-            BlockBody::Notice { text, level: _ } => make_safe(text, Kind::Lines),
+            BlockBody::Notice { text, login, level: _, retry: _ } => {
+                make_safe(text, Kind::Lines);
+                // A command that could not be shown as it is typed is not there.
+                for method in login.iter_mut().flat_map(|login| &mut login.methods) {
+                    make_safe(&mut method.name, Kind::Sentence);
+                    method.description.iter_mut().for_each(|text| make_safe(text, Kind::Sentence));
+                }
+            }
             BlockBody::Unknown { kind, preview } => {
                 make_safe(kind, Kind::Code);
                 make_safe(preview, Kind::Lines);
@@ -73,6 +95,16 @@ impl Block {
 
 fn make_safe(text: &mut String, kind: Kind) {
     if let std::borrow::Cow::Owned(shown) = show(text, kind) {
+        *text = shown;
+    }
+}
+
+/// What a call gave keeps its colours. Of one that runs the rest of a colour may still come.
+fn output(text: &mut String, status: ToolBlockStatus) {
+    if status == ToolBlockStatus::Running {
+        text.truncate(without_unfinished(text).len());
+    }
+    if let std::borrow::Cow::Owned(shown) = show_output(text) {
         *text = shown;
     }
 }

@@ -34,6 +34,7 @@ impl Tree {
             kind: "task_event".into(),
             turn: Some(1),
             ts: None,
+            received_at: None,
             payload: payload.as_object().cloned().unwrap().into(),
             seq: self.seq,
             class: EventClass::TaskEvent,

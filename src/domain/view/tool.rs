@@ -5,17 +5,25 @@
 //! another call.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::block::{Block, BlockBody, Change, Lane, ToolBlockStatus};
+use super::notices;
+use super::terminals::{ShownTerminal, Unshown};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Shape, ToolNews, ToolOutcome, ToolProgress, ToolState};
+use crate::domain::fact::{
+    Picture, PrintStream, Shape, TerminalNews, ToolNews, ToolOutcome, ToolProgress, ToolState,
+};
+use crate::domain::shown::without_colours;
 
 /// What fits in a transcript without hiding what stands around it; the whole is in the event.
-const PREVIEW: usize = 4 * 1024;
+pub(super) const PREVIEW: usize = 4 * 1024;
 /// The same of a diff, which a person decides by.
 const DIFF: usize = 16 * 1024;
+/// What is said of a command that printed nothing.
+const NO_OUTPUT: &str = "No output.";
 /// Asks of one call that wait.
 const ASKS: usize = 8;
 /// Events of one call that are remembered as telling what it would do. An agent that streams its arguments tells it in its last
@@ -35,6 +43,8 @@ pub(super) struct Tool {
     pub(super) by_id: bool,
     /// Bytes that it printed while it ran.
     pub(super) printed: u64,
+    /// Where it printed last.
+    stream: Option<PrintStream>,
     /// Its preview is what it would do, and not what it did.
     foreseen: bool,
     /// Its diff is not all there.
@@ -58,6 +68,22 @@ pub(super) struct Tool {
     asks: Vec<String>,
     /// `seq`s of the events that told what it would do, oldest first.
     told: Vec<u64>,
+    /// Terminals that it shows, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    terminals: Vec<ShownTerminal>,
+    /// What its content says beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beside: Option<String>,
+}
+
+/// What a request for permission says of its call.
+pub(super) struct AskedCall {
+    /// What it would give or show.
+    pub(super) content: Option<String>,
+    /// What it would change, as a diff.
+    pub(super) change: Option<String>,
+    /// Its arguments.
+    pub(super) input: Option<Value>,
 }
 
 /// Where a status comes from, the least to be trusted first.
@@ -98,6 +124,7 @@ impl Tool {
             block: Block { id, turn: event.turn, seq: event.seq, body },
             by_id: false,
             printed: 0,
+            stream: None,
             foreseen: false,
             diff_cut: false,
             refused: None,
@@ -110,6 +137,8 @@ impl Tool {
             keeps_plan: false,
             asks: Vec::new(),
             told: Vec::new(),
+            terminals: Vec::new(),
+            beside: None,
         }
     }
 
@@ -151,6 +180,14 @@ impl Tool {
         }
     }
 
+    /// Shows the pictures that it gave back, below it; told anew they stand where they stood.
+    pub(super) fn put_pictures(&self, event: &SessionEvent, pictures: &[Picture], changes: &mut Vec<Change>) {
+        for (at, picture) in pictures.iter().enumerate() {
+            let block = notices::picture(event, format!("i-{}-{at}", self.block.id), picture);
+            changes.push(Change::put(Lane::Chat, block));
+        }
+    }
+
     /// The call says how it runs, perhaps again.
     pub(super) fn announce(&mut self, news: ToolNews<'_>) {
         if let BlockBody::Tool { name, title, input, .. } = &mut self.block.body {
@@ -175,10 +212,25 @@ impl Tool {
         }
     }
 
+    /// A result says what the call did not.
+    pub(super) fn tell_more(&mut self, news: &ToolNews<'_>, seq: u64) {
+        if let BlockBody::Tool { title, .. } = &mut self.block.body
+            && title.is_none()
+        {
+            title.clone_from(&news.title);
+        }
+        if let Some(diff) = &news.diff {
+            self.change(diff, seq);
+        }
+    }
+
     /// An execution says what the call did not.
     pub(super) fn begin_execution(&mut self, news: ToolNews<'_>) {
         if let BlockBody::Tool { status, title, input, .. } = &mut self.block.body {
-            *status = ToolBlockStatus::Running;
+            // Its end may have been told before its beginning.
+            if self.learned < Learned::ExitCode {
+                *status = ToolBlockStatus::Running;
+            }
             *title = title.take().or(news.title);
             *input = input.take().or(news.input);
         }
@@ -189,8 +241,9 @@ impl Tool {
         &mut self,
         event: &SessionEvent,
         news: ToolNews<'_>,
-        state: ToolState,
+        mut state: ToolState,
         over: bool,
+        unshown: &mut Unshown,
     ) -> bool {
         if let BlockBody::Tool { name, title, input, .. } = &mut self.block.body {
             if let Some(said) = news.name {
@@ -204,7 +257,11 @@ impl Tool {
         }
         let last = state.progress.is_some_and(|progress| progress != ToolProgress::Open);
         let content = state.content.filter(|content| !content.is_empty());
-        let shown = content.or(state.output.filter(|_| last && self.printed == 0));
+        if let Some(named) = state.terminals.take() {
+            self.show_terminals(named, content.as_deref(), unshown);
+        }
+        let runs_here = self.terminals.iter().any(|terminal| terminal.began);
+        let shown = content.or(state.output.filter(|_| last && self.printed == 0 && !runs_here));
         if let Some(shown) = &shown {
             self.show(shown, event.seq);
             self.printed = 0;
@@ -216,6 +273,11 @@ impl Tool {
         }
         if let Some(printed) = state.printed {
             self.print(&printed);
+        }
+        if runs_here {
+            self.show_printed();
+        } else if last && !self.terminals.is_empty() {
+            self.say_no_output();
         }
         if over {
             return last;
@@ -235,29 +297,113 @@ impl Tool {
     }
 
     /// A permission is asked for it: what it would do is shown, while nothing is known of what it does.
-    pub(super) fn ask(
-        &mut self,
-        request_id: &str,
-        content: Option<String>,
-        seq: u64,
-        change: Option<String>,
-    ) {
+    pub(super) fn ask(&mut self, request_id: &str, seq: u64, asked: AskedCall) {
+        let AskedCall { content, change, input } = asked;
         if self.asks.len() >= ASKS {
             self.asks.remove(0);
         }
         self.asks.push(request_id.to_owned());
         if let Some(change) = change
-            && matches!(&self.block.body, BlockBody::Tool { diff: None, .. })
+            && let BlockBody::Tool { diff, .. } = &self.block.body
+            && diff.as_ref().is_none_or(|told| is_of_new_file(told) && !is_of_new_file(&change))
         {
             self.change(&change, seq);
+        }
+        let BlockBody::Tool { input: told, .. } = &mut self.block.body else { return };
+        if told.as_ref().is_none_or(|told| told.as_object().is_some_and(Map::is_empty)) {
+            *told = input.or(told.take());
         }
         let Some(content) = content.filter(|content| !content.is_empty()) else { return };
         let BlockBody::Tool { preview, truncated, .. } = &mut self.block.body else { return };
         if preview.is_none() {
+            // A person decides by it, and a colour can hide.
+            let content = without_colours(&content);
             let start = cut::start_of(&content, PREVIEW);
             *truncated = (start.len() < content.len()).then_some(true);
             *preview = Some(start.to_owned());
             self.foreseen = true;
+        }
+    }
+
+    /// Its content shows these terminals now, and these words beside them.
+    fn show_terminals(&mut self, named: Vec<String>, words: Option<&str>, unshown: &mut Unshown) {
+        // A content of words alone takes the place of what was printed; one of nothing says nothing.
+        if named.is_empty() && words.is_none() {
+            return;
+        }
+        self.beside = words.map(|words| cut::start_of_output(words, PREVIEW).to_owned());
+        let mut known = std::mem::take(&mut self.terminals);
+        let mut kept = |id: String| {
+            let before = known.iter().position(|terminal| terminal.id == id).map(|at| known.remove(at));
+            before.or_else(|| unshown.take(&id)).unwrap_or_else(|| ShownTerminal::named(id))
+        };
+        self.terminals = named.into_iter().map(&mut kept).collect();
+    }
+
+    /// Whether it shows this terminal. One that begins is not the one of before under the same id.
+    pub(super) fn shows(&self, news: &TerminalNews<'_>) -> bool {
+        self.terminals.iter().any(|terminal| terminal.id == news.id && !(news.began && terminal.began))
+    }
+
+    /// A terminal that it shows printed something, or ended.
+    pub(super) fn hear_terminal(&mut self, news: &TerminalNews<'_>) {
+        if let Some(terminal) = self.terminals.iter_mut().find(|terminal| terminal.id == news.id) {
+            terminal.hear(news, PREVIEW);
+            self.show_printed();
+        }
+    }
+
+    /// Shows what its content says, then the end of what its terminals printed, and how the last of them ended.
+    fn show_printed(&mut self) {
+        let BlockBody::Tool { preview, truncated, bytes, exit_code, .. } = &mut self.block.body else {
+            return;
+        };
+        let mut shown = self.beside.clone().unwrap_or_default();
+        let mut line = |text: &str| {
+            if !shown.is_empty() && !shown.ends_with('\n') {
+                shown.push('\n');
+            }
+            shown.push_str(text);
+        };
+        self.terminals.iter().for_each(|terminal| line(&terminal.tail));
+        let printed: u64 = self.terminals.iter().map(|terminal| terminal.bytes).sum();
+        let ended = self.terminals.iter().all(|terminal| terminal.end.is_some());
+        if ended && printed == 0 && self.beside.is_none() {
+            line(NO_OUTPUT);
+        }
+        let end = self.terminals.last().and_then(|terminal| terminal.end.as_ref());
+        *exit_code = end.and_then(|end| end.code).or(*exit_code);
+        let said = end.and_then(|end| match (end.code, &end.signal) {
+            (Some(0), _) | (None, None) => None,
+            (Some(code), _) => Some(format!("[exit code {code}]")),
+            (None, Some(signal)) => Some(format!("[ended by {signal}]")),
+        });
+        let room = PREVIEW - said.as_ref().map_or(0, |said| said.len() + 1);
+        let is_cut = self.terminals.iter().any(ShownTerminal::is_cut) || shown.len() > room;
+        if is_cut {
+            shown = format!("…{}", cut::end_of_output(&shown, room - '…'.len_utf8()));
+        }
+        if let Some(said) = said {
+            let between = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
+            shown = format!("{shown}{between}{said}");
+        }
+        if shown.is_empty() && self.foreseen {
+            return;
+        }
+        *preview = (!shown.is_empty()).then_some(shown);
+        *truncated = (is_cut || self.diff_cut).then_some(true);
+        *bytes = Some(printed);
+        self.foreseen = false;
+    }
+
+    /// A command in a terminal that the agent itself runs ended, and the agent never told of any output.
+    fn say_no_output(&mut self) {
+        let BlockBody::Tool { preview, exit_code, .. } = &mut self.block.body else { return };
+        let told = preview.as_deref().filter(|_| !self.foreseen);
+        if told.is_none_or(|told| told.starts_with("[exit code ")) {
+            let code = exit_code.filter(|code| *code != 0).map(|code| format!("\n[exit code {code}]"));
+            *preview = Some(format!("{NO_OUTPUT}{}", code.unwrap_or_default()));
+            self.foreseen = false;
         }
     }
 
@@ -308,15 +454,31 @@ impl Tool {
         if outcome.artifact.is_some() {
             artifact.clone_from(&outcome.artifact);
         }
-        let Some(whole) = outcome.text.as_deref() else { return };
-        if whole.is_empty() && outcome.shape != Shape::Only {
-            return;
+        match outcome.text.as_deref() {
+            Some(whole) if whole.is_empty() && outcome.shape != Shape::Only => {}
+            Some(_) if stands_in && preview.is_some() => {
+                result_seq.get_or_insert(event.seq);
+            }
+            Some(whole) => self.show(whole, event.seq),
+            None => {}
         }
-        if stands_in && preview.is_some() {
-            result_seq.get_or_insert(event.seq);
-            return;
+        let BlockBody::Tool { exit_code, .. } = &self.block.body else { return };
+        if let Some(code) = outcome.exit.or(*exit_code) {
+            self.show_exit(code);
         }
-        self.show(whole, event.seq);
+    }
+
+    /// Shows what was printed to one of its streams, on a line of its own where the last piece went to the other one.
+    pub(super) fn print_to(&mut self, stream: PrintStream, text: &str) {
+        let other = self.stream.replace(stream).is_some_and(|last| last != stream);
+        if let BlockBody::Tool { preview: Some(shown), .. } = &mut self.block.body
+            && other
+            && self.printed > 0
+            && !shown.ends_with('\n')
+        {
+            shown.push('\n');
+        }
+        self.print(text);
     }
 
     /// Shows the end of what was printed so far.
@@ -326,7 +488,7 @@ impl Tool {
         self.printed += text.len() as u64;
         shown.push_str(text);
         if shown.len() > PREVIEW {
-            shown = format!("…{}", cut::end_of(&shown, PREVIEW - '…'.len_utf8()));
+            shown = format!("…{}", cut::end_of_output(&shown, PREVIEW - '…'.len_utf8()));
             *truncated = Some(true);
         }
         *preview = Some(shown);
@@ -345,7 +507,7 @@ impl Tool {
         let BlockBody::Tool { preview, truncated, bytes, result_seq, .. } = &mut self.block.body else {
             return;
         };
-        let start = cut::start_of(whole, PREVIEW);
+        let start = cut::start_of_output(whole, PREVIEW);
         *preview = Some(start.to_owned());
         let all = start.len() == whole.len();
         *truncated = (!all || self.diff_cut).then_some(true);
@@ -379,10 +541,15 @@ impl Tool {
     }
 }
 
+/// Whether a diff makes a file. An agent says so of a file that it did not look for.
+fn is_of_new_file(diff: &str) -> bool {
+    diff.starts_with("--- /dev/null\n")
+}
+
 /// How a call stands that was not allowed to run.
 fn refusal(status: PermissionStatus) -> Option<ToolBlockStatus> {
     match status {
-        PermissionStatus::Pending | PermissionStatus::Allowed => None,
+        PermissionStatus::Pending | PermissionStatus::Saving | PermissionStatus::Allowed => None,
         PermissionStatus::Denied | PermissionStatus::Expired => Some(ToolBlockStatus::Denied),
         PermissionStatus::Cancelled => Some(ToolBlockStatus::Cancelled),
     }

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Change, ToolBlockStatus};
-use super::tool::{Learned, Tool};
+use super::terminals::Unshown;
+use super::tool::{AskedCall, Learned, PREVIEW, Tool};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Shape, ToolNews, ToolOutcome, ToolState, ToolStep};
+use crate::domain::fact::{Shape, TerminalNews, ToolNews, ToolOutcome, ToolState, ToolStep};
 
 /// Calls that run at one time. An engine that opens more than this never closes them; the oldest then shows as cancelled, and
 /// a result that still comes for it makes a block of its own.
@@ -28,6 +29,8 @@ const TOLD: usize = 32;
 pub(super) struct Tools {
     running: Vec<Tool>,
     ended: VecDeque<Tool>,
+    /// Terminals that no call shows yet.
+    unshown: Unshown,
 }
 
 /// Where a call stands.
@@ -59,9 +62,24 @@ impl Tools {
             ToolStep::Called => self.begin(event, of, news, changes),
             ToolStep::Update(state) => self.update(event, of, news, *state, changes),
             ToolStep::Result(outcome) => self.result(event, of, news, &outcome, changes),
-            step @ (ToolStep::Began | ToolStep::Printed(_) | ToolStep::Ended(_)) => {
+            step @ (ToolStep::Began | ToolStep::Printed { .. } | ToolStep::Ended(_)) => {
                 self.output(event, of, news, step, changes);
             }
+        }
+    }
+
+    /// A terminal of an agent printed something, or ended. What no call shows yet waits for the one that will.
+    pub(super) fn terminal(&mut self, news: &TerminalNews<'_>, changes: &mut Vec<Change>) {
+        if self.unshown.has(&news.id) {
+            return self.unshown.hear(news, PREVIEW);
+        }
+        let running = self.running.iter_mut().rev().find(|tool| tool.shows(news));
+        match running.or_else(|| self.ended.iter_mut().rev().find(|tool| tool.shows(news))) {
+            Some(tool) => {
+                tool.hear_terminal(news);
+                tool.put(changes);
+            }
+            None => self.unshown.hear(news, PREVIEW),
         }
     }
 
@@ -80,12 +98,12 @@ impl Tools {
         let Some(tool) = self.open(event, of, &news, &state, changes) else {
             return;
         };
-        let (content, change) = (state.content.take(), news.diff.take());
+        let (content, change, input) = (state.content.take(), news.diff.take(), news.input.clone());
         if !known {
             state.progress = None;
-            tool.update(event, news, *state, false);
+            tool.update(event, news, *state, false, &mut Unshown::default());
         }
-        tool.ask(request_id, content, event.seq, change);
+        tool.ask(request_id, event.seq, AskedCall { content, change, input });
         tool.put(changes);
     }
 
@@ -182,24 +200,31 @@ impl Tools {
         &mut self,
         event: &SessionEvent,
         of: OfTurn,
-        news: ToolNews<'_>,
+        mut news: ToolNews<'_>,
         state: ToolState,
         changes: &mut Vec<Change>,
     ) {
         let id = news.id.clone();
+        let pictures = std::mem::take(&mut news.pictures);
         let turn = state.begins.then_some(of.index);
         let over = matches!(self.place_by_id(id.as_deref(), turn), CallPosition::Ended(_));
         let tells = state.begins || state.content.is_some() || news.input.is_some() || news.title.is_some();
-        let Some(tool) = self.open(event, of, &news, &state, changes) else { return };
+        let mut unshown = std::mem::take(&mut self.unshown);
+        let Some(tool) = self.open(event, of, &news, &state, changes) else {
+            self.unshown = unshown;
+            return;
+        };
         if tells {
             tool.tell(event.seq);
         }
-        let last = tool.update(event, news, state, over);
+        let last = tool.update(event, news, state, over, &mut unshown);
         // No end of a turn comes behind it that would close it; its own end still may.
         if of.over && !over && !last {
             tool.set(ToolBlockStatus::Cancelled);
         }
         tool.put(changes);
+        tool.put_pictures(event, &pictures, changes);
+        self.unshown = unshown;
         if last
             && !over
             && let CallPosition::Running(at) = self.place_by_id(id.as_deref(), turn)
@@ -260,6 +285,7 @@ impl Tools {
         let mut tool = match self.place(&news, outcome.shape) {
             CallPosition::Running(at) => {
                 let mut tool = self.running.remove(at);
+                tool.tell_more(&news, event.seq);
                 if news.name.as_deref() != tool.name() {
                     tool.alias = news.name;
                 }
@@ -267,6 +293,7 @@ impl Tools {
             }
             CallPosition::Ended(at) => {
                 if let Some(tool) = self.ended.get_mut(at) {
+                    tool.tell_more(&news, event.seq);
                     tool.result(event, outcome);
                     tool.put(changes);
                 }
@@ -338,7 +365,7 @@ impl Tools {
         let Some(tool) = self.running.get_mut(at) else { return };
         tool.exec = exec.or(tool.exec.take());
         match step {
-            ToolStep::Printed(text) => tool.print(&text),
+            ToolStep::Printed { stream, text } => tool.print_to(stream, &text),
             ToolStep::Ended(code) => {
                 tool.exit(code);
                 let tool = self.running.remove(at);

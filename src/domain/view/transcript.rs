@@ -11,7 +11,7 @@ use super::open_text::{OpenText, Streaming};
 use super::plans::Plans;
 use super::prompts::{Echo, Prompts, Sent};
 use super::turn::TurnName;
-use crate::domain::approval::{Action, Permission, PermissionStatus, Subject};
+use crate::domain::approval::{Action, ChosenOption, Permission, PermissionStatus, Subject};
 use crate::domain::cut;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::fact::{Plan, Text, TextOf, TextPart, Voice};
@@ -25,6 +25,8 @@ const PENDING: usize = 64;
 /// that waits always shows it whole.
 const ASK: usize = 64 * 1024;
 const PHASE: usize = 40;
+/// Bytes of why an ask waits again.
+const PROBLEM: usize = 500;
 
 /// What is open in the transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,6 +72,11 @@ impl Transcript {
     /// Whose prompt the engine echoes.
     pub(super) fn echo(&mut self, said: Option<&str>) -> Echo {
         self.prompts.echo(said)
+    }
+
+    /// Whether an echo with these words would be of a prompt of ours.
+    pub(super) fn may_be_echo(&self, said: &str) -> bool {
+        self.prompts.may_be_echo(said)
     }
 
     /// Whether these are the words of a prompt of ours that the engine has not echoed.
@@ -217,17 +224,34 @@ impl Transcript {
     }
 
     /// The loop settled an ask. `true`: the run may not do what it asked for.
-    pub(super) fn settled(&mut self, id: &str, status: PermissionStatus, changes: &mut Vec<Change>) -> bool {
+    pub(super) fn settled(
+        &mut self,
+        id: &str,
+        status: PermissionStatus,
+        chosen: Option<&ChosenOption>,
+        changes: &mut Vec<Change>,
+    ) -> bool {
         let Some(at) = self.pending.iter().position(|ask| ask.permission.request_id == id) else {
             return false;
         };
-        let pending = if status == PermissionStatus::Pending {
-            self.pending[at].clone()
-        } else {
-            self.pending.remove(at)
-        };
-        changes.push(Change::put(Lane::Chat, pending.card(status)));
+        let pending = self.pending.remove(at);
+        let mut card = pending.card(status);
+        if let BlockBody::Permission { chosen: of_card, .. } = &mut card.body {
+            *of_card = chosen.cloned();
+        }
+        changes.push(Change::put(Lane::Chat, card));
         status == PermissionStatus::Denied && !pending.nested
+    }
+
+    /// What is unsaved is saved before an ask is allowed, or could not be.
+    pub(super) fn saving(&self, id: &str, problem: Option<&str>, changes: &mut Vec<Change>) {
+        let Some(pending) = self.pending.iter().find(|ask| ask.permission.request_id == id) else { return };
+        let status = if problem.is_some() { PermissionStatus::Pending } else { PermissionStatus::Saving };
+        let mut card = pending.card(status);
+        if let BlockBody::Permission { problem: of_card, .. } = &mut card.body {
+            *of_card = problem.map(|problem| cut::line(problem, PROBLEM));
+        }
+        changes.push(Change::put(Lane::Chat, card));
     }
 
     /// Whether an answer or a message streams.
@@ -279,7 +303,12 @@ impl PendingText {
             id: self.permission.request_id.clone(),
             turn: self.turn,
             seq: self.seq,
-            body: BlockBody::Permission { permission: self.permission.clone(), status },
+            body: BlockBody::Permission {
+                permission: self.permission.clone(),
+                status,
+                chosen: None,
+                problem: None,
+            },
         }
     }
 }

@@ -38,6 +38,11 @@ impl Turn {
         std::mem::replace(&mut self.told, true)
     }
 
+    /// Whether the chat says already what went wrong in it.
+    pub(super) fn is_told(&self) -> bool {
+        self.told
+    }
+
     pub(super) fn name(&self) -> TurnName {
         TurnName { label: self.number.unwrap_or(0), index: self.index }
     }

@@ -17,8 +17,9 @@ use super::rpc::Rpc;
 use super::session_table::Sessions;
 use super::{AgentTimeouts, Setup};
 use crate::app::ports::EngineReport;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::remedy::Remedy;
 
 /// One agent, by name.
 pub(super) struct Agent {
@@ -81,7 +82,17 @@ impl Agent {
     }
 
     pub(super) fn notice(&mut self, session_id: &str, level: &'static str, text: String) {
-        self.report(EngineReport::Noticed { session_id: session_id.to_owned(), level, text });
+        self.notice_with(session_id, level, text, Remedy::default());
+    }
+
+    pub(super) fn notice_with(
+        &mut self,
+        session_id: &str,
+        level: &'static str,
+        text: String,
+        remedy: Remedy,
+    ) {
+        self.report(EngineReport::Noticed { session_id: session_id.to_owned(), level, text, remedy });
     }
 
     pub(super) fn name(&self) -> &str {
@@ -96,7 +107,7 @@ impl Agent {
                 "The agent `{}` was ended, because this workspace is not trusted any more; trust it and send the prompt again.",
                 self.name()
             );
-            self.end_process(EndReason::Refused(WireError::new(ErrorCode::UntrustedWorkspace, why)));
+            self.end_process(EndReason::Refused(CodedError::new(ErrorCode::UntrustedWorkspace, why)));
         }
     }
 

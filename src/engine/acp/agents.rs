@@ -3,14 +3,17 @@
 //! Owns that way. Never starts anything, and never reads a file of the workspace: the settings it gets hold none.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
-use super::presets::{PRESETS, asking_mode_of};
-use crate::protocol::settings::{EngineKind, EngineSetting, Settings};
-use crate::protocol::{ErrorCode, WireError};
+use super::presets::{PRESETS, preset_of};
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::protocol::settings::{EngineKind, Settings};
 
-/// The name of the agent of `engine.kind: acp`, when it has none.
+/// The name of the agent of `engine.kind: acp`, when it has none and its program neither.
 const UNNAMED: &str = "agent";
+/// Characters of a name that is made of a program's.
+const NAME: usize = 64;
 
 /// How long an agent may say nothing in a turn before the user hears of it, when the setting is silent.
 const QUIET: Duration = Duration::from_secs(60);
@@ -51,7 +54,9 @@ impl StartMode {
     /// As the settings say it; `program` is the agent's.
     fn read(said: Option<&str>, program: &str) -> Self {
         match said.map(str::trim) {
-            None | Some("" | "ask") => Self::Asking(asking_mode_of(program).map(str::to_owned)),
+            None | Some("" | "ask") => {
+                Self::Asking(preset_of(program).and_then(|preset| preset.asking_mode).map(str::to_owned))
+            }
             Some("agent") => Self::OfTheAgent,
             Some(mode) => Self::Named(mode.to_owned()),
         }
@@ -104,8 +109,7 @@ impl Agents {
             };
             by_name.insert(name.clone(), line);
         }
-        let chosen =
-            (settings.engine.kind == EngineKind::Acp).then(|| of_engine(&settings.engine, &mut by_name));
+        let chosen = (settings.engine.kind == EngineKind::Acp).then(|| of_engine(settings, &mut by_name));
         Self { chosen: chosen.flatten(), by_name }
     }
 
@@ -113,9 +117,9 @@ impl Agents {
     ///
     /// # Errors
     /// There is no such agent.
-    pub(crate) fn named(&self, name: Option<&str>) -> Result<&AgentLine, WireError> {
+    pub(crate) fn named(&self, name: Option<&str>) -> Result<&AgentLine, CodedError> {
         let Some(name) = name.or(self.chosen.as_deref()) else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 format!(
                     "No agent is chosen; choose one of {}, or give the command line of another.",
@@ -124,7 +128,7 @@ impl Agents {
             ));
         };
         self.by_name.get(name).filter(|line| !line.program.trim().is_empty()).ok_or_else(|| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::NotFound,
                 format!(
                     "There is no agent `{name}`; choose one of {}, or say in the settings what starts it.",
@@ -151,7 +155,8 @@ impl Agents {
 }
 
 /// Takes in the agent of the `engine` setting; its name, where it says enough to start one.
-fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) -> Option<String> {
+fn of_engine(settings: &Settings, by_name: &mut BTreeMap<String, AgentLine>) -> Option<String> {
+    let engine = &settings.engine;
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let (name, command) = (said(&engine.name), said(&engine.command));
     let Some(program) = command else {
@@ -163,7 +168,8 @@ fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) 
         }
         return Some(name);
     };
-    let name = name.unwrap_or_else(|| UNNAMED.to_owned());
+    let args = engine.args.clone().unwrap_or_default();
+    let name = name.unwrap_or_else(|| name_of(&program, &args, settings));
     // What `agents` says of how it is treated stands, whatever starts it.
     let told = by_name.get(&name);
     let (quiet, file_system, terminals) =
@@ -176,7 +182,7 @@ fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) 
     let line = AgentLine {
         name: name.clone(),
         program,
-        args: engine.args.clone().unwrap_or_default(),
+        args,
         env: engine.env.clone().unwrap_or_default(),
         quiet,
         file_system,
@@ -185,6 +191,21 @@ fn of_engine(engine: &EngineSetting, by_name: &mut BTreeMap<String, AgentLine>) 
     };
     by_name.insert(name.clone(), line);
     Some(name)
+}
+
+/// A name for an agent that has none: that of its program, and another one where the settings give that to an agent which is
+/// started otherwise. The same settings always give the same name, since records hold it.
+fn name_of(program: &str, args: &[String], settings: &Settings) -> String {
+    let stem = Path::new(program).file_stem().map(|stem| stem.to_string_lossy());
+    let plain = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let name: String = stem.iter().flat_map(|stem| stem.chars()).filter(plain).take(NAME).collect();
+    let name = if name.is_empty() { UNNAMED.to_owned() } else { name };
+    match settings.agents.get(&name) {
+        Some(agent) if agent.command != program || agent.args.as_deref().unwrap_or_default() != args => {
+            format!("{name}-engine")
+        }
+        Some(_) | None => name,
+    }
 }
 
 #[cfg(test)]
@@ -222,7 +243,21 @@ mod tests {
             json!({ "engine": { "kind": "acp", "command": "a", "args": ["b"], "env": { "K": "v" } } }),
         );
         assert_eq!(words(&own, None), Ok("a b".to_owned()));
-        assert_eq!(own.chosen(), Some("agent"));
+        assert_eq!(own.chosen(), Some("a"));
+        // By its program, unless the settings name an agent so which is started otherwise
+        for (command, args, name) in [
+            ("/opt/x/my-agent.exe", json!([]), "my-agent"),
+            ("opencode", json!(["acp"]), "opencode"),
+            ("/opt/other/opencode", json!(["acp"]), "opencode"),
+            ("/opt/other/mine", json!([]), "mine-engine"),
+            ("m/mine", json!(["x"]), "mine"),
+            ("../\u{1b}[31m", json!([]), "31m"),
+            ("..", json!([]), "agent"),
+        ] {
+            let engine = json!({ "kind": "acp", "command": command, "args": args });
+            let mine = json!({ "mine": { "command": "m/mine", "args": ["x"] } });
+            assert_eq!(agents(json!({ "engine": engine, "agents": mine })).chosen(), Some(name), "{command}");
+        }
         assert_eq!(own.named(None).unwrap().env, BTreeMap::from([("K".to_owned(), "v".to_owned())]));
         let may = |agents: &Agents, name| {
             let line = agents.named(name).unwrap();

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::client_side::Job;
 use crate::domain::dialect::acp::decode::RpcId;
+use crate::domain::edits::told::ToldEdit;
 
 /// The methods that ask the user.
 pub(super) const PERMISSION: &str = "session/request_permission";
@@ -14,16 +15,17 @@ pub(super) const ELICITATION: &str = "elicitation/create";
 /// What kind of answer is waited for.
 #[derive(Debug)]
 pub(super) enum AskKind {
-    Permission,
+    /// With the edits that it tells.
+    Permission(Vec<ToldEdit>),
     Elicitation,
     /// This is done once it is allowed.
     Work(Box<Job>),
 }
 
 impl AskKind {
-    /// Of a method that asks by itself.
-    pub(super) fn of(method: &str) -> Self {
-        if method == PERMISSION { Self::Permission } else { Self::Elicitation }
+    /// Of a method that asks by itself; `edits` are those that it tells.
+    pub(super) fn of(method: &str, edits: Vec<ToldEdit>) -> Self {
+        if method == PERMISSION { Self::Permission(edits) } else { Self::Elicitation }
     }
 }
 

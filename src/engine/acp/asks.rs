@@ -49,6 +49,7 @@ impl Agent {
         // The agent goes on: its silence begins now.
         self.heard_of(&ask.session_id);
         let allowed = decision.allows();
+        self.note_denial(&ask, allowed);
         let Some(option_id) = decision.option_id else { return self.write(cancelled(&id, &ask.kind)) };
         let result = match ask.kind {
             AskKind::Work(job) if allowed => return self.allowed_work(&ask.session_id, id, *job),
@@ -56,13 +57,28 @@ impl Agent {
                 let text = "The user did not allow this, so it was not done.";
                 return self.write(encode::error_answer(&id, AcpError::REFUSED, text));
             }
-            AskKind::Permission => encode::permission(PermissionOutcome::Selected(&option_id)),
+            AskKind::Permission(edits) => {
+                let session = self.sessions.get_mut(&ask.session_id);
+                if let Some(turn) = session.and_then(|session| session.turn.as_mut()).filter(|_| allowed) {
+                    turn.allowed.add(edits);
+                }
+                encode::permission(PermissionOutcome::Selected(&option_id))
+            }
             AskKind::Elicitation if allowed => {
                 encode::elicitation(ElicitationAnswer::Accept(decision.content))
             }
             AskKind::Elicitation => encode::elicitation(ElicitationAnswer::Decline),
         };
         self.write(encode::answer(&id, &result));
+    }
+
+    /// Some agents end their turn when something is denied, and call it cancelled.
+    fn note_denial(&mut self, ask: &Ask, allowed: bool) {
+        let asks_leave = !matches!(ask.kind, AskKind::Elicitation);
+        let session = self.sessions.get_mut(&ask.session_id).filter(|_| asks_leave && !allowed);
+        if let Some(turn) = session.and_then(|session| session.turn.as_mut()) {
+            turn.denials += 1;
+        }
     }
 
     /// Answers everything of a session that waits as cancelled.
@@ -94,14 +110,14 @@ impl Agent {
 
     /// Nobody can be asked: there is no session to ask in.
     pub(super) fn nobody_to_ask(&mut self, id: &RpcId, method: &str) {
-        self.write(cancelled(id, &AskKind::of(method)));
+        self.write(cancelled(id, &AskKind::of(method, Vec::new())));
     }
 }
 
 /// The answer where nobody decided.
-fn cancelled(id: &RpcId, kind: &AskKind) -> String {
+pub(super) fn cancelled(id: &RpcId, kind: &AskKind) -> String {
     let result = match kind {
-        AskKind::Permission => encode::permission(PermissionOutcome::Cancelled),
+        AskKind::Permission(_) => encode::permission(PermissionOutcome::Cancelled),
         AskKind::Elicitation => encode::elicitation(ElicitationAnswer::Cancel),
         AskKind::Work(_) => {
             let text = "Nobody allowed this before the turn ended, was stopped or the time for it was over, so it was not done.";

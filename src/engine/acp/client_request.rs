@@ -49,6 +49,8 @@ impl ClientMethod {
 pub(super) enum Then {
     Write(String),
     Run(CreateTerminal),
+    /// The agent does it itself, once it is allowed.
+    Permit,
 }
 
 /// A request that the user is asked about once what it would change is known.

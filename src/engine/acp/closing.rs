@@ -10,11 +10,11 @@ use super::sentence::one_line;
 use super::session::{Claim, State};
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineReport;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
 use crate::protocol::request::DeleteSessionResult;
-use crate::protocol::{ErrorCode, WireError};
 
 /// How long the agent may take for one of them.
 const SHORT: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ impl Agent {
         let outcome = match outcome {
             // It is not there any more, which is what was wanted.
             Err(error) if error.code == AcpError::NOT_FOUND => Ok(()),
-            Err(error) => Err(WireError::new(
+            Err(error) => Err(CodedError::new(
                 ErrorCode::EngineRejected,
                 format!(
                     "The agent `{}` did not delete the session ({}); try again.",

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::dialect::acp::commands::COMMANDS;
 use crate::domain::dialect::acp::encode::ConfigValue;
-use crate::protocol::{ErrorCode, WireError};
 
 /// One command, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,16 +21,23 @@ pub(super) enum Command {
     Logout,
 }
 
+/// The refusal of another name, with those that there are.
+fn no_such() -> CodedError {
+    let names: Vec<String> = COMMANDS.iter().map(|command| format!("`{}`", command.name)).collect();
+    let names = names.join(", ");
+    CodedError::new(ErrorCode::Unsupported, format!("An agent has no such command; there are {names}."))
+}
+
 impl Command {
     /// Reads a command by its name.
     ///
     /// # Errors
     /// There is no such command, or its arguments do not fit.
-    pub(super) fn read(name: &str, args: &Map<String, Value>) -> Result<Self, WireError> {
+    pub(super) fn read(name: &str, args: &Map<String, Value>) -> Result<Self, CodedError> {
         let text = |field: &str| {
             let value = args.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
             value.map(str::to_owned).ok_or_else(|| {
-                WireError::new(
+                CodedError::new(
                     ErrorCode::InvalidParams,
                     format!("The command `{name}` needs the text `{field}` in its `args`."),
                 )
@@ -47,16 +55,46 @@ impl Command {
             "set_model" => Ok(Self::Model(text("model")?)),
             "authenticate" => Ok(Self::Authenticate(text("methodId")?)),
             "logout" => Ok(Self::Logout),
-            _ => Err(WireError::new(
-                ErrorCode::Unsupported,
-                "An agent has no such command; there are `set_mode`, `set_config_option`, `set_model`, \
-                 `authenticate` and `logout`.",
-            )),
+            _ => Err(no_such()),
         }
     }
 
     /// Whether it is for the agent and not for one session.
     pub(super) fn is_for_the_agent(&self) -> bool {
         matches!(self, Self::Authenticate(_) | Self::Logout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_document_is_read_with_its_args_and_no_other_one() {
+        for command in &COMMANDS {
+            let args: Map<String, Value> =
+                command.args.iter().map(|(name, _)| ((*name).to_owned(), json!("x"))).collect();
+            assert!(Command::read(command.name, &args).is_ok(), "{}", command.name);
+            for (missing, _) in command.args {
+                let mut fewer = args.clone();
+                fewer.remove(*missing);
+                let refused = Command::read(command.name, &fewer).unwrap_err();
+                assert_eq!(
+                    refused.message,
+                    format!("The command `{}` needs the text `{missing}` in its `args`.", command.name)
+                );
+            }
+        }
+        let refused = Command::read("dance", &Map::new()).unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.as_str()),
+            (
+                ErrorCode::Unsupported,
+                "An agent has no such command; there are `set_mode`, `set_model`, `set_config_option`, `authenticate`, \
+                 `logout`."
+            )
+        );
     }
 }

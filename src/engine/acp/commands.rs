@@ -16,13 +16,13 @@ use super::session::Session;
 use super::turn::Turn;
 use crate::app::inbox::Reply;
 use crate::app::ports::CommandDone;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::dialect::acp::encode::{self, ConfigValue};
 use crate::domain::dialect::acp::results::read;
 use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
 use crate::protocol::request::{CommandResult, ModelsResult};
-use crate::protocol::{ErrorCode, WireError};
 
 /// How long a change may take.
 const CHANGE: Duration = Duration::from_secs(60);
@@ -50,13 +50,13 @@ impl Agent {
             return self.send_command(session_id, command, reply);
         }
         let Some(session) = self.sessions.get_mut(session_id) else {
-            return reply.refuse(WireError::new(
+            return reply.refuse(CodedError::new(
                 ErrorCode::Conflict,
                 "This session is not open at its agent; send it a prompt first.",
             ));
         };
         if session.commands.len() >= WAITING {
-            return reply.refuse(WireError::new(
+            return reply.refuse(CodedError::new(
                 ErrorCode::Overloaded,
                 "Too many commands wait for this session to open; wait for an answer and try again.",
             ));
@@ -82,7 +82,7 @@ impl Agent {
             }
             Command::Model(model) => {
                 let Some(option) = session.and_then(|session| model_option(&session.facts)) else {
-                    return reply.refuse(WireError::new(
+                    return reply.refuse(CodedError::new(
                         ErrorCode::Unsupported,
                         format!(
                             "The agent `{}` has no option for the model; choose it in the agent's own settings.",
@@ -114,11 +114,11 @@ impl Agent {
     ///
     /// # Errors
     /// The agent tells its modes, and there is no such mode among them.
-    fn mode_is_asked_for(&mut self, session_id: &str, command: &Command) -> Result<(), WireError> {
+    fn mode_is_asked_for(&mut self, session_id: &str, command: &Command) -> Result<(), CodedError> {
         let name = self.line.name.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return Ok(()) };
         match (command, session.mode()) {
-            (Command::Mode(mode), Some(modes)) if !modes.offers(mode) => Err(WireError::new(
+            (Command::Mode(mode), Some(modes)) if !modes.offers(mode) => Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 format!(
                     "The agent `{name}` has no mode `{}`; choose one of {}.",
@@ -137,6 +137,16 @@ impl Agent {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether this command is the user's choice of a mode.
+    fn chooses_mode(&self, session_id: &str, command: &Command) -> bool {
+        let modes = || self.sessions.get(session_id).and_then(Session::mode);
+        match command {
+            Command::Mode(_) => true,
+            Command::Option(option, _) => modes().is_some_and(|modes| modes.is_chosen_by(option)),
+            Command::Model(_) | Command::Authenticate(_) | Command::Logout => false,
         }
     }
 
@@ -160,6 +170,9 @@ impl Agent {
                 return self.end_if_idle();
             }
         };
+        if self.chooses_mode(session_id, &command) {
+            self.mode_is_chosen(session_id);
+        }
         let change = match command {
             Command::Mode(mode) => Some(self.mode_change(session_id, &mode).taken(&result)),
             Command::Option(..) | Command::Model(_) => Some(AgentChange::OptionsSet(read(&result))),
@@ -179,20 +192,20 @@ impl Agent {
     }
 
     /// The agent's refusal of something that the user asked for.
-    fn refused(&self, error: &AcpError) -> WireError {
+    fn refused(&self, error: &AcpError) -> CodedError {
         let said = one_line(&error.message);
         let name = self.name();
         match error.code {
             AcpError::AUTH_REQUIRED => self.login(error),
-            AcpError::METHOD_NOT_FOUND => WireError::new(
+            AcpError::METHOD_NOT_FOUND => CodedError::new(
                 ErrorCode::Unsupported,
                 format!("The agent `{name}` cannot do this ({said}); do it in the agent's own settings."),
             ),
-            AcpError::INVALID_PARAMS => WireError::new(
+            AcpError::INVALID_PARAMS => CodedError::new(
                 ErrorCode::InvalidParams,
                 format!("The agent `{name}` does not take this ({said}); choose something that it offers."),
             ),
-            _ => WireError::new(
+            _ => CodedError::new(
                 ErrorCode::EngineRejected,
                 format!("The agent `{name}` refused this ({said}); try again, or look into its log."),
             ),
@@ -254,14 +267,14 @@ impl Agent {
     }
 
     /// The models of the session that was used last.
-    pub(super) fn models(&self) -> Result<ModelsResult, WireError> {
+    pub(super) fn models(&self) -> Result<ModelsResult, CodedError> {
         let option = self.sessions.latest().and_then(|session| model_option(&session.facts));
         let models = option.map(|option| ModelsResult {
             current: Some(option.current).filter(|current| !current.is_empty()),
             models: option.models,
         });
         models.ok_or_else(|| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Unsupported,
                 format!(
                     "The agent `{}` names no models; create a session with it first, or choose in its own settings.",

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::ask::{AskKind, ELICITATION, PERMISSION};
+use super::ask::{ELICITATION, PERMISSION};
 use super::client_request::ClientMethod;
 use super::framing::Line;
 use super::own_request::OwnRequest;
@@ -21,6 +21,7 @@ use crate::domain::dialect::acp::decode::{
 };
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::state::{is_standing, tells_mode};
+use crate::domain::dialect::acp::tells_a_call;
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
 
@@ -163,6 +164,9 @@ impl Agent {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
                 let mode = if tells_mode(&event.kind) { session.mode() } else { None };
                 session.facts.hear(&event.kind, &event.payload);
+                if let Some(turn) = session.turn.as_mut().filter(|_| tells_a_call(&event.kind)) {
+                    turn.told.hear(&event.payload);
+                }
                 let changed =
                     mode.filter(|before| session.mode().is_some_and(|now| now.current != before.current));
                 if let State::Opening(SessionReplay::Of(replayed)) = &mut session.state
@@ -177,7 +181,7 @@ impl Agent {
                 }
             }
             UnplacedPiece::Ask { id, method, params, repaired } if self.sessions.contains(session_id) => {
-                self.asks_user(session_id, id, &method, params, repaired, AskKind::of(&method));
+                self.asks(session_id, id, &method, params, repaired);
             }
             // The session was deleted here.
             UnplacedPiece::Ask { id, method, .. } => self.nobody_to_ask(&id, &method),

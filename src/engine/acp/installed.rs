@@ -1,74 +1,55 @@
 //! What a person types in a shell before an agent works: how a known one is installed and logged in to, and where one lies.
 //!
-//! Owns the words for it and the search on `PATH`. Never starts anything.
+//! Owns the words for it and the search on `PATH`; the agents themselves are in `presets`. Never starts anything.
 
 use std::path::{Path, PathBuf};
 
-use super::presets::stem;
+use crate::domain::remedy::{Login, LoginMethod};
 
 /// How a known agent is installed and logged in to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FirstUse {
-    /// Its program.
-    program: &'static str,
     /// The command that installs it.
     pub install: &'static str,
     /// What logs in; `None` where the agent has no login of its own.
-    pub login: Option<&'static str>,
+    pub login: Option<ShellLogin>,
     /// The variable with a key that makes a login needless.
     pub key: Option<&'static str>,
 }
 
-const fn first_use(
-    program: &'static str,
-    install: &'static str,
-    login: Option<&'static str>,
-    key: Option<&'static str>,
-) -> FirstUse {
-    FirstUse { program, install, login, key }
+/// What a person types to log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShellLogin {
+    /// In a shell.
+    pub command: &'static str,
+    /// Then, in the program that this starts.
+    pub inside: Option<&'static str>,
 }
 
-const KNOWN: [FirstUse; 8] = [
-    first_use("opencode", "npm install -g opencode-ai", Some("`opencode auth login`"), None),
-    first_use(
-        "claude-agent-acp",
-        "npm install -g @agentclientprotocol/claude-agent-acp",
-        Some("`claude /login`"),
-        Some("ANTHROPIC_API_KEY"),
-    ),
-    first_use(
-        "codex-acp",
-        "npm install -g @agentclientprotocol/codex-acp",
-        Some("`codex login`"),
-        Some("OPENAI_API_KEY"),
-    ),
-    first_use(
-        "gemini",
-        "npm install -g @google/gemini-cli",
-        Some("`gemini` and `/auth` in it"),
-        Some("GEMINI_API_KEY"),
-    ),
-    first_use(
-        "qwen",
-        "npm install -g @qwen-code/qwen-code",
-        Some("`qwen` and `/auth` in it"),
-        Some("OPENAI_API_KEY"),
-    ),
-    first_use("goose", "brew install block-goose-cli", Some("`goose configure`"), None),
-    first_use("elizacp", "cargo install elizacp", None, None),
-    first_use("symposium-acp-agent", "cargo install symposium-acp-agent", None, None),
-];
-
-/// What is known of the agent that this program is, whatever its path.
-pub(crate) fn first_use_of(program: &str) -> Option<&'static FirstUse> {
-    let name = stem(program)?;
-    KNOWN.iter().find(|known| known.program == name)
+impl ShellLogin {
+    fn words(self) -> String {
+        let Self { command, inside } = self;
+        match inside {
+            None => format!("with `{command}` in a shell"),
+            Some(inside) => format!("with `{command}` in a shell and `{inside}` in it"),
+        }
+    }
 }
 
 impl FirstUse {
+    /// The same as data, beside the ways that the agent itself offers.
+    pub(crate) fn login(&self, methods: Vec<LoginMethod>) -> Login {
+        Login {
+            methods,
+            command: self.login.map(|login| login.command.to_owned()),
+            inside: self.login.and_then(|login| login.inside).map(str::to_owned),
+            variable: self.key.map(str::to_owned),
+        }
+    }
+
     /// How one logs in, as the rest of a sentence that begins with "log in".
     pub(crate) fn how_to_log_in(&self) -> Option<String> {
-        let login = self.login.map(|login| format!("with {login} in a shell"));
+        let login = self.login.map(ShellLogin::words);
         let key = self.key.map(|key| format!("set {key} in the environment"));
         match (login, key) {
             (Some(login), Some(key)) => Some(format!("{login}, or {key}")),
@@ -104,37 +85,43 @@ fn executable(file: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::presets::{PRESETS, keys_of};
+    use super::super::presets::{PRESETS, preset_of};
     use super::*;
 
     #[test]
     fn each_preset_says_how_it_is_installed() {
         for preset in PRESETS {
-            let first_use = first_use_of(preset.program).expect(preset.name);
-            assert!(!first_use.install.is_empty(), "{}", preset.name);
+            assert!(!preset.first_use.install.is_empty(), "{}", preset.name);
             // A key that is told to be set reaches the agent.
-            assert!(
-                first_use.key.is_none_or(|key| keys_of(preset.program).contains(&key)),
-                "{}",
-                preset.name
-            );
+            assert!(preset.first_use.key.is_none_or(|key| preset.keys.contains(&key)), "{}", preset.name);
         }
-        assert_eq!(
-            first_use_of("/opt/codex-acp").map(|one| one.install),
-            first_use_of("codex-acp").map(|one| one.install)
-        );
-        assert_eq!(first_use_of("nobody"), None);
+        assert_eq!(preset_of("/opt/codex-acp"), preset_of("codex-acp"));
+        assert_eq!(preset_of("codex-acp").map(|preset| preset.name), Some("codex-acp"));
+        assert_eq!(preset_of("nobody"), None);
     }
 
     #[test]
     fn a_login_is_told_as_what_to_type() {
-        let said = |program: &str| first_use_of(program).and_then(FirstUse::how_to_log_in);
+        let said = |program: &str| preset_of(program).and_then(|preset| preset.first_use.how_to_log_in());
         assert_eq!(said("opencode").as_deref(), Some("with `opencode auth login` in a shell"));
         assert_eq!(
             said("codex-acp").as_deref(),
             Some("with `codex login` in a shell, or set OPENAI_API_KEY in the environment")
         );
+        assert_eq!(
+            said("gemini").as_deref(),
+            Some("with `gemini` in a shell and `/auth` in it, or set GEMINI_API_KEY in the environment")
+        );
         assert_eq!(said("elizacp"), None);
+        let gemini = preset_of("gemini").map(|preset| preset.first_use.login(Vec::new()));
+        let text = |text: &str| Some(text.to_owned());
+        let told = Login {
+            methods: Vec::new(),
+            command: text("gemini"),
+            inside: text("/auth"),
+            variable: text("GEMINI_API_KEY"),
+        };
+        assert_eq!(gemini, Some(told));
     }
 
     #[cfg(unix)]

@@ -17,17 +17,17 @@ use super::sentence::{last_words, one_line};
 use super::session::{Claim, Session};
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentReport, EngineReport};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
 use crate::domain::dialect::acp::results::{InitializeResult, read};
 use crate::domain::payload::Payload;
 use crate::protocol::tab::AgentRestartResult;
 use crate::protocol::version::SERVER_VERSION;
-use crate::protocol::{ErrorCode, WireError};
 
 impl Agent {
     /// Sees to it that there is a process, or will be one.
-    pub(super) fn ensure_process(&mut self) -> Result<(), WireError> {
+    pub(super) fn ensure_process(&mut self) -> Result<(), CodedError> {
         match self.process.phase() {
             ProcessPhase::Starting | ProcessPhase::Ready => Ok(()),
             // A new one follows the old one for whoever waits then.
@@ -40,8 +40,8 @@ impl Agent {
         }
     }
 
-    fn not_trusted(&self) -> WireError {
-        WireError::new(
+    fn not_trusted(&self) -> CodedError {
+        CodedError::new(
             ErrorCode::UntrustedWorkspace,
             format!(
                 "The agent `{}` is not started, because this workspace is not trusted; trust it first.",
@@ -57,7 +57,7 @@ impl Agent {
     }
 
     /// The process was started, or could not be.
-    pub(super) fn started(&mut self, outcome: Result<(), WireError>) {
+    pub(super) fn started(&mut self, outcome: Result<(), CodedError>) {
         match outcome {
             Ok(()) if self.process.is_ending() => {}
             Ok(()) => {
@@ -133,7 +133,7 @@ impl Agent {
     }
 
     fn refuse_process(&mut self, why: String) {
-        let error = WireError::new(ErrorCode::EngineRejected, why);
+        let error = CodedError::new(ErrorCode::EngineRejected, why);
         self.end_process(EndReason::Refused(error));
     }
 
@@ -175,7 +175,7 @@ impl Agent {
     /// The process does not read what we write, or closed its output: it is of no more use.
     pub(super) fn broke(&mut self, what: &str) {
         let why = format!("The agent `{}` {what}; send the prompt again to start it anew.", self.name());
-        self.end_process(EndReason::Refused(WireError::new(ErrorCode::AgentExited, why)));
+        self.end_process(EndReason::Refused(CodedError::new(ErrorCode::AgentExited, why)));
     }
 
     /// The process ended, and everything that it said was heard.
@@ -184,7 +184,7 @@ impl Agent {
             ProcessPhase::Ending(why) => Some(why.clone()),
             ProcessPhase::Down(_) | ProcessPhase::Starting | ProcessPhase::Ready => None,
         };
-        let error = |text: String| WireError::new(ErrorCode::AgentExited, text);
+        let error = |text: String| CodedError::new(ErrorCode::AgentExited, text);
         let name = self.name();
         let (error, expected) = match on_purpose {
             Some(EndReason::Refused(error)) => (error, false),
@@ -209,7 +209,7 @@ impl Agent {
     }
 
     /// There is no process any more: everything that waits for it hears of it.
-    fn gone(&mut self, code: Option<i32>, error: WireError, expected: bool) {
+    fn gone(&mut self, code: Option<i32>, error: CodedError, expected: bool) {
         let end = if expected { LastEnd::ClientRequests } else { LastEnd::Unexpected };
         let ending = self.process.ended(end);
         let restarting = matches!(ending, ProcessPhase::Ending(EndReason::Restart))

@@ -18,10 +18,12 @@ mod incoming;
 pub(crate) mod installed;
 mod life;
 mod listing;
+mod login;
 mod models;
 mod modes;
 mod outgoing;
 mod own_request;
+mod permission;
 pub(crate) mod presets;
 pub(crate) mod process;
 mod process_state;
@@ -38,6 +40,7 @@ mod turn;
 mod turns;
 mod unplaced;
 mod wanted;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,7 +54,7 @@ use tokio::time::Instant;
 
 use self::agent::Agent;
 use self::agents::Agents;
-use self::presets::keys_of;
+use self::presets::preset_of;
 use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Message, Surroundings};
@@ -61,10 +64,11 @@ use crate::app::ports::{
     Settlement, StreamResume, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::remedy::{Retry, RetryWhen};
 use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::protocol::tab::AgentRestartResult;
-use crate::protocol::{ErrorCode, WireError};
 
 /// Calls that wait for one agent's task. It takes them at once whatever the agent does, so thousands waiting mean that the
 /// machine stands still; one more is refused.
@@ -153,7 +157,7 @@ impl AcpEngine {
     }
 
     /// The task of an agent, made now where there is none.
-    fn task(&self, name: Option<&str>) -> Result<(String, mpsc::Sender<Message>), WireError> {
+    fn task(&self, name: Option<&str>) -> Result<(String, mpsc::Sender<Message>), CodedError> {
         let line = self.agents.named(name)?;
         let mut state = self.state();
         state.latest = Some(line.name.clone());
@@ -165,7 +169,7 @@ impl AcpEngine {
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
-        let given = keys_of(&agent.line.program).iter().copied();
+        let given = preset_of(&agent.line.program).map_or(&[][..], |preset| preset.keys).iter().copied();
         let given = given.filter_map(|name| self.setup.keys.get_key_value(name));
         let place = Surroundings {
             keys: given.map(|(name, key)| (name.clone(), key.clone())).collect(),
@@ -180,10 +184,10 @@ impl AcpEngine {
     /// Hands a call to the agent with this name.
     fn give(&self, name: Option<&str>, call: EngineCall) {
         match self.task(name) {
-            Ok((_, task)) => match task.try_send(Message::Call(call)) {
+            Ok((_, task)) => match task.try_send(Message::Call(Box::new(call))) {
                 Ok(()) => {}
                 Err(TrySendError::Full(Message::Call(call)) | TrySendError::Closed(Message::Call(call))) => {
-                    self.refuse(call, overloaded());
+                    self.refuse(*call, overloaded());
                 }
                 Err(_) => {}
             },
@@ -200,10 +204,14 @@ impl AcpEngine {
     }
 
     /// A refused call is answered; a turn that does not begin ends.
-    fn refuse(&self, call: EngineCall, error: WireError) {
+    fn refuse(&self, call: EngineCall, error: CodedError) {
         let report = match call {
             EngineCall::StartTurn { session_id, turn, .. } => {
-                EngineReport::TurnEnded { session_id, turn, failure: Some(error.message), cancelled: false }
+                // Nothing of it was sent.
+                let when =
+                    if error.code == ErrorCode::Overloaded { RetryWhen::Later } else { RetryWhen::Changed };
+                let failure = Some(error.with_remedy(Retry::not_taken(when)).into());
+                EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }
             }
             EngineCall::MakeSession { wish, reply, .. } => {
                 EngineReport::SessionMade { wish, outcome: Err(error), reply }
@@ -271,7 +279,7 @@ impl AcpEngine {
             self.agents.chosen().map(str::to_owned).or_else(|| only.cloned())
         });
         let Some(name) = name else {
-            return reply.refuse(WireError::new(
+            return reply.refuse(CodedError::new(
                 ErrorCode::InvalidParams,
                 "It is not clear which agent is meant; name one in `agent`.",
             ));
@@ -289,7 +297,7 @@ impl AcpEngine {
                 // Dropped, the reply answers by itself.
                 let _ = task.try_send(Message::Models(reply));
             }
-            None => reply.refuse(WireError::new(
+            None => reply.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "An agent names its models once it has a session; create one first.",
             )),
@@ -357,10 +365,12 @@ impl Engine for AcpEngine {
             EngineCall::Agent(AgentCall::Restart { agent, reply }) => self.restart(agent, reply),
             EngineCall::ListSessions { reply } => self.list(reply),
             EngineCall::ListModels { reply, .. } => self.models(reply),
-            EngineCall::Stream(call) => call.refuse(WireError::new(
+            EngineCall::Stream(call) => call.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
             )),
+            // Its turns end with the agent's process.
+            EngineCall::ContinueTurn { .. } => {}
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
             | EngineCall::Decide { ref session_id, .. }
@@ -380,13 +390,13 @@ fn capabilities() -> Vec<String> {
     ["chat", "permissions", "sessions", "commands"].map(str::to_owned).to_vec()
 }
 
-fn overloaded() -> WireError {
-    WireError::new(
+fn overloaded() -> CodedError {
+    CodedError::new(
         ErrorCode::Overloaded,
         "The agent's part of breadboard-ls is busy and took no more; wait for an answer and try again.",
     )
 }
 
-fn not_known() -> WireError {
-    WireError::new(ErrorCode::Conflict, "This session is not open at its agent; send it a prompt first.")
+fn not_known() -> CodedError {
+    CodedError::new(ErrorCode::Conflict, "This session is not open at its agent; send it a prompt first.")
 }

@@ -12,7 +12,7 @@ use super::modes::ModeChange;
 use super::session::How;
 use crate::app::inbox::Reply;
 use crate::app::ports::EngineSession;
-use crate::protocol::WireError;
+use crate::domain::coded_error::CodedError;
 use crate::protocol::request::{CommandResult, DeleteSessionResult};
 
 /// One request of ours.
@@ -39,7 +39,7 @@ pub(super) enum OwnRequest {
 
 impl OwnRequest {
     /// Nobody will answer.
-    pub(super) fn refuse(self, error: &WireError) {
+    pub(super) fn refuse(self, error: &CodedError) {
         match self {
             // What was to be deleted at the agent is told apart from what is deleted here: it can be tried again.
             Self::Delete { reply, .. } => reply.refuse(error.clone()),

@@ -11,8 +11,8 @@
 
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentHello, AgentProcess};
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::acp::results::{AgentCapabilities, InitializeResult};
-use crate::protocol::WireError;
 use crate::protocol::agent::AgentStatus;
 use crate::protocol::tab::AgentRestartResult;
 
@@ -46,7 +46,7 @@ pub(super) enum EndReason {
     /// The user wants a new one.
     Restart,
     /// It cannot be talked to.
-    Refused(WireError),
+    Refused(CodedError),
 }
 
 /// The process of one agent.

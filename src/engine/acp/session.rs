@@ -21,10 +21,11 @@ use std::path::PathBuf;
 use super::command::Command;
 use super::modes::{Modes, modes};
 use super::turn::Turn;
+use super::writes::KnownTexts;
 use crate::app::inbox::Reply;
 use crate::app::ports::{NewSession, SessionReply};
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::acp::state::AgentState;
-use crate::protocol::WireError;
 use crate::protocol::request::CommandResult;
 
 /// How a session stands at the process.
@@ -102,6 +103,13 @@ pub(super) enum How {
     },
 }
 
+/// A sentence about what the agent may do without asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModeWarning {
+    pub(super) level: &'static str,
+    pub(super) text: String,
+}
+
 /// One session.
 pub(super) struct Session {
     pub(super) workspace: Option<PathBuf>,
@@ -119,7 +127,11 @@ pub(super) struct Session {
     pub(super) model: Option<String>,
     /// The mode that was last asked for here, by a setting or by the user.
     pub(super) mode_asked: Option<String>,
+    /// What is to be said of its mode before the first prompt goes out, unless the user chooses another one.
+    pub(super) mode_warning: Option<ModeWarning>,
     pub(super) facts: AgentState,
+    /// What the agent knows of files through us.
+    pub(super) known: KnownTexts,
 }
 
 impl State {
@@ -186,7 +198,9 @@ impl Session {
             commands: Vec::new(),
             model: None,
             mode_asked: None,
+            mode_warning: None,
             facts: AgentState::default(),
+            known: KnownTexts::default(),
         }
     }
 
@@ -203,7 +217,11 @@ impl Session {
     }
 
     /// The process is gone. Gives who waits for it to be made.
-    pub(super) fn left(&mut self, error: &WireError, restarting: bool) -> Option<(NewSession, SessionReply)> {
+    pub(super) fn left(
+        &mut self,
+        error: &CodedError,
+        restarting: bool,
+    ) -> Option<(NewSession, SessionReply)> {
         self.model = None;
         if self.state.is_for_the_next() {
             // Begun while the old process was ending.
@@ -232,7 +250,7 @@ mod tests {
     fn ended(state: State, claim: Claim, restarting: bool) -> State {
         let mut session = Session::new(None, None);
         (session.state, session.claim) = (state, claim);
-        assert!(session.left(&WireError::internal(), restarting).is_none());
+        assert!(session.left(&CodedError::internal(), restarting).is_none());
         session.state
     }
 

@@ -7,15 +7,18 @@ use super::agent::Agent;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, How, Memory, Session, SessionReplay, State};
+use super::turn::Turn;
 use crate::app::ports::{
     AgentReport, AgentSession, CommandDone, EngineReport, EngineSession, NewSession, SessionReply,
+    TurnFailure,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{SessionResult, read};
 use crate::domain::dialect::acp::state::AgentChange;
 use crate::domain::payload::Payload;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::remedy::{PromptTaken, Remedy, Retry, RetryWhen};
 
 /// Begins the agent's id of a session that it has not made yet, because it wants a login first.
 const UNOPENED: &str = "unopened:";
@@ -79,7 +82,7 @@ impl Agent {
         let folder = self.folder();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(cwd) = session.workspace.clone().or(folder).filter(|cwd| cwd.is_absolute()) else {
-            let error = WireError::new(
+            let error = CodedError::new(
                 ErrorCode::Unsupported,
                 "An agent works in a folder, and none is open; open one and try again.",
             );
@@ -167,11 +170,11 @@ impl Agent {
         session: &Session,
         how: &How,
         result: &SessionResult,
-    ) -> Result<String, WireError> {
+    ) -> Result<String, CodedError> {
         let made = matches!(how, How::Make { .. });
         let named = result.session_id.clone().filter(|id| made && !id.is_empty());
         let Some(at_agent) = named.or_else(|| session.at_agent.clone().filter(|_| !made)) else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::EngineRejected,
                 format!(
                     "The agent `{}` made a session without an id; try another release of it.",
@@ -180,7 +183,7 @@ impl Agent {
             ));
         };
         if made && self.is_open_as(&at_agent, session_id) {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::EngineRejected,
                 format!(
                     "The agent `{}` gave two sessions one id; close the other tab or try another release of it.",
@@ -261,7 +264,7 @@ impl Agent {
         let load = self.process.can().load_session;
         match how {
             How::Make { .. } => {
-                let error = WireError::new(
+                let error = CodedError::new(
                     ErrorCode::EngineRejected,
                     format!(
                         "The agent `{}` made no session ({said}); look into its log or try again.",
@@ -296,17 +299,18 @@ impl Agent {
                 ..EngineSession::default()
             };
             self.report(EngineReport::SessionMade { wish, outcome: Ok(made), reply });
-            self.notice(session_id, "warning", refusal.message.clone());
+            let remedy = Remedy { retry: None, ..refusal.remedy() };
+            self.notice_with(session_id, "warning", refusal.message.clone(), remedy);
         }
         self.stays(session_id, State::LoginWanted, &refusal);
     }
 
     /// It could not be opened: whoever waits for it hears why.
-    pub(super) fn not_open(&mut self, session_id: &str, error: &WireError) {
+    pub(super) fn not_open(&mut self, session_id: &str, error: &CodedError) {
         self.stays(session_id, State::Closed, error);
     }
 
-    fn stays(&mut self, session_id: &str, state: State, error: &WireError) {
+    fn stays(&mut self, session_id: &str, state: State, error: &CodedError) {
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         session.state = state;
         let commands = std::mem::take(&mut session.commands);
@@ -316,7 +320,7 @@ impl Agent {
             reply.refuse(error.clone());
         }
         if let Some(turn) = turn {
-            let failure = Some(error.message.clone());
+            let failure = Some(unsent(&turn, error));
             self.report(EngineReport::TurnEnded {
                 session_id: session_id.to_owned(),
                 turn: turn.number,
@@ -347,4 +351,15 @@ impl Agent {
         let label = format!("Log of the agent {}", self.line.name);
         self.said(session_id, log_event(uri.as_str(), &label));
     }
+}
+
+/// Why a turn ends whose session is not open. One that was not sent was not taken.
+fn unsent(turn: &Turn, error: &CodedError) -> TurnFailure {
+    let mut remedy = error.remedy();
+    if !turn.is_sent() {
+        remedy.retry = remedy.retry.or(Some(Retry::not_taken(RetryWhen::Changed)));
+    } else if let Some(retry) = &mut remedy.retry {
+        retry.taken = PromptTaken::Perhaps;
+    }
+    TurnFailure::new(error.message.clone(), remedy)
 }

@@ -11,7 +11,7 @@ use super::agents::StartMode;
 use super::modes::ModeChange;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
-use super::session::{Session, State};
+use super::session::{ModeWarning, Session, State};
 use crate::domain::dialect::acp::decode::AcpError;
 use crate::domain::payload::Payload;
 
@@ -123,7 +123,29 @@ impl Agent {
             "The agent `{}` may edit files and run commands without asking; what it asks is up to its own settings.",
             self.name()
         );
-        self.notice(session_id, "info", text);
+        self.warns_of_mode(session_id, ModeWarning { level: "info", text });
+    }
+
+    /// Says it with the first prompt: until then the user may choose a mode.
+    fn warns_of_mode(&mut self, session_id: &str, warning: ModeWarning) {
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.mode_warning = Some(warning);
+        }
+    }
+
+    /// The user chose the mode that the session works in.
+    pub(super) fn mode_is_chosen(&mut self, session_id: &str) {
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.mode_warning = None;
+        }
+    }
+
+    /// The first prompt goes out.
+    pub(super) fn tell_mode(&mut self, session_id: &str) {
+        let session = self.sessions.get_mut(session_id);
+        if let Some(ModeWarning { level, text }) = session.and_then(|session| session.mode_warning.take()) {
+            self.notice(session_id, level, text);
+        }
     }
 
     fn has_no_such_mode(&mut self, session_id: &str, wanted: &str) {
@@ -134,6 +156,6 @@ impl Agent {
              asks is up to its own settings.",
             self.name()
         );
-        self.notice(session_id, "warning", text);
+        self.warns_of_mode(session_id, ModeWarning { level: "warning", text });
     }
 }

@@ -13,17 +13,17 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::agent::Agent;
-use super::client_side::{Finished, Workers};
+use super::client_side::{WorkNews, Workers};
 use super::framing::Line;
 use super::outgoing::Effect;
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use super::running::{Running, Written};
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
 use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::request::ModelsResult;
-use crate::protocol::{ErrorCode, WireError};
 
 /// What others finished for a task that has not looked at it. Every job answers once, and there is one of each kind a turn.
 const FINISHED: usize = 256;
@@ -34,7 +34,7 @@ const ATTACHMENT: u64 = 8 << 20;
 /// What an agent is told.
 pub(super) enum Message {
     /// By the loop.
-    Call(EngineCall),
+    Call(Box<EngineCall>),
     /// Whether the workspace is trusted, where it works, and which model comes next.
     Settings { trusted: bool, folder: Option<Cwd> },
     /// List its sessions.
@@ -54,7 +54,7 @@ pub(super) struct Surroundings {
 
 /// What other tasks finished for this one.
 enum TaskDone {
-    Spawned(u64, Result<Box<(AgentProcess, AgentStdin, AgentStdout)>, WireError>),
+    Spawned(u64, Result<Box<(AgentProcess, AgentStdin, AgentStdout)>, CodedError>),
     Exited(u64, ExitNote),
     Read { session_id: String, turn: u64, attachments: Vec<PromptAttachment> },
 }
@@ -121,9 +121,12 @@ impl AgentTask {
                 self.agent.now = Instant::now();
                 self.take(finished);
             }
-            finished = next_work(&mut self.workers) => {
+            news = next_work(&mut self.workers), if !held_back => {
                 self.agent.now = Instant::now();
-                self.agent.work_done(finished.number, finished.outcome);
+                match news {
+                    WorkNews::Done(finished) => self.agent.work_done(finished.number, finished.outcome),
+                    WorkNews::Printed(printed) => self.agent.terminal_printed(printed),
+                }
             }
             permit = incoming.room.reserve(), if held_back => {
                 // The loop is gone.
@@ -288,7 +291,7 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-async fn next_work(workers: &mut Option<Workers>) -> Finished {
+async fn next_work(workers: &mut Option<Workers>) -> WorkNews {
     match workers {
         Some(workers) => workers.next().await,
         None => std::future::pending().await,
@@ -341,7 +344,7 @@ fn tell(agent: &mut Agent, told: Message) {
         }
         Message::List(give) => agent.list(give),
         Message::Models(reply) => reply.settle(agent.models()),
-        Message::Call(call) => called(agent, call),
+        Message::Call(call) => called(agent, *call),
     }
 }
 
@@ -362,6 +365,6 @@ fn called(agent: &mut Agent, call: EngineCall) {
         }
         EngineCall::Agent(AgentCall::Restart { reply, .. }) => agent.restart(reply),
         // `AcpEngine` keeps or refuses the others.
-        call => call.refuse(WireError::new(ErrorCode::Unsupported, "Agents cannot do this.")),
+        call => call.refuse(CodedError::new(ErrorCode::Unsupported, "Agents cannot do this.")),
     }
 }

@@ -8,6 +8,7 @@
 
 use tokio::time::Instant;
 
+use super::writes::{AllowedEdits, ToldCalls};
 use crate::app::ports::Prompt;
 
 /// One turn.
@@ -15,6 +16,12 @@ use crate::app::ports::Prompt;
 pub(super) struct Turn {
     pub(super) number: u64,
     pub(super) stage: TurnStage,
+    /// What the user allowed at the agent in it.
+    pub(super) allowed: AllowedEdits,
+    /// What its tool calls told that they change.
+    pub(super) told: ToldCalls,
+    /// Requests of the agent that were denied in it.
+    pub(super) denials: u32,
 }
 
 /// How far it is.

@@ -6,18 +6,18 @@
 use tokio::time::Instant;
 
 use super::agent::Agent;
-use super::installed::{FirstUse, first_use_of};
 use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, Session, State};
 use super::turn::{Turn, TurnStage};
-use crate::app::ports::{EngineReport, Prompt};
+use super::writes::{AllowedEdits, ToldCalls};
+use crate::app::ports::{EngineReport, Prompt, TurnFailure};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
 use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 
 impl Agent {
     /// Begins a turn; the session is opened first where the process does not have it.
@@ -31,7 +31,7 @@ impl Agent {
         let failed = |why: String| EngineReport::TurnEnded {
             session_id: session_id.to_owned(),
             turn: number,
-            failure: Some(why),
+            failure: Some(TurnFailure::new(why, Retry::not_taken(RetryWhen::Later))),
             cancelled: false,
         };
         let session = self.sessions.known_or_new(session_id);
@@ -43,7 +43,9 @@ impl Agent {
             return self.report(failed(why));
         }
         session.claim = Claim::Used;
-        session.turn = Some(Turn { number, stage: TurnStage::Waiting { prompt: Box::new(prompt), model } });
+        let stage = TurnStage::Waiting { prompt: Box::new(prompt), model };
+        let (allowed, told) = (AllowedEdits::default(), ToldCalls::default());
+        session.turn = Some(Turn { number, stage, allowed, told, denials: 0 });
         self.sessions.use_now(session_id);
         if self.is_open(session_id) {
             return self.begin_prompt(session_id);
@@ -65,6 +67,7 @@ impl Agent {
         };
         let TurnStage::Waiting { prompt, .. } = &turn.stage else { return };
         let (number, attachments) = (turn.number, prompt.attachments.clone());
+        self.tell_mode(session_id);
         self.follow_model(session_id);
         if attachments.is_empty() {
             return self.send_prompt(session_id, number, &[]);
@@ -111,8 +114,14 @@ impl Agent {
         }
         let turn = self.sessions.get(session_id).and_then(|session| session.turn.as_ref());
         let stopped = turn.is_some_and(Turn::is_stopping);
+        let denials = turn.map_or(0, |turn| turn.denials);
         let failure = outcome.as_ref().err().map(|error| self.failure(error, stopped));
-        let mut event = prompt_event(outcome, failure.as_deref());
+        let why = failure.as_ref().map(|failure| failure.message.clone()).or_else(|| {
+            let ended = outcome.as_ref().is_ok_and(is_cancelled) && !stopped;
+            ended.then(|| self.ended_by_itself(denials))
+        });
+        let remedy = failure.as_ref().map(|failure| &failure.remedy);
+        let mut event = prompt_event(outcome, why.as_deref().map(|why| (why, remedy)));
         event.repaired = repaired;
         self.said(session_id, event);
         if let Some(session) = self.sessions.get_mut(session_id) {
@@ -127,19 +136,36 @@ impl Agent {
         self.end_if_idle();
     }
 
-    fn failure(&self, error: &AcpError, stopped: bool) -> String {
+    /// The agent had the prompt: how much it did about it, it does not say.
+    fn failure(&self, error: &AcpError, stopped: bool) -> TurnFailure {
         let said = one_line(&error.message);
         let name = self.name();
+        let retry = |when| Retry::perhaps_taken(when).after(error.wait());
         match error.code {
             _ if stopped => {
                 format!("The turn was stopped, and the agent `{name}` ended it with an error ({said}).")
+                    .into()
             }
-            AcpError::AUTH_REQUIRED => self.login(error).message,
+            AcpError::AUTH_REQUIRED => {
+                self.login(error).with_remedy(Remedy::from(retry(RetryWhen::Changed))).into()
+            }
             code => {
                 let log = self.log_file().map(|file| format!(", or look into its log, {}", file.display()));
                 let log = log.unwrap_or_default();
-                format!("The agent `{name}` failed in this turn ({said}, code {code}); try again{log}.")
+                let why =
+                    format!("The agent `{name}` failed in this turn ({said}, code {code}); try again{log}.");
+                TurnFailure::new(why, retry(RetryWhen::Later))
             }
+        }
+    }
+
+    /// Why a turn was cancelled that nobody stopped.
+    fn ended_by_itself(&self, denials: u32) -> String {
+        let name = self.name();
+        match denials {
+            0 => format!("The agent `{name}` ended its turn before it was done, and nobody had stopped it."),
+            1 => format!("The request was denied, and the agent `{name}` ended its turn."),
+            _ => format!("Requests were denied, and the agent `{name}` ended its turn."),
         }
     }
 
@@ -153,7 +179,7 @@ impl Agent {
         if !turn.is_sent() {
             let number = turn.number;
             session.turn = None;
-            let failure = Some("The turn was stopped before the agent had begun it.".to_owned());
+            let failure = Some("The turn was stopped before the agent had begun it.".into());
             let session_id = session_id.to_owned();
             return self.report(EngineReport::TurnEnded {
                 session_id,
@@ -216,7 +242,8 @@ impl Agent {
             if session.claim == Claim::Released {
                 // Nobody waits for it, and the process shall not wait for it either.
                 session.turn = None;
-                let failure = Some(format!("The agent `{name}` did not end the turn after it was stopped."));
+                let why = format!("The agent `{name}` did not end the turn after it was stopped.");
+                let failure = Some(why.into());
                 self.report(EngineReport::TurnEnded { session_id, turn: number, failure, cancelled: true });
                 self.end_if_idle();
                 continue;
@@ -227,36 +254,9 @@ impl Agent {
             self.notice(&session_id, "warning", text);
         }
     }
+}
 
-    /// What an agent needs before it works, as one sentence: for a known one what to type.
-    pub(super) fn login(&self, error: &AcpError) -> WireError {
-        let known = first_use_of(&self.line.program).and_then(FirstUse::how_to_log_in);
-        let how = known.map_or_else(|| self.ways_to_log_in(error), |how| format!("log in {how}"));
-        let text = format!("The agent `{}` wants a login first; {how}.", self.name());
-        WireError::new(ErrorCode::EngineUnauthorized, text)
-    }
-
-    /// What the agent itself says of it.
-    fn ways_to_log_in(&self, error: &AcpError) -> String {
-        let ways: Vec<String> = self
-            .process
-            .hello()
-            .auth_methods
-            .iter()
-            .map(|method| {
-                let name = if method.name.trim().is_empty() { &method.id } else { &method.name };
-                let what = method.description.as_deref().map(one_line).filter(|text| !text.is_empty());
-                let what = what.map(|text| format!(": {text}")).unwrap_or_default();
-                if method.kind.as_deref() == Some("terminal") {
-                    format!("“{}” in a terminal{what}", one_line(name))
-                } else {
-                    format!("“{}”{what} (its id is `{}`)", one_line(name), one_line(&method.id))
-                }
-            })
-            .collect();
-        match ways.is_empty() {
-            true => format!("it says: {}", one_line(&error.message)),
-            false => format!("choose {}", ways.join(", or ")),
-        }
-    }
+/// Whether an agent says that a turn was cancelled.
+fn is_cancelled(result: &Payload) -> bool {
+    result.get("stopReason").and_then(serde_json::Value::as_str) == Some("cancelled")
 }

@@ -11,15 +11,17 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::ask::AskKind;
+use super::asks::cancelled;
 use super::client_request::{ClientMethod, Then, ToAsk, UnderWay};
-use super::client_side::{CreateTerminal, Job, WorkOrder, WorkResult};
+use super::client_side::{CreateTerminal, Job, Printed, WorkOrder, WorkResult, WriteBase};
 use super::outgoing::Effect;
 use super::sentence::one_line;
 use super::turn::Turn;
+use crate::app::ports::{AgentReport, EngineReport, TerminalPiece};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::decode::{AcpError, RpcId, method_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
-use crate::protocol::{ErrorCode, WireError};
 
 impl Agent {
     /// Whether this agent was given that.
@@ -66,7 +68,7 @@ impl Agent {
         self.order(&session_id, id, job, to_ask);
     }
 
-    fn order(&mut self, session_id: &str, id: RpcId, job: Job, to_ask: Option<Box<ToAsk>>) {
+    pub(super) fn order(&mut self, session_id: &str, id: RpcId, job: Job, to_ask: Option<Box<ToAsk>>) {
         let workspace = self.sessions.get(session_id).and_then(|session| session.workspace.clone());
         let folders = workspace.or_else(|| self.folder()).into_iter().collect();
         let ends_with_a_stop = to_ask.is_some() || matches!(job, Job::Read { .. } | Job::Create(..));
@@ -83,17 +85,17 @@ impl Agent {
         self.place_event(at_agent, event);
     }
 
-    fn may_begin(&self, session_id: Option<&str>, method: ClientMethod) -> Result<(), WireError> {
+    fn may_begin(&self, session_id: Option<&str>, method: ClientMethod) -> Result<(), CodedError> {
         let session = session_id.and_then(|session_id| self.sessions.get(session_id));
         let Some(session) = session else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "This names no session that is open here, so nothing was done; name the session.",
             ));
         };
         if method.needs_a_turn() {
             if !self.is_trusted() {
-                return Err(WireError::new(
+                return Err(CodedError::new(
                     ErrorCode::UntrustedWorkspace,
                     "This workspace is not trusted, so nothing was done; the user can trust it.",
                 ));
@@ -103,7 +105,7 @@ impl Agent {
             }
         }
         if self.rpc.wanted.is_full() {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::Overloaded,
                 "Too many requests are under way, so nothing was done; wait for an answer and ask again.",
             ));
@@ -112,7 +114,7 @@ impl Agent {
     }
 
     /// A job is done.
-    pub(super) fn work_done(&mut self, number: u64, outcome: Result<WorkResult, WireError>) {
+    pub(super) fn work_done(&mut self, number: u64, outcome: Result<WorkResult, CodedError>) {
         let Some(one) = self.rpc.wanted.take(number) else { return };
         self.heard_of(&one.session_id);
         let UnderWay { id, session_id, to_ask, .. } = one;
@@ -124,12 +126,36 @@ impl Agent {
         });
         match (to_ask, outcome) {
             (None, Ok(WorkResult::Answer(result))) => self.write(encode::answer(&id, &result)),
+            (None, Ok(WorkResult::Known { answer, file })) => {
+                if let Some(session) = self.sessions.get_mut(&session_id) {
+                    session.known.add(file);
+                }
+                self.write(encode::answer(&id, &answer));
+            }
+            (Some(to_ask), outcome) if matches!(to_ask.then, Then::Permit) => {
+                let found = match outcome {
+                    Ok(WorkResult::Found(found)) => found,
+                    // What was not found is said to be unread.
+                    Ok(_) | Err(_) => Vec::new(),
+                };
+                let ToAsk { method, params, repaired, .. } = *to_ask;
+                self.asks_with(&session_id, id, &method, params, repaired, found);
+            }
             (Some(to_ask), Ok(came)) => self.ask_first(&session_id, id, *to_ask, came),
             (to_ask, outcome) => {
-                self.refuse_work(&id, &outcome.err().unwrap_or_else(WireError::internal));
+                self.refuse_work(&id, &outcome.err().unwrap_or_else(CodedError::internal));
                 self.tell_unasked(&session_id, to_ask);
             }
         }
+    }
+
+    /// A terminal of a session printed something, began or ended.
+    pub(super) fn terminal_printed(&mut self, printed: Printed) {
+        let Printed { session_id, terminal_id, began, text, skipped, exit } = printed;
+        self.heard_of(&session_id);
+        let exit = exit.map(|exit| (exit.exit_code, exit.signal));
+        let piece = TerminalPiece { terminal_id, began, text, skipped, exit };
+        self.report(EngineReport::Agent(AgentReport::Terminal { session_id, piece }));
     }
 
     /// The user sees what would be done before it is.
@@ -137,6 +163,16 @@ impl Agent {
         let ToAsk { method, mut params, repaired, then } = to_ask;
         let job = match (then, came) {
             (Then::Write(text), WorkResult::Base(base)) => {
+                let drops = self.drops_unread(session_id, &base, &text);
+                if drops || self.was_allowed(session_id, &params, &base, &text) {
+                    let told = ToAsk { method, params, repaired, then: Then::Write(text.clone()) };
+                    self.tell_unasked(session_id, Some(Box::new(told)));
+                    if drops {
+                        return self.refuse_work(&id, &unread(&base.path));
+                    }
+                    // The user saw this very change a moment ago, and allowed it.
+                    return self.order(session_id, id, Job::Write { base, text }, None);
+                }
                 let old = base.now.as_ref().map(|(text, _)| text.clone());
                 params.insert("oldText".to_owned(), old.map_or(Value::Null, Value::from));
                 Job::Write { base, text }
@@ -147,9 +183,25 @@ impl Agent {
                 Job::Create(command, place)
             }
             // No job answers otherwise.
-            (Then::Write(_) | Then::Run(_), _) => return self.refuse_work(&id, &WireError::internal()),
+            (Then::Write(_) | Then::Run(_) | Then::Permit, _) => {
+                return self.refuse_work(&id, &CodedError::internal());
+            }
         };
         self.asks_user(session_id, id, &method, params, repaired, AskKind::Work(Box::new(job)));
+    }
+
+    /// Whether a write would drop what the user typed and did not save, and what the agent never read.
+    fn drops_unread(&self, session_id: &str, base: &WriteBase, text: &str) -> bool {
+        self.sessions.get(session_id).is_some_and(|session| session.known.would_drop(base, text))
+    }
+
+    /// Whether the user allowed exactly this at the agent, in this turn.
+    fn was_allowed(&mut self, session_id: &str, params: &Payload, base: &WriteBase, text: &str) -> bool {
+        let folder = self.sessions.get(session_id).and_then(|session| session.workspace.clone());
+        let folder = folder.or_else(|| self.folder());
+        let Some(path) = params.get("path").and_then(Value::as_str).map(PathBuf::from) else { return false };
+        let turn = self.sessions.get_mut(session_id).and_then(|session| session.turn.as_mut());
+        turn.is_some_and(|turn| turn.allowed.covers(&path, folder.as_deref(), base, text))
     }
 
     /// The user allowed it.
@@ -176,14 +228,19 @@ impl Agent {
     pub(super) fn withdraw_work(&mut self, id: &RpcId) -> Option<String> {
         let number = self.rpc.wanted.number_of(id)?;
         let session_id = self.rpc.wanted.session_of(number)?.to_owned();
-        self.give_up_work(number, &WireError::new(ErrorCode::Cancelled, "The request was taken back."));
+        self.give_up_work(number, &CodedError::new(ErrorCode::Cancelled, "The request was taken back."));
         Some(session_id)
     }
 
-    fn give_up_work(&mut self, number: u64, why: &WireError) {
+    fn give_up_work(&mut self, number: u64, why: &CodedError) {
         let Some(one) = self.rpc.wanted.take(number) else { return };
         self.lay_down(Effect::GiveUp(number));
-        self.refuse_work(&one.id, why);
+        match &one.to_ask {
+            Some(to_ask) if matches!(to_ask.then, Then::Permit) => {
+                self.write(cancelled(&one.id, &AskKind::Permission(Vec::new())));
+            }
+            Some(_) | None => self.refuse_work(&one.id, why),
+        }
         self.tell_unasked(&one.session_id, one.to_ask);
     }
 
@@ -203,13 +260,13 @@ impl Agent {
         }
     }
 
-    pub(super) fn refuse_work(&mut self, id: &RpcId, error: &WireError) {
+    pub(super) fn refuse_work(&mut self, id: &RpcId, error: &CodedError) {
         self.write(encode::error_answer(id, code_of(error.code), &one_line(&error.message)));
     }
 }
 
 /// What is done first for a request, and what after the user allowed it.
-fn begin(method: ClientMethod, params: &Payload) -> Result<(Job, Option<Then>), WireError> {
+fn begin(method: ClientMethod, params: &Payload) -> Result<(Job, Option<Then>), CodedError> {
     #[derive(Deserialize)]
     struct Read {
         path: PathBuf,
@@ -244,15 +301,24 @@ fn begin(method: ClientMethod, params: &Payload) -> Result<(Job, Option<Then>), 
         ClientMethod::Release => of_terminal(Job::Release),
     };
     begins.ok_or_else(|| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::InvalidParams,
             "The parameters are not those of the Agent Client Protocol, so nothing was done; send what it says.",
         )
     })
 }
 
-pub(super) fn no_turn() -> WireError {
-    WireError::new(
+fn unread(path: &str) -> CodedError {
+    CodedError::new(
+        ErrorCode::Conflict,
+        format!(
+            "`{path}` has changes in the editor that are not saved and that you have not read, and this would drop them, so nothing was written; read the file through the client and make the change from that."
+        ),
+    )
+}
+
+pub(super) fn no_turn() -> CodedError {
+    CodedError::new(
         ErrorCode::Cancelled,
         "No turn of this session runs any more, so nothing was done; ask in the next turn.",
     )

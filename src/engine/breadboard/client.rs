@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::multipart::Form;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,6 +31,10 @@ pub struct EngineTimeouts {
     pub answer: Duration,
     /// For the next bytes of a download. A stream of events may be silent for ever.
     pub stall: Duration,
+    /// For the stream to tell of a prompt that the engine did not answer, while nothing else comes.
+    pub echo: Duration,
+    /// For the stream to say anything, once it told of another prompt than the one that the engine took.
+    pub claim: Duration,
 }
 
 impl Default for EngineTimeouts {
@@ -38,6 +43,8 @@ impl Default for EngineTimeouts {
             connect: Duration::from_secs(5),
             answer: Duration::from_secs(20),
             stall: Duration::from_secs(30),
+            echo: Duration::from_secs(5),
+            claim: Duration::from_secs(30),
         }
     }
 }
@@ -205,27 +212,26 @@ impl Client {
         decoded(&self.whole(request, self.inner.timeouts.answer).await?)
     }
 
-    /// A `POST` of `body`, which has its own content type and may take `within`.
+    /// A `POST` of a form, which may take `within`.
     pub async fn upload<T: DeserializeOwned>(
         &self,
         path: &[&str],
-        content_type: &str,
-        length: u64,
-        body: reqwest::Body,
+        form: Form,
         within: Duration,
     ) -> Result<T, EngineError> {
         let request = self.request(Method::POST, self.url(path, &[])?).await?;
-        let request = request
-            .header(CONTENT_TYPE, content_type)
-            .header(reqwest::header::CONTENT_LENGTH, length)
-            .body(body);
-        decoded(&self.whole(request, within).await?)
+        decoded(&self.whole(request.multipart(form), within).await?)
     }
 
     /// A `DELETE`, which may take `within`.
     pub async fn delete(&self, path: &[&str], within: Duration) -> Result<(), EngineError> {
         let request = self.request(Method::DELETE, self.url(path, &[])?).await?;
         self.whole(request, within).await.map(drop)
+    }
+
+    /// How long what is waited for.
+    pub fn patience(&self) -> &EngineTimeouts {
+        &self.inner.timeouts
     }
 
     /// A `GET` whose body comes piece by piece, each within `EngineTimeouts::stall`.

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::client::EventStream;
 use super::{EngineParts, files, is_wanted};
 use crate::app::ports::{Artifact, DownloadFor, EngineReport, StreamReport};
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// Between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(250);
@@ -42,7 +42,7 @@ pub(super) async fn run(
                 outcome = &mut work => break outcome,
                 () = tokio::time::sleep(LOOK) => {
                     if !is_wanted(&purpose) {
-                        break Err(WireError::new(ErrorCode::Cancelled, "The download was cancelled."));
+                        break Err(CodedError::new(ErrorCode::Cancelled, "The download was cancelled."));
                     }
                 }
             }
@@ -64,9 +64,12 @@ async fn fetched(
     artifact_path: &str,
     to: &Path,
     purpose: &DownloadFor,
-) -> Result<Artifact, WireError> {
+) -> Result<Artifact, CodedError> {
     if artifact_path.trim().is_empty() {
-        return Err(WireError::new(ErrorCode::InvalidParams, "The path of the artifact is blank; name one."));
+        return Err(CodedError::new(
+            ErrorCode::InvalidParams,
+            "The path of the artifact is blank; name one.",
+        ));
     }
     let path = ["v1", "sessions", session_id, "download"];
     let mut stream = shared
@@ -78,7 +81,7 @@ async fn fetched(
     let to = to.to_owned();
     let writer = tokio::task::spawn_blocking(move || write(&to, arriving));
     let told = forward(shared, artifact_path, purpose, &mut stream, pieces).await;
-    let written = writer.await.unwrap_or_else(|_| Err(WireError::internal()));
+    let written = writer.await.unwrap_or_else(|_| Err(CodedError::internal()));
     match (told, written) {
         (Err(error), _) | (Ok(()), Err(error)) => Err(error),
         (Ok(()), Ok(artifact)) => Ok(artifact),
@@ -98,7 +101,7 @@ async fn forward(
     purpose: &DownloadFor,
     stream: &mut EventStream,
     pieces: mpsc::Sender<BodyPiece>,
-) -> Result<(), WireError> {
+) -> Result<(), CodedError> {
     let total = stream.length();
     let mut bytes = 0;
     let mut told = Instant::now();
@@ -128,9 +131,9 @@ async fn forward(
 }
 
 /// Writes what arrives. Runs where it may block.
-fn write(to: &Path, mut arriving: mpsc::Receiver<BodyPiece>) -> Result<Artifact, WireError> {
+fn write(to: &Path, mut arriving: mpsc::Receiver<BodyPiece>) -> Result<Artifact, CodedError> {
     let failed = |error: &std::io::Error| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::EngineRejected,
             format!("The artifact could not be written to the disk: {error}; make room and try again."),
         )
@@ -165,7 +168,7 @@ fn write(to: &Path, mut arriving: mpsc::Receiver<BodyPiece>) -> Result<Artifact,
     match kept {
         Ok(Some(artifact)) => Ok(artifact),
         Ok(None) => {
-            Err(WireError::new(ErrorCode::EngineRejected, "The artifact did not come whole; try again."))
+            Err(CodedError::new(ErrorCode::EngineRejected, "The artifact did not come whole; try again."))
         }
         Err(error) => Err(failed(&error)),
     }

@@ -9,8 +9,10 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::app::ports::TurnFailure;
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
 use crate::http::{Cause, in_words};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Longest piece of the engine's text in a sentence of ours, in characters.
 const LONGEST_DETAIL: usize = 300;
@@ -162,7 +164,7 @@ impl EngineError {
     }
 
     /// The refusal for the user; `origin` is where the engine is.
-    pub fn told(&self, origin: &str) -> WireError {
+    pub fn told(&self, origin: &str) -> CodedError {
         let (code, message) = match self {
             Self::Unreachable { why, sent: false } => (
                 ErrorCode::EngineUnreachable,
@@ -236,7 +238,35 @@ impl EngineError {
             ),
             Self::Broken { status, why } => (ErrorCode::EngineRejected, broken(origin, *status, why)),
         };
-        WireError::new(code, message)
+        let told = CodedError::new(code, message);
+        match self.retry() {
+            Some(retry) => told.with_remedy(retry),
+            None => told,
+        }
+    }
+
+    /// Of what goes before a prompt, which was not sent whatever became of that.
+    pub(super) fn unsent(&self, message: String) -> TurnFailure {
+        let retry = self.retry().unwrap_or(Retry::not_taken(RetryWhen::Changed));
+        TurnFailure::new(message, Retry { taken: PromptTaken::No, ..retry })
+    }
+
+    /// Whether the same can be sent again; `None` where that depends on what was sent.
+    pub fn retry(&self) -> Option<Retry> {
+        use RetryWhen::{Changed, Later, Never};
+        let open = |when| {
+            if self.leaves_it_open() { Retry::perhaps_taken(when) } else { Retry::not_taken(when) }
+        };
+        match self {
+            Self::Unreachable { .. } | Self::TimedOut { .. } => Some(open(Later)),
+            Self::Busy { wait, .. } => Some(open(Later).after(*wait)),
+            Self::Refused { status: 413, .. } | Self::Broken { status: 413, .. } => Some(open(Never)),
+            Self::Broken { status: 408 | 502 | 504, .. } => Some(Retry::perhaps_taken(Later)),
+            // It failed on the way, and how far it had come it does not say.
+            Self::Broken { status: 500..=599, .. } => Some(Retry::perhaps_taken(Changed)),
+            Self::Unauthorized(_) | Self::Broken { .. } => Some(open(Changed)),
+            Self::Gone { .. } | Self::NoRoute | Self::WindowExceeded(_) | Self::Refused { .. } => None,
+        }
     }
 }
 
@@ -288,7 +318,7 @@ fn refused(status: u16, code: &str, detail: &str) -> (ErrorCode, String) {
 }
 
 /// The engine's text without the end that a sentence of ours adds.
-fn end(detail: &str) -> &str {
+pub(super) fn end(detail: &str) -> &str {
     let detail = detail.trim().trim_end_matches(['.', ';']);
     if detail.is_empty() { "it did not say why" } else { detail }
 }

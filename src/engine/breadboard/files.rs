@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::EngineParts;
 use super::engine_error::EngineError;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::breadboard::http::{self, EngineFileEntry as EngineFile, FileContent};
 use crate::domain::edits::lines::{Seen, Selection, Wanted, select};
 use crate::domain::edits::text;
@@ -15,7 +16,6 @@ use crate::protocol::request::{
     FileEntry, FileKind, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
     SnippetSource,
 };
-use crate::protocol::{ErrorCode, WireError};
 
 /// Entries in one answer, as for a directory on disk.
 const MOST_ENTRIES: usize = 10_000;
@@ -33,9 +33,9 @@ const WHOLE_BYTES: u64 = 4 << 20;
 pub(super) async fn list(
     shared: &EngineParts,
     params: &ListFilesParams,
-) -> Result<ListFilesResult, WireError> {
+) -> Result<ListFilesResult, CodedError> {
     if params.gitignore == Some(true) {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::Unsupported,
             "The engine cannot leave out what `.gitignore` names; list without `gitignore`.",
         ));
@@ -46,7 +46,7 @@ pub(super) async fn list(
         && !path.is_root()
         && only.path == path.as_str()
     {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::NotFound,
             format!(
                 "`{}` is a file and not a directory; read it or list its directory.",
@@ -63,7 +63,7 @@ pub(super) async fn list(
 pub(super) async fn read(
     shared: &EngineParts,
     params: &ReadFileSnippetParams,
-) -> Result<ReadFileSnippetResult, WireError> {
+) -> Result<ReadFileSnippetResult, CodedError> {
     let path = parse(&params.path)?;
     let name = short(path.as_str());
     let max_bytes = params.max_bytes.unwrap_or(DEFAULT_BYTES).min(MOST_BYTES);
@@ -77,7 +77,7 @@ pub(super) async fn read(
     let file = match entries.as_slice() {
         [only] if !path.is_root() && only.path == path.as_str() && only.kind != "directory" => only,
         _ => {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::NotFound,
                 format!("`{name}` is a directory and not a file; list it and choose one."),
             ));
@@ -111,7 +111,7 @@ async fn ends(
     path: &WorkspacePath,
     size: u64,
     wanted: Wanted,
-) -> Result<(Selection, u64, Option<&'static str>), WireError> {
+) -> Result<(Selection, u64, Option<&'static str>), CodedError> {
     let window = 2 * wanted.max_bytes as u64 + 64;
     let front = match wanted {
         Wanted { head: None, tail: Some(_), .. } => Vec::new(),
@@ -147,7 +147,7 @@ async fn front(
     session_id: &str,
     path: &WorkspacePath,
     most: u64,
-) -> Result<Vec<u8>, WireError> {
+) -> Result<Vec<u8>, CodedError> {
     let told = |trouble: EngineError| refused(shared, path.as_str(), &trouble);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let at = ["v1", "sessions", session_id, "download"];
@@ -166,7 +166,7 @@ async fn look(
     shared: &EngineParts,
     session_id: &str,
     path: &WorkspacePath,
-) -> Result<Vec<EngineFile>, WireError> {
+) -> Result<Vec<EngineFile>, CodedError> {
     let asked = path.for_handle();
     let entries: Vec<Value> = shared
         .client
@@ -183,9 +183,9 @@ fn entry(file: EngineFile) -> FileEntry {
     FileEntry { path: file.path, name, kind, size }
 }
 
-fn parse(path: &str) -> Result<WorkspacePath, WireError> {
+fn parse(path: &str) -> Result<WorkspacePath, CodedError> {
     WorkspacePath::parse(path).map_err(|refused| {
-        WireError::new(
+        CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!("The path `{}` {refused}; give one relative to the workspace folder.", short(path)),
         )
@@ -193,25 +193,25 @@ fn parse(path: &str) -> Result<WorkspacePath, WireError> {
 }
 
 /// A refusal of a path, a file's or an artifact's.
-pub(super) fn refused(shared: &EngineParts, path: &str, trouble: &EngineError) -> WireError {
+pub(super) fn refused(shared: &EngineParts, path: &str, trouble: &EngineError) -> CodedError {
     let path = short(path);
     match trouble {
         // The only 400 of these routes but for a blank path, which is not sent.
-        EngineError::Refused { status: 400, .. } => WireError::new(
+        EngineError::Refused { status: 400, .. } => CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!(
                 "The engine says that `{path}` lies outside the session's workspace; name a path inside it."
             ),
         ),
-        EngineError::Gone { detail } if detail.contains("session") => WireError::new(
+        EngineError::Gone { detail } if detail.contains("session") => CodedError::new(
             ErrorCode::NotFound,
             "The engine no longer has this session, as after a restart of it; make a new one.",
         ),
-        EngineError::Gone { .. } => WireError::new(
+        EngineError::Gone { .. } => CodedError::new(
             ErrorCode::NotFound,
             format!("The engine has no `{path}`; list the directory and choose one."),
         ),
-        EngineError::Refused { status: 409, .. } => WireError::new(
+        EngineError::Refused { status: 409, .. } => CodedError::new(
             ErrorCode::Conflict,
             "The workspace of the session is not ready at the engine; try again in a moment.",
         ),
@@ -219,8 +219,8 @@ pub(super) fn refused(shared: &EngineParts, path: &str, trouble: &EngineError) -
     }
 }
 
-fn not_text(name: &str) -> WireError {
-    WireError::new(
+fn not_text(name: &str) -> CodedError {
+    CodedError::new(
         ErrorCode::NotText,
         format!("`{name}` is not text; download it and open it in a program made for it."),
     )

@@ -8,6 +8,7 @@ pub(crate) mod client;
 mod commands;
 mod download;
 pub(crate) mod engine_error;
+mod failed_session;
 mod files;
 pub(crate) mod link;
 mod models;
@@ -33,10 +34,10 @@ use crate::app::ports::{
     SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::{ApprovePermissionResult, CredentialScope};
 use crate::protocol::settings::{EngineKind, EngineSetting};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Calls under way at the same time: each holds a socket at the engine, which answers one after the other anyway. One more
 /// is refused as overloaded.
@@ -71,9 +72,9 @@ impl Setup {
         setting: &EngineSetting,
         token: Option<Secret>,
         token_place: Option<&str>,
-    ) -> Result<Self, WireError> {
+    ) -> Result<Self, CodedError> {
         let Some(url) = setting.url.as_deref().filter(|url| !url.trim().is_empty()) else {
-            return Err(WireError::new(
+            return Err(CodedError::new(
                 ErrorCode::InvalidParams,
                 "The `breadboard` engine has no address; give it in the settings or in BREADBOARD_API_URL, for instance \
                  http://127.0.0.1:9099.",
@@ -81,7 +82,7 @@ impl Setup {
         };
         // Not repeated: it may hold a password.
         let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::InvalidParams,
                 "The engine's URL is not an http or https URL without user name and query; give such a one, for \
                  instance http://127.0.0.1:9099.",
@@ -193,6 +194,8 @@ impl Engine for BreadboardEngine {
             EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
                 turn::start(shared, session_id, turn, prompt, model, history);
             }
+            // Its turns go on at the engine.
+            EngineCall::ContinueTurn { .. } => {}
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
             EngineCall::Forget { session_id } => {
                 shared.links.detach(&session_id);
@@ -210,16 +213,21 @@ impl Engine for BreadboardEngine {
                 self.decide(of, decision.ruling, reply);
             }
             EngineCall::Command { session_id, command, args, reply } => {
-                shared.answer(
-                    reply,
-                    |own| async move { commands::run(&own, &session_id, &command, args).await },
-                );
+                if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
+                    let own = Arc::clone(shared);
+                    shared.spawn(place, async move {
+                        let words = commands::words(&command, &args);
+                        let outcome = commands::run(&own, &session_id, &command, args).await;
+                        let told = StreamReport::Commanded { session_id, command: words, outcome, reply };
+                        own.report(EngineReport::Stream(told)).await;
+                    });
+                }
             }
             EngineCall::ListModels { chosen, reply } => {
                 shared.answer(reply, |own| async move { models::list(&own, chosen).await });
             }
             EngineCall::Stream(call) => self.stream_call(call),
-            EngineCall::Agent(call) => call.refuse(WireError::new(
+            EngineCall::Agent(call) => call.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "The engine in use is no agent process, so there is nothing of that kind; choose an agent.",
             )),
@@ -318,7 +326,7 @@ impl EngineParts {
     fn answer<T, W>(self: &Arc<Self>, reply: Reply<T>, work: impl FnOnce(Arc<Self>) -> W)
     where
         T: Send + 'static,
-        W: Future<Output = Result<T, WireError>> + Send + 'static,
+        W: Future<Output = Result<T, CodedError>> + Send + 'static,
     {
         if let Some((place, reply)) = self.place_for(&self.calls, reply) {
             let work = work(Arc::clone(self));
@@ -340,13 +348,13 @@ impl EngineParts {
     }
 
     /// The refusal for a trouble with this engine.
-    fn told(&self, trouble: &engine_error::EngineError) -> WireError {
+    fn told(&self, trouble: &engine_error::EngineError) -> CodedError {
         trouble.told(self.client.base_url().origin())
     }
 }
 
-fn busy() -> WireError {
-    WireError::new(
+fn busy() -> CodedError {
+    CodedError::new(
         ErrorCode::Overloaded,
         "Too many requests to the engine are under way; wait for an answer and try again.",
     )

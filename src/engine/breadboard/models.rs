@@ -3,15 +3,15 @@
 //! Owns the translation only.
 
 use super::EngineParts;
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::breadboard::http::Models;
-use crate::protocol::WireError;
 use crate::protocol::request::{ModelEntry, ModelsResult};
 
 /// Models in one list; a configuration names a few.
 const MOST_MODELS: usize = 2_000;
 
 /// Lists them. The current one, that of sessions made from now on, was chosen or is the configuration's.
-pub(super) async fn list(shared: &EngineParts, chosen: Option<String>) -> Result<ModelsResult, WireError> {
+pub(super) async fn list(shared: &EngineParts, chosen: Option<String>) -> Result<ModelsResult, CodedError> {
     let Models { models, default_model } = shared
         .client
         .read(&["v1", "models"], &[("config_path", &shared.config_path)])

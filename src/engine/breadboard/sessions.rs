@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::engine_error::EngineError;
+use super::engine_error::{EngineError, end};
 use super::{EngineParts, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::breadboard::http::{self, CreateSession, EngineSessionSummary, SessionCreated};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
-use crate::protocol::{ErrorCode, WireError};
 
 /// How long whoever deletes a session waits. The engine deletes when the running step ends.
 const DELETE_ANSWER: Duration = Duration::from_secs(10);
@@ -43,18 +43,19 @@ pub(super) async fn make(shared: Arc<EngineParts>, wish: NewSession, reply: Sess
     shared.report(EngineReport::SessionMade { wish, outcome, reply }).await;
 }
 
-async fn made(shared: &EngineParts, wish: &NewSession) -> Result<EngineSession, WireError> {
+async fn made(shared: &EngineParts, wish: &NewSession) -> Result<EngineSession, CodedError> {
     let config_path = wish.config_path.clone().unwrap_or_else(|| shared.config_path.clone());
     if config_path.trim().is_empty() {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::InvalidParams,
             "The configuration of the session is blank; name a file of the engine or leave `configPath` out.",
         ));
     }
+    configuration_loads(shared, &config_path).await?;
     let folder = shared.state().folders.iter().find_map(|folder| folder.path.clone());
     let workspace = wish.workspace.clone().or(folder);
     if workspace.as_ref().is_some_and(|path| !path.is_absolute()) {
-        return Err(WireError::new(
+        return Err(CodedError::new(
             ErrorCode::InvalidParams,
             "The workspace of the session is not an absolute path; open a folder and try again.",
         ));
@@ -101,6 +102,28 @@ async fn made(shared: &EngineParts, wish: &NewSession) -> Result<EngineSession, 
     })
 }
 
+/// Whether the engine can read the configuration: it makes a session with any, which then fails at its first prompt. Its list of
+/// models is made from the configuration, so that one tells. That an engine has no such list, or fails over it, is no reason.
+async fn configuration_loads(shared: &EngineParts, config_path: &str) -> Result<(), CodedError> {
+    let listed = shared.client.read::<Value>(&["v1", "models"], &[("config_path", config_path)]).await;
+    match listed {
+        Err(EngineError::Refused { status: 400, detail, .. }) => Err(CodedError::new(
+            ErrorCode::EngineRejected,
+            format!(
+                "The engine cannot use the configuration `{config_path}`: {}; name another one.",
+                end(&detail)
+            ),
+        )),
+        Err(
+            trouble @ (EngineError::Unreachable { .. }
+            | EngineError::TimedOut { .. }
+            | EngineError::Unauthorized(_)
+            | EngineError::Busy { .. }),
+        ) => Err(shared.told(&trouble)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Lists the sessions.
 pub(super) fn list(shared: &Arc<EngineParts>, reply: Option<Reply<ListSessionsResult>>) {
     let place = Arc::clone(&shared.calls).try_acquire_owned();
@@ -114,7 +137,7 @@ pub(super) fn list(shared: &Arc<EngineParts>, reply: Option<Reply<ListSessionsRe
     });
 }
 
-async fn listed(shared: &EngineParts) -> Result<ListedSessions, WireError> {
+async fn listed(shared: &EngineParts) -> Result<ListedSessions, CodedError> {
     let listed: Vec<Value> =
         shared.client.read(&["v1", "sessions"], &[]).await.map_err(|trouble| shared.told(&trouble))?;
     let all = listed.len();
@@ -169,11 +192,11 @@ pub(super) async fn delete(
 async fn tell_deletion(
     reports: &mpsc::Sender<EngineReport>,
     session_id: String,
-    mut answer: oneshot::Receiver<Result<(), WireError>>,
+    mut answer: oneshot::Receiver<Result<(), CodedError>>,
     reply: Reply<DeleteSessionResult>,
 ) {
     let ended =
-        |outcome: Result<Result<(), WireError>, _>| outcome.unwrap_or_else(|_| Err(WireError::internal()));
+        |outcome: Result<Result<(), CodedError>, _>| outcome.unwrap_or_else(|_| Err(CodedError::internal()));
     let tell = async |outcome, reply| {
         let report = EngineReport::SessionDeleted { session_id: session_id.clone(), outcome, reply };
         // A closed channel means that the loop is gone, and nobody is left to hear.
@@ -182,7 +205,7 @@ async fn tell_deletion(
     if let Ok(outcome) = tokio::time::timeout(DELETE_ANSWER, &mut answer).await {
         return tell(ended(outcome), reply).await;
     }
-    let slow = WireError::new(
+    let slow = CodedError::new(
         ErrorCode::EngineRejected,
         "The engine has not deleted the session within 10 s, because a step of it still runs; list the sessions again in \
          a moment.",
@@ -196,7 +219,7 @@ async fn tell_deletion(
 
 /// The engine deletes a session only once its turn has ended, and a turn that waits for an answer never ends: so every ask
 /// is answered first, and those that come meanwhile too.
-async fn deleted(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>) -> Result<(), WireError> {
+async fn deleted(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>) -> Result<(), CodedError> {
     let mut denied: BTreeSet<String> = BTreeSet::new();
     deny(shared, session_id, asks, &mut denied).await;
     match waiting(shared, session_id).await {
@@ -270,7 +293,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_deletion_is_told_once_when_it_is_quick_or_fails() {
-        for outcome in [Ok(()), Err(WireError::internal())] {
+        for outcome in [Ok(()), Err(CodedError::internal())] {
             let (sender, mut reports) = mpsc::channel(8);
             let (done, answer) = oneshot::channel();
             done.send(outcome.clone()).unwrap();

@@ -1,21 +1,25 @@
 //! Prompts on their way to the engine, and stops.
 //!
 //! Owns, for each session, the prompts that the engine may remember and the turn that is being sent. A prompt is sent once:
-//! where nobody can know whether the engine took it, that is said. The end of a turn is an event; this reports an end only
-//! for a turn that never began. Memory is bounded by the prompts that the engine remembers.
+//! where the engine does not say whether it took it, its stream is waited for, and where that does not tell of it either, that
+//! is said. The end of a turn is an event; this reports an end only for a turn that never began. Memory is bounded by the prompts
+//! that the engine remembers.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::{Map, json};
 use tokio::sync::watch;
 
 use super::engine_error::EngineError;
+use super::failed_session;
+use super::link::Listener;
 use super::{EngineParts, commands, upload};
-use crate::app::ports::{EngineReport, Prompt};
+use crate::app::ports::{EngineReport, Prompt, StreamReport, TurnFailure};
 use crate::domain::dialect::breadboard::http::{CancelTurn, EngineInput, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
+use crate::domain::remedy::{Retry, RetryWhen};
 use crate::protocol::settings::ModelSetting;
 
 /// Sessions that are known at the same time. One more makes another, whose turn is not on its way, be forgotten: its
@@ -67,8 +71,25 @@ struct SentInput {
     history: Vec<(String, String)>,
 }
 
-/// Why a turn did not begin, as one sentence.
-struct NotBegun(String);
+/// What the engine took.
+struct Taken {
+    /// Its own id of the turn, where it said one.
+    turn_id: Option<String>,
+    /// As it was sent.
+    content: String,
+    /// What the stream tells since; `None` where nothing needs to be heard, or nobody listens.
+    heard: Option<Listener>,
+}
+
+/// Why a turn did not begin.
+struct NotBegun(TurnFailure);
+
+impl NotBegun {
+    /// Nothing of the prompt was sent.
+    fn unsent(message: impl Into<String>, when: RetryWhen) -> Self {
+        Self(TurnFailure::new(message, Retry::not_taken(when)))
+    }
+}
 
 /// Begins a turn.
 pub(super) fn start(
@@ -92,10 +113,15 @@ pub(super) fn start(
     let runtime = shared.runtime.clone();
     runtime.spawn(async move {
         let sent = SentInput { turn, prompt, model: model.map(|model| model.name), history };
+        let next = stopped.clone();
         let begun = begin(&shared, &session_id, sent, &phase, stopped).await;
         let failure = match begun {
-            Ok(turn_id) => {
+            Ok(Taken { turn_id, content, heard }) => {
                 phase.send_replace(TurnPhase::Taken(turn_id));
+                if let Some(heard) = heard {
+                    let shared = Arc::downgrade(&shared);
+                    tell_of_silence(&shared, session_id, turn, &content, heard, next).await;
+                }
                 return;
             }
             Err(NotBegun(why)) => Some(why),
@@ -103,6 +129,36 @@ pub(super) fn start(
         phase.send_replace(TurnPhase::Failed);
         shared.report(EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }).await;
     });
+}
+
+/// Tells whenever the engine falls quiet without having told of this prompt, while it told of another. `next` ends when
+/// another turn begins or the session is forgotten.
+async fn tell_of_silence(
+    shared: &Weak<EngineParts>,
+    session_id: String,
+    turn: u64,
+    content: &str,
+    mut heard: Listener,
+    mut next: watch::Receiver<bool>,
+) {
+    let Some(claim) = shared.upgrade().map(|shared| shared.client.patience().claim) else { return };
+    let listen = async {
+        while heard.falls_quiet_behind_another(content, claim).await {
+            let Some(shared) = shared.upgrade() else { return };
+            let session_id = session_id.clone();
+            shared.report(EngineReport::Stream(StreamReport::QuietBehindAnother { session_id, turn })).await;
+            drop(shared);
+            // Once for each silence.
+            if !heard.hears_more().await {
+                return;
+            }
+        }
+    };
+    let another = async { while next.changed().await.is_ok() {} };
+    tokio::select! {
+        () = listen => {}
+        () = another => {}
+    }
 }
 
 /// Forgets sessions until there are fewer than `most`, those whose turn is on its way excepted.
@@ -128,7 +184,7 @@ async fn begin(
     sent: SentInput,
     phase: &watch::Sender<TurnPhase>,
     mut stopped: watch::Receiver<bool>,
-) -> Result<Option<String>, NotBegun> {
+) -> Result<Taken, NotBegun> {
     let SentInput { turn, prompt, model, history } = sent;
     let content = {
         let state = shared.state();
@@ -137,7 +193,7 @@ async fn begin(
         // What was asked before this process began was sent bare, or behind white space that other turns do not use.
         let asked = history.iter().rev().take(REMEMBERED).map(|(asked, _)| asked.as_str());
         sendable(&prompt.text, turn, sent.chain(asked))
-            .map_err(|refused| NotBegun(refused.reason().to_owned()))?
+            .map_err(|refused| NotBegun::unsent(refused.reason(), RetryWhen::Never))?
     };
     let preparation = async {
         follow_model(shared, session_id, model).await?;
@@ -146,7 +202,8 @@ async fn begin(
     let attachments = tokio::select! {
         // A stop that was said before is seen as well.
         _ = stopped.wait_for(|stopped| *stopped) => {
-            return Err(NotBegun("The turn was stopped before its prompt was sent to the engine.".to_owned()));
+            let why = "The turn was stopped before its prompt was sent to the engine.";
+            return Err(NotBegun(why.into()));
         }
         prepared = preparation => prepared?,
     };
@@ -162,11 +219,60 @@ async fn begin(
             session.remembered.pop_front();
         }
     }
-    post(shared, session_id, &input).await.map(|reply| reply.turn_id)
+    let heard = shared.links.listen(session_id);
+    match post(shared, session_id, &input).await {
+        Ok(reply) => Ok(Taken { turn_id: reply.turn_id, content: input.content, heard }),
+        Err(trouble) if trouble.leaves_it_open() => {
+            let told = heard.map(|heard| heard.tells_of(&input.content, shared.client.patience().echo));
+            let arrived = async {
+                match told {
+                    Some(told) => told.await,
+                    None => false,
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = stopped.wait_for(|stopped| *stopped) => Err(undecided(shared)),
+                arrived = arrived => if arrived { Ok(Taken { turn_id: None, content: input.content.clone(), heard: None }) } else { Err(undecided(shared)) },
+            }
+        }
+        Err(EngineError::Refused { status: 409, .. }) => {
+            Err(NotBegun::unsent(failed_session::why_over(shared, session_id).await, RetryWhen::Never))
+        }
+        Err(trouble) => Err(refused(shared, &trouble)),
+    }
+}
+
+/// Nobody knows whether the prompt arrived, and the stream did not tell of it in time.
+fn undecided(shared: &EngineParts) -> NotBegun {
+    let why = format!(
+        "The engine at {} did not say whether it took the prompt; look at the session before you send it again.",
+        shared.client.base_url().origin()
+    );
+    NotBegun(TurnFailure::new(why, Retry::perhaps_taken(RetryWhen::Later)))
+}
+
+fn refused(shared: &EngineParts, trouble: &EngineError) -> NotBegun {
+    match trouble {
+        // What this engine makes of content that it does not like.
+        EngineError::Broken { status: 500, .. } => NotBegun::unsent(
+            "The engine failed inside and did not take the prompt; look into its log and send it again.",
+            RetryWhen::Changed,
+        ),
+        EngineError::Gone { .. } => NotBegun::unsent(
+            "The engine no longer has this session, as after a restart of it; make a new one and send the prompt there.",
+            RetryWhen::Never,
+        ),
+        trouble => NotBegun(shared.told(trouble).into()),
+    }
 }
 
 /// Posts the input. Once more only where nothing went out, or where the engine knows a message that it has already.
-async fn post(shared: &EngineParts, session_id: &str, input: &EngineInput) -> Result<InputReply, NotBegun> {
+async fn post(
+    shared: &EngineParts,
+    session_id: &str,
+    input: &EngineInput,
+) -> Result<InputReply, EngineError> {
     let path = ["v1", "sessions", session_id, "input"];
     let body = json!(input);
     let first = match shared.client.post::<InputReply>(&path, &body).await {
@@ -178,32 +284,7 @@ async fn post(shared: &EngineParts, session_id: &str, input: &EngineInput) -> Re
         EngineError::Unreachable { sent: false, .. } => true,
         trouble => trouble.leaves_it_open() && knows_messages,
     };
-    let last = if again {
-        match shared.client.post::<InputReply>(&path, &body).await {
-            Ok(reply) => return Ok(reply),
-            Err(trouble) => trouble,
-        }
-    } else {
-        first
-    };
-    Err(NotBegun(match &last {
-        trouble if trouble.leaves_it_open() => format!(
-            "The engine at {} did not say whether it took the prompt; look at the session before you send it again.",
-            shared.client.base_url().origin()
-        ),
-        // What this engine makes of content that it does not like.
-        EngineError::Broken { status: 500, .. } => {
-            "The engine failed inside and did not take the prompt; look into its log and send it again.".to_owned()
-        }
-        EngineError::Gone { .. } => {
-            "The engine no longer has this session, as after a restart of it; make a new one and send the prompt there."
-                .to_owned()
-        }
-        EngineError::Refused { status: 409, .. } => {
-            "The session is over at the engine; make a new one and send the prompt there.".to_owned()
-        }
-        trouble => shared.told(trouble).message,
-    }))
+    if again { shared.client.post::<InputReply>(&path, &body).await } else { Err(first) }
 }
 
 /// Tells the session the model of its turn, when the loop named another one before.
@@ -216,7 +297,8 @@ async fn follow_model(shared: &EngineParts, session_id: &str, model: Option<Stri
     payload.insert("model".to_owned(), model.clone().into());
     commands::send(shared, session_id, "set_model", payload).await.map_err(|trouble| {
         let why = commands::refused(shared, "set_model", &trouble).message;
-        NotBegun(format!("The engine did not take the chosen model, so the prompt was not sent. {why}"))
+        let why = format!("The engine did not take the chosen model, so the prompt was not sent. {why}");
+        NotBegun(trouble.unsent(why))
     })?;
     shared.state().sessions.entry(session_id.to_owned()).or_default().model = Some(model);
     Ok(())

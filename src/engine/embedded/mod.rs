@@ -15,17 +15,19 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
-use crate::app::ports::{Engine, EngineCall, EngineReport, EngineTraits, Prompt, TurnScopes};
+use crate::app::ports::{
+    Engine, EngineCall, EngineReport, EngineTraits, Prompt, Ruling, TurnBegun, TurnFailure, TurnScopes,
+};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
 use crate::host::ports::{Answer, Root, TurnPort};
-use crate::host::request::{ModelInUse, TurnRequest};
+use crate::host::request::{GoesOn, ModelInUse, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{EngineKind, ModelSetting};
-use crate::protocol::{ErrorCode, WireError};
 use asks::EmbeddedAsks;
 use port::SessionPort;
 
@@ -167,7 +169,11 @@ impl Engine for EmbeddedEngine {
             }
             EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
             EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
-                shared.start(session_id, turn, prompt, model, history);
+                shared.start(session_id, TurnBegun { turn, prompt, model, history }, None);
+            }
+            EngineCall::ContinueTurn { session_id, begun, from, ruling } => {
+                let answer = answer_of(&ruling);
+                shared.start(session_id, *begun, Some(GoesOn { from: *from, answer }));
             }
             EngineCall::Stop { session_id } => {
                 if let Some(running) = shared.state().running(&session_id) {
@@ -176,8 +182,7 @@ impl Engine for EmbeddedEngine {
             }
             EngineCall::Decide { session_id, engine_request_id, decision, .. } => {
                 if let Some(running) = shared.state().running(&session_id) {
-                    let answer = if decision.allows() { Answer::Allowed } else { Answer::Denied };
-                    running.asks.resolve(&engine_request_id, answer);
+                    running.asks.resolve(&engine_request_id, answer_of(&decision.ruling));
                 }
             }
             EngineCall::Forget { session_id } => {
@@ -190,7 +195,7 @@ impl Engine for EmbeddedEngine {
             | EngineCall::DeleteSession { .. }
             | EngineCall::Command { .. }
             | EngineCall::Stream(_)
-            | EngineCall::Agent(_)) => call.refuse(WireError::new(
+            | EngineCall::Agent(_)) => call.refuse(CodedError::new(
                 ErrorCode::Unsupported,
                 "The embedded engine cannot do this; choose the `breadboard` engine for it.",
             )),
@@ -231,14 +236,8 @@ impl EmbeddedParts {
         Ok(ModelInUse { client: self.client()?, target, token })
     }
 
-    fn start(
-        self: &Arc<Self>,
-        session_id: String,
-        turn: u64,
-        prompt: Prompt,
-        model: Option<ModelSetting>,
-        history: Vec<(String, String)>,
-    ) {
+    fn start(self: &Arc<Self>, session_id: String, begun: TurnBegun, goes_on: Option<GoesOn>) {
+        let TurnBegun { turn, prompt, model, history } = begun;
         let place = Arc::clone(&self.turns).try_acquire_owned();
         let model = self.target_of(model);
         let begun = {
@@ -260,7 +259,7 @@ impl EmbeddedParts {
         let (place, stopped, asks, greeting) = match begun {
             Ok(begun) => begun,
             Err(why) => {
-                self.runtime.spawn(async move { shared.ended(session_id, turn, Some(why.to_owned())).await });
+                self.runtime.spawn(async move { shared.ended(session_id, turn, Some(why.into())).await });
                 return;
             }
         };
@@ -274,11 +273,12 @@ impl EmbeddedParts {
                     port.say(hello(model.as_ref())).await;
                 }
                 let request = own.request(prompt, history, model).await;
-                turn::run(&port, request).await;
+                turn::run(&port, TurnRequest { goes_on, ..request }).await;
             });
             let failure = work.await.err().map(|_| {
-                "The embedded agent failed inside during this turn; nothing else is affected, ask again."
-                    .to_owned()
+                TurnFailure::from(
+                    "The embedded agent failed inside during this turn; nothing else is affected, ask again.",
+                )
             });
             {
                 let mut state = shared.state();
@@ -292,7 +292,7 @@ impl EmbeddedParts {
         });
     }
 
-    async fn ended(&self, session_id: String, turn: u64, failure: Option<String>) {
+    async fn ended(&self, session_id: String, turn: u64, failure: Option<TurnFailure>) {
         // A closed channel means that the loop is gone, and nobody is left to hear.
         let _ =
             self.reports.send(EngineReport::TurnEnded { session_id, turn, failure, cancelled: false }).await;
@@ -317,12 +317,12 @@ impl EmbeddedParts {
             let error = ModelError::passing("The model could not be prepared; ask again.".to_owned());
             (Some(Err(error)), Vec::new())
         });
-        TurnRequest { text, history, attachments, model }
+        TurnRequest { text, history, attachments, model, goes_on: None }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {
         let Ok(place) = Arc::clone(&self.lists).try_acquire_owned() else {
-            reply.refuse(WireError::new(
+            reply.refuse(CodedError::new(
                 ErrorCode::Overloaded,
                 "Models are being listed several times already; wait for an answer and try again.",
             ));
@@ -343,7 +343,10 @@ impl EmbeddedParts {
                 Some(Err(error)) => Err(error),
                 Some(Ok(model)) => list(&model).await,
             };
-            reply.settle(listed.map_err(|error| WireError::new(ErrorCode::EngineUnreachable, error.message)));
+            let told = |error: ModelError| {
+                CodedError::new(ErrorCode::EngineUnreachable, error.message).with_remedy(error.retry)
+            };
+            reply.settle(listed.map_err(told));
         });
     }
 }
@@ -363,6 +366,10 @@ async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
         models: names.into_iter().take(LIST_LENGTH).map(entry).collect(),
         current: Some(format!("{provider}/{}", model.target.name)),
     })
+}
+
+fn answer_of(ruling: &Ruling) -> Answer {
+    if ruling.allows() { Answer::Allowed } else { Answer::Denied }
 }
 
 fn root(folder: Folder) -> Option<Root> {

@@ -10,9 +10,10 @@ use super::EmbeddedParts;
 use super::asks::EmbeddedAsks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
+use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::desktop::message::ServerMessage;
-use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView};
-use crate::protocol::WireError;
+use crate::domain::steps::TurnStep;
+use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written};
 
 /// The port of one turn.
 pub(super) struct SessionPort {
@@ -38,9 +39,9 @@ impl SessionPort {
         let (reply, answer) = Reply::new();
         let report = EngineReport::Wants { session_id: self.session_id.clone(), want: make(reply) };
         let refused =
-            |error: WireError| PortError { code: error.code.as_str().to_owned(), message: error.message };
-        self.shared.reports.send(report).await.map_err(|_| refused(WireError::internal()))?;
-        answer.await.unwrap_or_else(|_| Err(WireError::internal())).map_err(refused)
+            |error: CodedError| PortError { code: error.code.as_str().to_owned(), message: error.message };
+        self.shared.reports.send(report).await.map_err(|_| refused(CodedError::internal()))?;
+        answer.await.unwrap_or_else(|_| Err(CodedError::internal())).map_err(refused)
     }
 }
 
@@ -65,6 +66,14 @@ impl TurnPort for SessionPort {
         })
     }
 
+    fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {
+        Box::pin(async move {
+            let report = EngineReport::Stepped { session_id: self.session_id.clone(), turn: self.turn, step };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
+        })
+    }
+
     fn answer(&self, request_id: &str) -> PortFuture<'_, Answer> {
         let request_id = request_id.to_owned();
         Box::pin(async move { self.asks.wait(&request_id).await })
@@ -76,11 +85,11 @@ impl TurnPort for SessionPort {
         path: String,
         base_hash: Option<String>,
         text: String,
-    ) -> PortFuture<'_, Result<String, PortError>> {
+    ) -> PortFuture<'_, Result<Written, PortError>> {
         Box::pin(async move {
             let applied =
                 self.want(|reply| ClientRequest::ApplyText { root, path, base_hash, text, reply }).await?;
-            Ok(applied.applied_hash)
+            Ok(Written { hash: applied.applied_hash, saved: applied.saved })
         })
     }
 

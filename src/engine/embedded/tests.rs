@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use super::*;
 use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
 use crate::domain::event::EngineEvent;
+use crate::domain::steps::TurnStep;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 
 struct Bench {
@@ -90,7 +91,7 @@ impl Bench {
                     assert_eq!(session_id, "s");
                     return event;
                 }
-                EngineReport::Said { .. } => {}
+                EngineReport::Said { .. } | EngineReport::Stepped { .. } => {}
                 other => panic!("waited for {kind}, got {other:?}"),
             }
         }
@@ -102,12 +103,27 @@ impl Bench {
         loop {
             match self.reports.recv().await.unwrap() {
                 EngineReport::Said { event, .. } => events.push(event),
+                EngineReport::Stepped { .. } => {}
                 EngineReport::TurnEnded { session_id, turn, failure, cancelled: false } => {
                     assert_eq!(session_id, "s");
-                    return (events, turn, failure);
+                    return (events, turn, failure.map(|failure| failure.message));
                 }
                 other => panic!("not asked for: {other:?}"),
             }
+        }
+    }
+}
+
+impl Bench {
+    /// What the turn wants done: its step comes first.
+    async fn wants(&mut self) -> ClientRequest {
+        match self.reports.recv().await.unwrap() {
+            EngineReport::Stepped { step: TurnStep::Performing { .. }, turn: 1, .. } => {}
+            other => panic!("nothing is said to begin: {other:?}"),
+        }
+        match self.reports.recv().await.unwrap() {
+            EngineReport::Wants { want, .. } => want,
+            other => panic!("nothing is wanted: {other:?}"),
         }
     }
 }
@@ -144,10 +160,8 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
     let ask = bench.event("tool.request_approval").await;
     assert_eq!(ask.payload["tool_name"], json!("write_file"));
     bench.answer(&ask, Ruling::AllowOnce);
-    let reply = match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants {
-            want: ClientRequest::ApplyText { root, path, base_hash, text, reply }, ..
-        } => {
+    let reply = match bench.wants().await {
+        ClientRequest::ApplyText { root, path, base_hash, text, reply } => {
             assert_eq!((root, path.as_str(), text.as_str()), (None, "notes.txt", "blue\n"));
             let bytes = std::fs::read(bench.folder.path().join("notes.txt")).unwrap();
             assert_eq!(base_hash, Some(crate::domain::edits::text::content_hash(&bytes)));
@@ -155,7 +169,7 @@ async fn an_allowed_change_goes_to_the_loop_and_its_reply_comes_back() {
         }
         other => panic!("{other:?}"),
     };
-    reply.answer(Applied { applied_hash: "sha256:x".to_owned() });
+    reply.answer(Applied { applied_hash: "sha256:x".to_owned(), saved: true });
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["metadata"]["files_modified"], json!(1));
@@ -167,9 +181,9 @@ async fn a_refusal_of_the_loop_reaches_the_user_as_its_sentence() {
     bench.start(1, "replace red with blue in notes.txt");
     let ask = bench.event("tool.request_approval").await;
     bench.answer(&ask, Ruling::AllowOnce);
-    match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants { want: ClientRequest::ApplyText { reply, .. }, .. } => {
-            reply.refuse(WireError::new(ErrorCode::Conflict, "The file changed."));
+    match bench.wants().await {
+        ClientRequest::ApplyText { reply, .. } => {
+            reply.refuse(CodedError::new(ErrorCode::Conflict, "The file changed."));
         }
         other => panic!("{other:?}"),
     }
@@ -252,7 +266,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 break failure;
             }
         };
-        assert!(failure.unwrap().contains("failed inside"));
+        assert!(failure.unwrap().message.contains("failed inside"));
     }
 }
 
@@ -296,8 +310,8 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     let ask = bench.event("command.request_approval").await;
     assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
     bench.answer(&ask, Ruling::AllowOnce);
-    match bench.reports.recv().await.unwrap() {
-        EngineReport::Wants { want: ClientRequest::RunCommand { command, cwd, reply }, .. } => {
+    match bench.wants().await {
+        ClientRequest::RunCommand { command, cwd, reply } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
             reply.answer(CommandRan {
                 exit_code: 0,

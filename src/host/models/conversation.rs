@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use crate::domain::steps::{Call, Part, SpokenCall};
+
 /// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolSpec {
@@ -15,35 +17,6 @@ pub(crate) struct ToolSpec {
     pub description: &'static str,
     /// JSON schema of its arguments.
     pub parameters: Value,
-}
-
-/// One call of a tool by the model.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
-    /// Pairs the result with the call.
-    pub call_id: String,
-    /// Name of the tool.
-    pub name: String,
-    /// Arguments; a string when they are no JSON.
-    pub arguments: Value,
-}
-
-impl Call {
-    /// The arguments as JSON text, an empty object where there are none.
-    pub(crate) fn arguments_text(&self) -> String {
-        match &self.arguments {
-            Value::Null => "{}".to_owned(),
-            other => other.to_string(),
-        }
-    }
-
-    /// The arguments as an object; an empty one where they are none, for providers that take nothing else.
-    pub(crate) fn arguments_object(&self) -> Value {
-        match &self.arguments {
-            Value::Object(_) => self.arguments.clone(),
-            _ => Value::Object(serde_json::Map::new()),
-        }
-    }
 }
 
 /// A piece of a reply.
@@ -72,38 +45,21 @@ pub(crate) struct Finished {
     pub(super) bytes: usize,
 }
 
-/// A part of a reply.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part {
-    /// Text, with the signature that must go back with it.
-    Text {
-        /// The text.
-        text: String,
-        /// The provider's signature.
-        signature: Option<String>,
-    },
-    /// Reasoning, with the signature without which the provider does not take it back.
-    Thinking {
-        /// The reasoning, or nothing where the provider keeps it to itself.
-        text: String,
-        /// The provider's signature, or the encrypted reasoning.
-        signature: Option<String>,
-    },
-    /// Reasoning that only the provider can read.
-    Redacted(String),
-    /// A call.
-    Call(SpokenCall),
-}
+impl Finished {
+    /// A reply that came in an earlier process.
+    pub(crate) fn again(parts: Vec<Part>) -> Self {
+        Self {
+            calls: calls_of(&parts).map(|spoken| spoken.call.clone()).collect(),
+            bytes: parts.iter().map(Part::bytes).sum(),
+            parts: parts.into(),
+            ..Self::default()
+        }
+    }
 
-/// A call as the provider wants to see it again.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SpokenCall {
-    /// The call.
-    pub call: Call,
-    /// The id that the provider gave it; `None` where its id is our own.
-    pub provider_id: Option<String>,
-    /// What must go back with it.
-    pub signature: Option<String>,
+    /// All of it, in order.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        self.parts.to_vec()
+    }
 }
 
 /// The result of a call.
@@ -172,7 +128,7 @@ impl Conversation {
                 .iter()
                 .filter_map(|part| match part {
                     Part::Call(spoken) => Some(spoken),
-                    Part::Text { .. } | Part::Thinking { .. } | Part::Redacted(_) => None,
+                    Part::Text { .. } | Part::Thinking { .. } | Part::Redacted { .. } => None,
                 })
                 .collect(),
             Some(Message::User(_) | Message::Results(_)) | None => Vec::new(),
@@ -197,7 +153,7 @@ pub(super) fn text_of(parts: &[Part]) -> String {
         .iter()
         .filter_map(|part| match part {
             Part::Text { text, .. } => Some(text.as_str()),
-            Part::Thinking { .. } | Part::Redacted(_) | Part::Call(_) => None,
+            Part::Thinking { .. } | Part::Redacted { .. } | Part::Call(_) => None,
         })
         .collect()
 }
@@ -208,7 +164,7 @@ pub(super) fn thinking_of(parts: &[Part]) -> String {
         .iter()
         .filter_map(|part| match part {
             Part::Thinking { text, .. } => Some(text.as_str()),
-            Part::Text { .. } | Part::Redacted(_) | Part::Call(_) => None,
+            Part::Text { .. } | Part::Redacted { .. } | Part::Call(_) => None,
         })
         .collect()
 }
@@ -217,6 +173,6 @@ pub(super) fn thinking_of(parts: &[Part]) -> String {
 pub(super) fn calls_of(parts: &[Part]) -> impl Iterator<Item = &SpokenCall> {
     parts.iter().filter_map(|part| match part {
         Part::Call(spoken) => Some(spoken),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Redacted(_) => None,
+        Part::Text { .. } | Part::Thinking { .. } | Part::Redacted { .. } => None,
     })
 }

@@ -230,7 +230,7 @@ impl ReplyDraft {
             parts.push(match part {
                 OpenPart::Text { text, signature } => Part::Text { text, signature },
                 OpenPart::Thinking { text, signature } => Part::Thinking { text, signature },
-                OpenPart::Redacted(data) => Part::Redacted(data),
+                OpenPart::Redacted(data) => Part::Redacted { data },
                 OpenPart::Call(OpenCall { id, name, arguments, signature }) => {
                     let call_id = id.clone().unwrap_or_else(|| format!("call_{}", calls.len()));
                     let call = Call { call_id, name, arguments: json::arguments(&arguments)? };

@@ -8,6 +8,7 @@ use super::bounds;
 use super::fault::ModelFault;
 use super::target::Target;
 use super::tokens::Token;
+use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
 use crate::http::{HttpError, in_words};
 
 /// A failure of a model or of its setting.
@@ -17,19 +18,33 @@ pub(crate) struct ModelError {
     pub message: String,
     /// HTTP status, when the endpoint answered with one.
     pub status: Option<u16>,
-    /// Whether asking again can work without changing a setting.
-    pub recoverable: bool,
+    /// Whether the same can be asked again.
+    pub retry: Retry,
 }
 
 impl ModelError {
-    /// A setting that cannot work.
+    /// A setting that cannot work, so that nothing was sent.
     pub(crate) fn setting(message: String) -> Self {
-        Self { message, status: None, recoverable: false }
+        Self::told(message, Retry::not_taken(RetryWhen::Changed))
     }
 
-    /// Something that may work next time.
+    /// Something in the middle of an answer that may work next time.
     pub(crate) fn passing(message: String) -> Self {
-        Self { message, status: None, recoverable: true }
+        Self::told(message, Retry::taken(RetryWhen::Later))
+    }
+
+    fn told(message: String, retry: Retry) -> Self {
+        Self { message, status: None, retry }
+    }
+
+    /// Whether asking again can work without changing a setting.
+    pub(crate) fn is_recoverable(&self) -> bool {
+        self.retry.when != RetryWhen::Changed
+    }
+
+    /// The same, in a turn of which the model has taken something before.
+    pub(crate) fn within_a_turn(self) -> Self {
+        Self { retry: Retry { taken: PromptTaken::Yes, ..self.retry }, ..self }
     }
 
     /// A reply that is not read on.
@@ -82,24 +97,32 @@ impl ModelError {
         let origin = target.origin();
         let origin = origin.as_str();
         match error {
-            HttpError::Unreachable(cause) => Self::passing(format!(
-                "The model at {origin} cannot be reached ({}); start it, or correct the model's address or the proxy.",
-                excerpt(cause)
-            )),
-            HttpError::Silent => {
-                Self::passing(format!("The model at {origin} has been silent for too long; ask again."))
-            }
+            HttpError::Unreachable(cause) => Self::told(
+                format!(
+                    "The model at {origin} cannot be reached ({}); start it, or correct the model's address or the proxy.",
+                    excerpt(cause)
+                ),
+                Retry::not_taken(RetryWhen::Later),
+            ),
+            HttpError::Silent => Self::told(
+                format!("The model at {origin} has been silent for too long; ask again."),
+                Retry::perhaps_taken(RetryWhen::Later),
+            ),
             HttpError::NotHttp => Self::setting(format!(
                 "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address."
             )),
-            HttpError::Broken => {
-                Self::passing(format!("The connection to the model at {origin} broke; ask again."))
-            }
-            HttpError::Encoded(encoding) => Self::setting(format!(
-                "The model at {origin} compressed its answer ({}), which was not asked for and is not read; have it, or the \
-                 proxy before it, answer without compression.",
-                excerpt(encoding)
-            )),
+            HttpError::Broken => Self::told(
+                format!("The connection to the model at {origin} broke; ask again."),
+                Retry::perhaps_taken(RetryWhen::Later),
+            ),
+            HttpError::Encoded(encoding) => Self::told(
+                format!(
+                    "The model at {origin} compressed its answer ({}), which was not asked for and is not read; have it, or \
+                     the proxy before it, answer without compression.",
+                    excerpt(encoding)
+                ),
+                Retry::perhaps_taken(RetryWhen::Changed),
+            ),
             HttpError::BodyTooLarge(limit) => Self::passing(format!(
                 "The answer of the model at {origin} is larger than {} MiB and was not read; correct the model's address.",
                 limit >> 20
@@ -194,7 +217,15 @@ impl ModelError {
                 said(&body, token)
             ),
         };
-        Self { message, status: Some(status), recoverable: matches!(status, 408 | 413 | 429 | 500..=599) }
+        let retry = match status {
+            413 => Retry::not_taken(RetryWhen::Never),
+            // A refusal that comes before anything is done.
+            429 | 503 | 529 => Retry::not_taken(RetryWhen::Later).after(wait),
+            // How far it had come is not said, nor what stands behind whoever answered.
+            408 | 500..=599 => Retry::perhaps_taken(RetryWhen::Later),
+            _ => Retry::not_taken(RetryWhen::Changed),
+        };
+        Self { message, status: Some(status), retry }
     }
 }
 

@@ -5,12 +5,14 @@
 use serde_json::json;
 
 use super::intent::Replacement;
-use super::{counted, refused};
+use super::refused;
 use crate::domain::dialect::desktop::message::ThinkingPhase;
+use crate::host::counted;
 use crate::host::ports::WorkspaceView;
 use crate::host::proposal::{
     Base, Outcome, Proposal, ProposalRefusal, ProposedChange, blocking, propose, read_base,
 };
+use crate::host::request::AnsweredAsk;
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -48,7 +50,25 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
             .await;
         return false;
     }
-    propose_replacement(voice, wish, &base, &found).await
+    voice.thinking(ThinkingPhase::Executing, "Proposing the change.").await;
+    let call = voice.tool_started("propose_patch", args(&[("file_path", json!(base.shown))])).await;
+    propose_replacement(voice, wish, &base, &found, &call, None).await
+}
+
+/// Goes on with a replacement that was asked for in an earlier process and answered since.
+pub(super) async fn go_on(
+    voice: &mut TurnOutput<'_>,
+    wish: &Replacement,
+    call_id: &str,
+    before: AnsweredAsk,
+) -> bool {
+    match base_of(voice.port().workspace(), wish).await {
+        Ok(base) => {
+            let found = occurrences(base.text.as_deref().unwrap_or_default(), &wish.from, wish.whole_words);
+            propose_replacement(voice, wish, &base, &found, call_id, Some(before)).await
+        }
+        Err(refusal) => refused(voice, call_id, refusal).await,
+    }
 }
 
 async fn base_of(view: WorkspaceView, wish: &Replacement) -> Result<Base, ProposalRefusal> {
@@ -68,10 +88,10 @@ async fn propose_replacement(
     wish: &Replacement,
     base: &Base,
     found: &[usize],
+    call: &str,
+    before: Option<AnsweredAsk>,
 ) -> bool {
     let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
-    voice.thinking(ThinkingPhase::Executing, "Proposing the change.").await;
-    let call = voice.tool_started("propose_patch", args(&[("file_path", json!(place))])).await;
     let proposal = Proposal {
         path: wish.path.clone(),
         rationale: format!(
@@ -84,23 +104,29 @@ async fn propose_replacement(
             text: replaced(base.text.as_deref().unwrap_or_default(), found, wish.from.len(), &wish.to),
         },
     };
-    match propose(voice, proposal).await {
-        Ok(Outcome::Applied { path, hash, added, removed, .. }) => {
-            voice.tool_ended(&call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
+    match propose(voice, proposal, before).await {
+        Ok(Outcome::Applied { path, hash, saved, added, removed, .. }) => {
+            let standing = if saved { "" } else { " It is changed in the editor, not saved." };
+            voice.step_result("applied").await;
+            voice.tool_ended(call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
             voice
                 .lines(&format!(
-                    "Replaced with {to}: `{path}` was changed ({} added, {removed} removed).\n",
+                    "Replaced with {to}: `{path}` was changed ({} added, {removed} removed).{standing}\n",
                     counted(added as u64, "line")
                 ))
                 .await;
             true
         }
         Ok(Outcome::Denied) => {
-            voice.tool_ended(&call, Err("The change was not allowed.".to_owned())).await;
+            voice.step_result("denied").await;
+            voice.tool_ended(call, Err("The change was not allowed.".to_owned())).await;
             voice.lines("The change was not allowed, so nothing was written.\n").await;
             false
         }
-        Err(refusal) => refused(voice, &call, refusal).await,
+        Err(refusal) => {
+            voice.step_result(&refusal.code).await;
+            refused(voice, call, refusal).await
+        }
     }
 }
 

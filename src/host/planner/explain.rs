@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 
-use super::{counted, list, places, refused};
+use super::{list, places, refused};
 use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
+use crate::host::counted;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
 use crate::host::tools::{search, shown};

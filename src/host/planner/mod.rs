@@ -9,7 +9,9 @@ mod intent;
 mod overview;
 mod places;
 
+use super::counted;
 use super::proposal::ProposalRefusal;
+use super::request::AnsweredAsk;
 use super::retrieval;
 use super::tools;
 use super::turn::args;
@@ -37,6 +39,22 @@ const NAMES: usize = 200;
 pub(crate) async fn answer(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     voice.lines(WITHOUT_MODEL).await;
     let done = without_model(voice, question).await;
+    voice.lines(HOW_TO_CONFIGURE).await;
+    done
+}
+
+/// Goes on with an answer that asked in an earlier process; gives whether it did what was asked.
+pub(crate) async fn go_on(
+    voice: &mut TurnOutput<'_>,
+    question: &str,
+    call_id: &str,
+    before: AnsweredAsk,
+) -> bool {
+    let done = match intent::read(question) {
+        Intent::Replace(wish) => change::go_on(voice, &wish, call_id, before).await,
+        // Nothing else asks.
+        Intent::List { .. } | Intent::Explain { .. } | Intent::Overview | Intent::Act | Intent::Find => false,
+    };
     voice.lines(HOW_TO_CONFIGURE).await;
     done
 }
@@ -85,11 +103,6 @@ async fn list(voice: &mut TurnOutput<'_>, path: &str) -> bool {
         }
         Err(refusal) => refused(voice, &call, refusal).await,
     }
-}
-
-/// `1 place`, `2 places`.
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Ends a tool and the answer with a refusal.

@@ -4,7 +4,8 @@
 
 use serde_json::json;
 
-use super::{counted, list, places};
+use super::{list, places};
+use crate::host::counted;
 use crate::host::retrieval;
 use crate::host::tools::search;
 use crate::host::turn::args;

@@ -5,8 +5,9 @@
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{counted, refused};
+use super::refused;
 use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
+use crate::host::counted;
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
 use crate::host::turn::{args, fence};

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::models::{Call, ToolSpec};
 use super::proposal::{ProposalRefusal, blocking};
+use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
 
@@ -60,7 +61,9 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
     };
     if call.name == plan::NAME {
         let told = plan::run(voice, args).await;
-        return told.map_or_else(|refusal| told_to_model(&refusal), |told| told.summary);
+        let told = told.map_or_else(|refusal| told_to_model(&refusal), |told| told.summary);
+        voice.step_result(&told).await;
+        return told;
     }
     let call_id = voice.tool_started(&call.name, shown_args(&args)).await;
     let outcome = match call.name.as_str() {
@@ -69,24 +72,55 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         search_text::NAME => search_text::run(voice, args).await,
         search_symbols::NAME => search_symbols::run(voice, args).await,
         outline::NAME => outline::run(voice, args).await,
-        propose_patch::NAME => propose_patch::run(voice, args).await,
-        run_command::NAME => run_command::run(voice, args).await,
+        propose_patch::NAME => propose_patch::run(voice, args, None).await,
+        run_command::NAME => run_command::run(voice, args, None).await,
         _ => Err(ProposalRefusal {
             code: "unknown_tool".to_owned(),
             message: "There is no tool of this name; use one of those that were offered.".to_owned(),
         }),
     };
-    match outcome {
-        Ok(told) => {
-            let text = cut(&told.text, RESULT_LIMIT);
-            voice.tool_ended(&call_id, Ok(json!({ "summary": told.summary, "text": text }))).await;
-            if text.is_empty() { told.summary } else { format!("{}\n{text}", told.summary) }
+    end(voice, &call_id, outcome).await
+}
+
+/// Goes on with a call that asked in an earlier process and was answered since; gives what the model is told.
+pub(crate) async fn go_on(
+    voice: &mut TurnOutput<'_>,
+    call: &Call,
+    call_id: &str,
+    before: AnsweredAsk,
+) -> String {
+    let args = match &call.arguments {
+        Value::Object(args) => args.clone(),
+        _ => Map::new(),
+    };
+    let outcome = match call.name.as_str() {
+        propose_patch::NAME => propose_patch::run(voice, args, Some(before)).await,
+        run_command::NAME => run_command::run(voice, args, Some(before)).await,
+        _ => Err(ProposalRefusal {
+            code: "conflict".to_owned(),
+            message: "This tool asks for nothing, so it was not run; call it again.".to_owned(),
+        }),
+    };
+    end(voice, call_id, outcome).await
+}
+
+/// A call is over: in the journal, then for the user, then for the model.
+async fn end(
+    voice: &mut TurnOutput<'_>,
+    call_id: &str,
+    outcome: Result<ToolAnswer, ProposalRefusal>,
+) -> String {
+    let (told, shown) = match outcome {
+        Ok(ToolAnswer { summary, text }) => {
+            let text = cut(&text, RESULT_LIMIT);
+            let told = if text.is_empty() { summary.clone() } else { format!("{summary}\n{text}") };
+            (told, Ok(json!({ "summary": summary, "text": text })))
         }
-        Err(refusal) => {
-            voice.tool_ended(&call_id, Err(refusal.message.clone())).await;
-            told_to_model(&refusal)
-        }
-    }
+        Err(refusal) => (told_to_model(&refusal), Err(refusal.message)),
+    };
+    voice.step_result(&told).await;
+    voice.tool_ended(call_id, shown).await;
+    told
 }
 
 fn told_to_model(refusal: &ProposalRefusal) -> String {

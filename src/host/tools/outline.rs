@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search};
+use crate::host::counted;
 use crate::host::models::ToolSpec;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, Symbol};
@@ -37,7 +38,10 @@ pub(super) async fn run(
     let OutlineArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
-    Ok(ToolAnswer { summary: format!("{} definitions:", symbols.len()), text: listed(&symbols) })
+    Ok(ToolAnswer {
+        summary: format!("{}:", counted(symbols.len() as u64, "definition")),
+        text: listed(&symbols),
+    })
 }
 
 fn listed(symbols: &[Symbol]) -> String {

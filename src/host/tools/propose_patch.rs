@@ -5,11 +5,16 @@ use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments};
 use crate::domain::edits::apply::TextEdit;
+use crate::host::counted;
 use crate::host::models::ToolSpec;
 use crate::host::proposal::{Outcome, Proposal, ProposalRefusal, ProposedChange, propose};
+use crate::host::request::AnsweredAsk;
 use crate::host::turn_output::TurnOutput;
 
 pub(super) const NAME: &str = "propose_patch";
+
+/// What the model is told where the disk has the old text still.
+const NOT_SAVED: &str = " It is changed in the editor, not saved: commands read the old text from the disk until the user saves it.";
 
 #[derive(Deserialize)]
 struct ProposedEdit {
@@ -67,6 +72,7 @@ pub(super) fn spec() -> ToolSpec {
 pub(super) async fn run(
     voice: &mut TurnOutput<'_>,
     args: Map<String, Value>,
+    before: Option<AnsweredAsk>,
 ) -> Result<ToolAnswer, ProposalRefusal> {
     let PatchArgs { file_path, rationale, acceptance_criteria, edits, diff, new_content } = arguments(args)?;
     let change = match (edits.filter(|edits| !edits.is_empty()), diff, new_content) {
@@ -86,10 +92,12 @@ pub(super) async fn run(
         }
     };
     let proposal = Proposal { path: file_path, rationale, acceptance_criteria, change };
-    match propose(voice, proposal).await? {
-        Outcome::Applied { path, hash, added, removed, warnings } => Ok(ToolAnswer {
+    match propose(voice, proposal, before).await? {
+        Outcome::Applied { path, hash, saved, added, removed, warnings } => Ok(ToolAnswer {
             summary: format!(
-                "Applied to {path}: {added} lines added, {removed} removed. Its content is now {hash}."
+                "Applied to {path}: {} added, {removed} removed. Its content is now {hash}.{}",
+                counted(added as u64, "line"),
+                if saved { "" } else { NOT_SAVED }
             ),
             text: warnings.join("\n"),
         }),

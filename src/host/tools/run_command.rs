@@ -7,9 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::{RESULT_LIMIT, ToolAnswer, arguments, cut};
 use crate::domain::dialect::desktop::message::ServerMessage;
+use crate::domain::edits::text::content_hash;
+use crate::domain::steps::EffectAsked;
 use crate::host::models::ToolSpec;
 use crate::host::ports::{Answer, WorkspaceView};
 use crate::host::proposal::ProposalRefusal;
+use crate::host::request::AnsweredAsk;
 use crate::host::retrieval;
 use crate::host::turn_output::TurnOutput;
 
@@ -47,9 +50,13 @@ pub(super) fn spec() -> ToolSpec {
 pub(super) async fn run(
     voice: &mut TurnOutput<'_>,
     args: Map<String, Value>,
+    before: Option<AnsweredAsk>,
 ) -> Result<ToolAnswer, ProposalRefusal> {
     let CommandArgs { command, cwd, reason } = arguments(args)?;
     let port = voice.port();
+    if before.as_ref().is_some_and(|before| before.answer == Answer::Denied) {
+        return Err(denied());
+    }
     let view = port.workspace();
     if !view.trusted {
         return Err(ProposalRefusal::untrusted());
@@ -64,29 +71,46 @@ pub(super) async fn run(
         Some(cwd) => beneath_first_root(&view, &cwd)?,
         None => ".".to_owned(),
     };
-    let request_id = port.fresh_id();
-    voice
-        .say(ServerMessage::CommandRequestApproval {
-            request_id: request_id.clone(),
-            command_id: port.fresh_id(),
-            command: command.clone(),
-            working_directory: cwd.clone(),
-            environment: BTreeMap::new(),
-            requires_approval: true,
-            reason,
-        })
-        .await;
-    if port.answer(&request_id).await == Answer::Denied {
-        return Err(ProposalRefusal {
-            code: "denied".to_owned(),
-            message: "The user denied this command; it did not run. Do not ask for it again unchanged."
-                .to_owned(),
-        });
-    }
+    let effect = EffectAsked::Command {
+        hash: content_hash(command.as_bytes()),
+        command: command.clone(),
+        cwd: cwd.clone(),
+    };
+    let request_id = match before {
+        Some(before) if before.effect == effect => before.request_id,
+        Some(_) => {
+            return Err(ProposalRefusal {
+                code: "conflict".to_owned(),
+                message: "The command cannot be made again as it was shown, as when it holds a secret, so it did not run; ask for it again."
+                    .to_owned(),
+            });
+        }
+        None => {
+            let request_id = port.fresh_id();
+            voice.step_asked(&request_id, effect).await;
+            voice
+                .say(ServerMessage::CommandRequestApproval {
+                    request_id: request_id.clone(),
+                    command_id: port.fresh_id(),
+                    command: command.clone(),
+                    working_directory: cwd.clone(),
+                    environment: BTreeMap::new(),
+                    requires_approval: true,
+                    reason,
+                    call_id: voice.call_id(),
+                })
+                .await;
+            if port.answer(&request_id).await == Answer::Denied {
+                return Err(denied());
+            }
+            request_id
+        }
+    };
     // Trust may have gone while the question was open.
     if !port.workspace().trusted {
         return Err(ProposalRefusal::untrusted());
     }
+    voice.step_performing(&request_id).await;
     let ran = port
         .run_command(command, cwd)
         .await
@@ -95,6 +119,14 @@ pub(super) async fn run(
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&ran.stdout), tail(&ran.stderr));
     Ok(ToolAnswer { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
+}
+
+fn denied() -> ProposalRefusal {
+    ProposalRefusal {
+        code: "denied".to_owned(),
+        message: "The user denied this command; it did not run. Do not ask for it again unchanged."
+            .to_owned(),
+    }
 }
 
 /// Commands run beneath the first root; what the user is shown must be where it runs.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
+use crate::host::counted;
 use crate::host::models::ToolSpec;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval;
@@ -46,5 +47,5 @@ pub(super) async fn run(
             format!("{place}:{}: {} {}\n", symbol.start_line, symbol.kind.as_str(), symbol.signature.trim())
         })
         .collect();
-    Ok(ToolAnswer { summary: format!("{} definitions:", found.len()), text })
+    Ok(ToolAnswer { summary: format!("{}:", counted(found.len() as u64, "definition")), text })
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
+use crate::host::counted;
 use crate::host::models::ToolSpec;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, TextQuery};
@@ -56,6 +57,10 @@ pub(super) async fn run(
         .iter()
         .map(|hit| format!("{}:{}: {}\n", shown(hit.root.as_deref(), &hit.path), hit.line, hit.text))
         .collect();
-    let summary = if more { format!("The first {LIMIT} lines:") } else { format!("{} lines:", hits.len()) };
+    let summary = if more {
+        format!("The first {LIMIT} lines:")
+    } else {
+        format!("{}:", counted(hits.len() as u64, "line"))
+    };
     Ok(ToolAnswer { summary, text })
 }

@@ -203,6 +203,7 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
         history: Vec::new(),
         attachments: Vec::new(),
         model: Some(Err(refused)),
+        goes_on: None,
     };
     turn::run(&world_.port, broken).await;
     assert_eq!(error_of(&world_.port), ("The model url is wrong.".to_owned(), false));

@@ -39,6 +39,7 @@ fn request(model: ModelInUse) -> TurnRequest {
         history: vec![("before".to_owned(), "answered".to_owned())],
         attachments: Vec::new(),
         model: Some(Ok(model)),
+        goes_on: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tools, patches, commands and approvals in a turn.
 
 use super::*;
-use crate::domain::dialect::desktop::message::PlanStep;
+use crate::domain::dialect::desktop::message::{PlanStep, SessionState};
 
 #[tokio::test]
 async fn an_untrusted_workspace_offers_only_reading_tools() {
@@ -138,6 +138,38 @@ async fn an_allowed_patch_is_proposed_asked_and_applied_whole_with_its_line_ends
         )
     );
     assert_eq!(final_of(&world.port).1.files_modified, 1);
+}
+
+#[tokio::test]
+async fn r002_77_the_state_of_the_session_is_said_when_a_step_begins_and_when_something_waits_or_is_decided()
+{
+    let edit = json!({ "file_path": "a.txt", "rationale": "because", "acceptance_criteria": ["see"],
+                       "edits": [{ "old_text": "two", "new_text": "2" }] });
+    for (user, applied) in [(User::Allows, true), (User::Denies, false)] {
+        // Given a model that proposes a patch and then answers
+        let replies = vec![tool_call("propose_patch", &edit), openai(vec![json!({ "content": "Done." })])];
+        let server = FakeModel::start(replies).await;
+        let world = world(true, user);
+        // When its turn runs
+        turn::run(&world.port, openai_request(&server)).await;
+        // Then the state says what waits while it waits, what became of it, and that the next step begins
+        let said = world.port.said();
+        let patch_id = said.iter().find_map(|message| match message {
+            ServerMessage::PatchProposed(patch) => Some(patch.patch_id.clone()),
+            _ => None,
+        });
+        let request_id = said.iter().find_map(|message| match message {
+            ServerMessage::ToolRequestApproval { request_id, .. } => Some(request_id.clone()),
+            _ => None,
+        });
+        let (patches, asks) = (vec![patch_id.unwrap()], vec![request_id.unwrap()]);
+        let begun = SessionState { current_step: 1, total_steps: 24, ..SessionState::default() };
+        let done = if applied { patches.clone() } else { Vec::new() };
+        let decided = SessionState { applied_patches: done, ..begun.clone() };
+        let waits = SessionState { pending_patches: patches, pending_approvals: asks, ..begun };
+        let next = SessionState { current_step: 2, ..decided.clone() };
+        assert_eq!(world.port.states(), [waits, decided, next]);
+    }
 }
 
 #[tokio::test]

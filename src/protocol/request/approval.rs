@@ -47,7 +47,7 @@ pub struct ApprovePermissionResult {
     pub request_id: String,
     /// Whether this answer counted.
     pub outcome: ApprovalOutcome,
-    /// How it was settled.
+    /// How it was settled; absent where the answer is on its way: to the engine, or behind files that are saved first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<PermissionStatus>,
     /// By whom: `user`, `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`.

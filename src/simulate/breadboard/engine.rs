@@ -153,11 +153,12 @@ impl SimulatedEngine {
 
     /// Takes a session out of the list and ends its streams. No last event tells them.
     pub(super) fn remove(&self, session: &SimulatedSession) {
-        session.end("stopped");
         let mut world = self.world();
         let sessions = std::mem::take(&mut world.sessions);
         let (gone, stay) = sessions.into_iter().partition(|(other, _)| other.id == session.id);
         world.sessions = stay;
+        // Behind its removal: nobody who asks for it may see it as one that ended and is still there.
+        session.end("stopped");
         let gone: Vec<(Arc<SimulatedSession>, _)> = gone;
         for (session, run) in gone {
             run.abort();

@@ -107,7 +107,7 @@ pub(super) fn models(asked: &AskedRequest) -> HttpAnswer {
         return answer::unprocessable("missing", &["query", "config_path"], "Field required", Value::Null);
     };
     if let Err(reason) = configuration::read(&config_path) {
-        return answer::refused(400, reason);
+        return answer::refused(400, format!("failed to load config: {reason}"));
     }
     let model = |id: &str, length: u64| {
         json!({

@@ -50,7 +50,13 @@ pub(super) async fn drive(engine: Arc<SimulatedEngine>, session: Arc<SimulatedSe
         session.end("failed");
         return;
     }
-    session.state().status = "running";
+    {
+        let mut state = session.state();
+        // It may have been ended before it began.
+        if !state.ended {
+            state.status = "running";
+        }
+    }
     emit(&session, "skills_catalog", &listing::skills(&session), None);
     if engine.options.todo_store {
         let todo = talk::todo_snapshot("todo:snapshot:init");

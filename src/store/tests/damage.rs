@@ -211,8 +211,10 @@ fn a_file_that_only_says_that_it_is_ours_is_set_aside() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sessions.sqlite3");
     let liar = rusqlite::Connection::open(&file).unwrap();
-    liar.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1"))
-        .unwrap();
+    liar.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
+    ))
+    .unwrap();
     drop(liar);
     let mut journal = journal(directory.path());
     assert_eq!(kept(directory.path(), "damaged").len(), 1);

@@ -2,7 +2,9 @@
 
 use super::super::read::{BATCHES, BLOCKS};
 use super::{batch, block_row, events, journal, session_row};
-use crate::app::ports::{BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, TabRow};
+use crate::app::ports::{
+    BlockRow, Commit, EngineCursor, Journal, JournalError, LedgerRow, StepChange, TabRow,
+};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::view::Lane;
 
@@ -30,6 +32,34 @@ fn an_empty_journal_knows_nothing() {
     assert_eq!(journal.ask("s", "a"), Ok(None));
     assert_eq!(journal.pending_asks("s"), Ok(vec![]));
     assert_eq!(journal.prompt("s", "m"), Ok(None));
+    assert_eq!(journal.steps("s"), Ok(vec![]));
+}
+
+#[test]
+fn r001_68_steps_keep_their_order_until_they_are_cleared_and_never_wait_in_the_front() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut first = journal(directory.path());
+    let taken = |text: &str| StepChange::Taken(text.as_bytes().to_vec());
+    let steps = |from: u64, steps: Vec<StepChange>| Commit { steps, ..events(from, from) };
+    // Given steps of one turn, then another turn's, and batches without any in between
+    first.commit(&steps(1, vec![taken("a"), taken("b")])).unwrap();
+    first.commit(&events(2, 2)).unwrap();
+    first.commit(&steps(3, vec![StepChange::Cleared, taken("c")])).unwrap();
+    first.commit(&steps(4, vec![taken("d")])).unwrap();
+    let other = Commit { session_id: "t".into(), steps: vec![taken("x")], ..Commit::default() };
+    first.commit(&other).unwrap();
+    // When another process opens the file, the first one being killed
+    std::mem::forget(first);
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    let mut again = journal(copy.path());
+    // Then it finds the newer ones of each session
+    assert_eq!(again.steps("s"), Ok(vec![b"c".to_vec(), b"d".to_vec()]));
+    assert_eq!(again.steps("t"), Ok(vec![b"x".to_vec()]));
+    assert_eq!(again.head("s"), Ok(4));
 }
 
 #[test]
@@ -46,6 +76,7 @@ fn one_commit_writes_all_of_it_and_a_reopened_file_still_has_it() {
         prompts: vec![("m".into(), b"{}".to_vec())],
         cursor: Some(EngineCursor { seq: 9, id: "nine".into() }),
         tabs: vec![tab("t", Some("one")), tab("u", Some("two"))],
+        steps: vec![StepChange::Taken(b"begun".to_vec()), StepChange::Taken(b"asked".to_vec())],
     };
     first.commit(&commit).unwrap();
     let epoch = first.epoch().to_owned();
@@ -64,6 +95,7 @@ fn one_commit_writes_all_of_it_and_a_reopened_file_still_has_it() {
     assert_eq!(again.pending_asks("s"), Ok(vec![ask("p", PermissionStatus::Pending)]));
     assert_eq!(again.prompt("s", "m"), Ok(Some(b"{}".to_vec())));
     assert_eq!(again.cursor("s"), Ok(Some(EngineCursor { seq: 9, id: "nine".into() })));
+    assert_eq!(again.steps("s"), Ok(vec![b"begun".to_vec(), b"asked".to_vec()]));
     again.commit(&events(4, 4)).unwrap();
     assert_eq!(again.head("s"), Ok(4));
     assert_eq!(again.tab("w", "t"), Ok(Some(tab("t", Some("one")))));
@@ -257,12 +289,13 @@ fn deleting_a_session_takes_all_of_it_and_nothing_else() {
             prompts: vec![("m".into(), vec![2])],
             cursor: Some(EngineCursor { seq: 2, id: "2".into() }),
             tabs: Vec::new(),
+            steps: vec![StepChange::Taken(vec![3])],
         };
         journal.commit(&commit).unwrap();
     }
     journal.delete_session("s").unwrap();
     journal.delete_session("never was").unwrap();
-    for table in ["session", "batch", "block", "view", "ask", "prompt", "cursor"] {
+    for table in ["session", "batch", "block", "view", "ask", "step", "prompt", "cursor"] {
         let left: Vec<String> = journal
             .connection()
             .prepare(&format!("SELECT session_id FROM {table}"))

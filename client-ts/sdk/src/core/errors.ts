@@ -1,6 +1,7 @@
 /** Errors as the wire has them: a stable code, a sentence, details. */
 
-import type { ErrorCode } from "./generated/types.js";
+import type { ErrorCode, Login, Retry } from "./generated/types.js";
+import { shapeFault } from "./validation.js";
 
 /**
  * Codes that the SDK gives itself: the connection is gone or the program could not be started, an answer does not fit
@@ -47,4 +48,19 @@ export class BreadboardError extends Error {
     const known = typeof error?.code === "number" ? BY_NUMBER.get(error.code) : undefined;
     return new BreadboardError(known ?? "disconnected", message, data.details, { cause });
   }
+}
+
+/** How one logs in, where the details of an error say so. */
+export function loginOf(details: unknown): Login | undefined {
+  return fitting<Login>("Login", details, "login");
+}
+
+/** Whether the same can be sent again, where the details of an error say so. */
+export function retryOf(details: unknown): Retry | undefined {
+  return fitting<Retry>("Retry", details, "retry");
+}
+
+function fitting<T>(shape: string, details: unknown, name: string): T | undefined {
+  const value: unknown = Object(details)[name];
+  return value === undefined || shapeFault(shape, value) !== undefined ? undefined : (value as T);
 }

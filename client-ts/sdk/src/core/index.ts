@@ -2,7 +2,7 @@
 
 export { BreadboardClient, type ClientOptions, type Violation } from "./client.js";
 export type { CancellationToken, Connection, Disposable } from "./connection.js";
-export { BreadboardError, type AnyErrorCode, type LocalErrorCode } from "./errors.js";
+export { BreadboardError, loginOf, retryOf, type AnyErrorCode, type LocalErrorCode } from "./errors.js";
 export * as envelope from "./envelope.js";
 export { envelopeConnection, type EnvelopeConnectionOptions } from "./envelope_connection.js";
 export * from "./generated/methods.js";
@@ -21,6 +21,7 @@ export {
   type TabChange,
   type TabOutcome,
   type TabAnswer,
+  type TabPermission,
   type TabState,
 } from "./tab.js";
 export { Tab, Tabs, type TabsOptions } from "./tabs.js";

@@ -7,6 +7,7 @@
 
 import type {
   Block,
+  ChosenOption,
   Lane,
   Permission,
   PermissionStatus,
@@ -67,6 +68,16 @@ export interface SavedTab {
 /** What became of a message: taken; seen before; late, for no prompt that is under way. */
 export type TabOutcome = "applied" | "seen" | "late";
 
+/** What the agent asked, and how that stands. */
+export interface TabPermission {
+  readonly permission: Permission;
+  readonly status: PermissionStatus;
+  /** The option that the user chose. */
+  readonly chosen?: ChosenOption;
+  /** Why it waits again after it was answered. */
+  readonly problem?: string;
+}
+
 /** The state of one tab. */
 export class TabModel {
   #state: TabState = "opening";
@@ -77,7 +88,7 @@ export class TabModel {
   #queue: readonly QueueItem[] = [];
   #paused = false;
   readonly #prompts = new Map<string, TabAnswer>();
-  readonly #permissions = new Map<string, { permission: Permission; status: PermissionStatus }>();
+  readonly #permissions = new Map<string, TabPermission>();
   readonly #changed: (change: TabChange) => void;
 
   /** `changed` is told of each change. */
@@ -125,7 +136,7 @@ export class TabModel {
   }
 
   /** What the agent asked, by request id, and how that stands. */
-  get permissions(): ReadonlyMap<string, { readonly permission: Permission; readonly status: PermissionStatus }> {
+  get permissions(): ReadonlyMap<string, TabPermission> {
     return this.#permissions;
   }
 
@@ -194,7 +205,12 @@ export class TabModel {
       case "tool":
         return this.#stream(message.messageId, (answer) => withBlock(answer, message.block, false));
       case "permission":
-        this.#permissions.set(message.permission.requestId, { permission: message.permission, status: message.status });
+        this.#permissions.set(message.permission.requestId, {
+          permission: message.permission,
+          status: message.status,
+          ...(message.chosen == null ? {} : { chosen: message.chosen }),
+          ...(message.problem == null ? {} : { problem: message.problem }),
+        });
         this.#changed({ kind: "permission", requestId: message.permission.requestId });
         return "applied";
       case "queue":
@@ -306,7 +322,7 @@ function withBlock(answer: TabAnswer, block: Block, append: boolean): TabAnswer 
   if (block.kind === "user") return { ...answer, prompt: append ? (answer.prompt ?? "") + block.text : block.text };
   const { parts } = answer;
   const at = placeOf(parts, block.id);
-  if (append && at >= 0 && "text" in block) return withText(answer, block.text, block.id);
+  if (append && at >= 0 && "text" in block && typeof block.text === "string") return withText(answer, block.text, block.id);
   const part = block.kind === "assistant" ? { text: block.text, blockId: block.id } : { block };
   return { ...answer, parts: at < 0 ? [...parts, part] : replaced(parts, at, part) };
 }

@@ -1,12 +1,15 @@
-// The window is reloaded while an ask waits: the transcript, the draft and the ask are there again.
+// The window is reloaded while an ask waits: the transcript, the draft and the ask are there again, and its answer
+// continues the turn.
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { calls, says } from "../model.mjs";
-import { eventually, fileWith } from "../stage.mjs";
+import { eventually, fileWith, written } from "../stage.mjs";
 
 const DRAFT = "a draft that is not sent";
 
-export default async function reload({ page, view, prompt, card, model, editor, ask, picture, say }) {
+export default async function reload(stage) {
+  const { page, view, prompt, card, model, editor, ask, idle, picture, say } = stage;
   model.reply(
     calls("propose_patch", {
       file_path: "notes.md",
@@ -30,7 +33,12 @@ export default async function reload({ page, view, prompt, card, model, editor, 
   await picture("reloaded");
   say("after a reload of the window: the transcript, the draft, and the ask as it stands");
   await prompt.fill("");
-  // The server went with the window, and the turn with it: what it would have said next is no answer to the next prompt.
-  await view.locator(".row").last().locator(".notice", { hasText: "ended while this turn ran" }).waitFor();
-  model.takeBack();
+  // The server went with the window, and the turn waits for the answer in the next one.
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await view.locator(".assistant", { hasText: "Written." }).waitFor();
+  const now = await written(stage, "notes.md", "Something.");
+  await idle();
+  say("and its answer writes the file and continues the turn");
+  // Other chapters write into it too.
+  await writeFile(path.join(stage.folder, "notes.md"), now.replace("Something.", "Nothing yet."));
 }

@@ -9,6 +9,7 @@ import { realpathSync } from "node:fs";
 import * as path from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import * as vscode from "vscode";
+import withheld from "../../../../src/domain/policy/withheld_environment.json";
 
 /** Params of `bb/terminal/run`. */
 export interface TerminalRun {
@@ -202,11 +203,12 @@ function existing(folder: string): string {
   }
 }
 
-/** The environment of a command: ours without what is a secret of ours. */
+/** Names that a command does not inherit: the server's own list, so that it is one wherever a command runs. */
+const WITHHELD = new RegExp(withheld.map((pattern) => `^${pattern.replaceAll("*", ".*")}$`).join("|"), "is");
+
+/** The environment of a command: ours without what holds a secret. */
 export function cleaned(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => !/^BREADBOARD_|TOKEN|SECRET|API_?KEY|PASSWORD/i.test(name)),
-  );
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !WITHHELD.test(name)));
 }
 
 /** Without what would drive the terminal: a command must look like what it is. */

@@ -11,6 +11,7 @@ import { IMAGE_ENDINGS } from "../shared/create_spec_messages";
 import { CreateSpecDesk } from "./create_spec_desk";
 import type { Ask } from "./diffs";
 import { newNonce, page } from "./page";
+import { plainly } from "./toast";
 
 export const PANEL_TYPE = "breadboard.createSpec";
 export const PANEL_TITLE = "Create New Spec";
@@ -93,7 +94,7 @@ export class CreateSpecPanel implements vscode.WebviewPanelSerializer, vscode.Di
       },
       close: () => panel.dispose(),
       submitted: (sessionId) => this.ports.showSession(sessionId),
-      warn: (sentence) => void vscode.window.showWarningMessage(sentence),
+      warn: (sentence) => void vscode.window.showWarningMessage(plainly(sentence)),
       violation: (sentence) => this.ports.log.warn(`[protocol violation] ${sentence}`),
       newId: randomUUID,
     });

@@ -1,12 +1,18 @@
 /**
  * Diffs in the editor's own diff view.
  *
- * Owns the documents of scheme `bb-diff:`: each is read from the server when the editor asks. Writes nothing.
+ * Owns the documents of scheme `bb-diff:`: each is read from the server when the editor asks; and which tab shows a
+ * change that was proposed, so that it goes when that was answered. Writes nothing.
  */
 import { paramsFault, type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 
 export const DIFF_SCHEME = "bb-diff";
+
+/** Most comparisons that are remembered: more than anybody has open. */
+const MOST_OPEN = 100;
+/** The side that is new in a comparison, by what was asked for. */
+const shown = new Map<string, string>();
 
 /** Sends a request to the server. */
 export type Ask = (method: string, params: unknown, token?: vscode.CancellationToken) => Promise<unknown>;
@@ -33,8 +39,24 @@ export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params
   if (wrong !== undefined) throw new Error(`The server's answer for this diff does not fit: ${wrong}.`);
   const { left, right, title: named } = result as Requests["bb/openDiff"]["result"];
   // The id of a patch tells a person nothing.
-  const title = params.afterRef?.startsWith("patch:") === true ? `${params.filePath} (now ↔ proposed)` : named;
-  await vscode.commands.executeCommand("vscode.diff", side(left.uri), side(right.uri), title, { preview: true });
+  const file = params.root == null ? params.filePath : `${params.root}/${params.filePath}`;
+  const title = params.afterRef?.startsWith("patch:") === true ? `${file} (now ↔ proposed)` : named;
+  const [before, after] = [side(left.uri), side(right.uri)];
+  if (params.afterRef != null) {
+    shown.set(params.afterRef, after.toString());
+    if (shown.size > MOST_OPEN) shown.delete(shown.keys().next().value as string);
+  }
+  await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
+}
+
+/** Closes the comparison with a change that is no proposal any more: once it is applied both sides are the same. */
+export async function closeDiff(afterRef: string): Promise<void> {
+  const uri = shown.get(afterRef);
+  if (!shown.delete(afterRef)) return;
+  const tabs = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === uri);
+  if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
 }
 
 /** Only what the contract names: a document of the editor or one of ours. */

@@ -9,7 +9,7 @@ import { realpathSync, statSync } from "node:fs";
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
-import { type Ask, showDiff } from "./diffs";
+import { type Ask, closeDiff, showDiff } from "./diffs";
 import type { EnvelopeError } from "./gate";
 import type { Remembered } from "./remembered";
 
@@ -17,6 +17,8 @@ import type { Remembered } from "./remembered";
 const MOST_OPENED = 20 * 1024 * 1024;
 /** Most files in one go: each is read by the server. */
 const MOST_ATTACHED = 20;
+/** Most files that one is chosen from. */
+const MOST_FOUND = 20;
 
 /** What the actions need. */
 export interface ActionPorts {
@@ -55,8 +57,12 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       );
     case "editor.openLink":
       return openLink(params["uri"] as string);
+    case "editor.openTerminal":
+      return openTerminal(params["command"] as string);
     case "editor.showDiff":
       return showDiff(ports.ask, params as Requests["bb/openDiff"]["params"]);
+    case "editor.closeDiff":
+      return closeDiff(params["afterRef"] as string);
     case "editor.openArtifact":
       return openArtifact(ports.ask, params);
     case "editor.pickAttachments":
@@ -127,6 +133,16 @@ async function openLink(uri: string): Promise<void> {
   throw refusal("unsupported", `Links of the kind \`${parsed.scheme}:\` are not opened.`);
 }
 
+/** Types a command and runs nothing: the user reads it there and presses Enter, or does not. */
+function openTerminal(command: string): void {
+  // eslint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(command))
+    throw refusal("unsupported", "What is typed into a terminal is one line; type it there yourself.");
+  const terminal = vscode.window.createTerminal({ name: "BreadBoard" });
+  terminal.show();
+  terminal.sendText(command, false);
+}
+
 async function openArtifact(ask: Ask, params: Params): Promise<void> {
   const result = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: "Fetching the artifact", cancellable: true },
@@ -157,15 +173,44 @@ async function pickAttachments(ask: Ask, sessionId: string): Promise<unknown> {
   return { attachments, leftOut: Math.max(0, (picked?.length ?? 0) - MOST_ATTACHED) };
 }
 
-/** The file of the workspace that is meant; where several folders have it, the user says which, or none. */
+/** The file of the workspace that is meant; where several fit, the user says which, or none. */
 async function fileNamed(relative: string, root: string | undefined): Promise<vscode.Uri | undefined> {
-  const [first, ...more] = insideWorkspace(relative, root, vscode.workspace.workspaceFolders ?? []);
-  if (more.length === 0 || first === undefined) return first?.uri;
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const there = insideWorkspace(relative, root, folders);
+  const found = there.length > 0 ? there : await endingIn(relative, root, folders);
+  const [first, ...more] = found;
+  if (first === undefined)
+    throw refusal("not_found", `There is no file \`${relative}\` in this workspace; it may have been moved or deleted.`);
+  if (more.length === 0) return first.uri;
   const picked = await vscode.window.showQuickPick(
-    [first, ...more].map(({ folder, uri }) => ({ label: folder, description: relative, uri })),
-    { placeHolder: `Several folders have ${relative}` },
+    found.map(({ folder, uri }) => ({
+      label: folder,
+      description: there.length > 0 ? relative : vscode.workspace.asRelativePath(uri, false),
+      uri,
+    })),
+    { placeHolder: there.length > 0 ? `Several folders have ${relative}` : `Several files end in ${relative}` },
   );
   return picked?.uri;
+}
+
+/**
+ * Files whose paths end in this one. A compiler names a file from its package, and an agent often by its name alone.
+ */
+async function endingIn(
+  relative: string,
+  root: string | undefined,
+  folders: readonly vscode.WorkspaceFolder[],
+): Promise<Found[]> {
+  const end = path.posix.normalize(relative);
+  if (end.startsWith(".") || path.isAbsolute(end)) return [];
+  const glob = `**/${end.replaceAll(/[[\]{}*?]/g, "[$&]")}`;
+  const uris = await vscode.workspace.findFiles(glob, "**/node_modules/**", MOST_FOUND);
+  return uris.flatMap((uri) => {
+    const folder = vscode.workspace.getWorkspaceFolder(uri);
+    return folder === undefined || (root !== undefined && folder.name !== root)
+      ? []
+      : insideWorkspace(uri.fsPath, folder.name, folders);
+  });
 }
 
 /** A file of the workspace and the folder that has it. */
@@ -175,8 +220,8 @@ export interface Found {
 }
 
 /**
- * The files of the workspace that a path means; also after links are followed. Where several folders are open, it may begin
- * with the name of one of them.
+ * The files of the workspace that a path means; also after links are followed. It may begin with the name of a folder of
+ * the workspace.
  */
 export function insideWorkspace(
   relative: string,
@@ -191,16 +236,15 @@ export function insideWorkspace(
     if (!known && within(real(wanted), real(folder.uri.fsPath)))
       inside.push({ folder: folder.name, uri: vscode.Uri.file(wanted) });
   };
-  if (root === undefined && folders.length > 1)
+  if (root === undefined)
     for (const folder of named)
       if (relative.startsWith(`${folder.name}/`)) look(folder, relative.slice(folder.name.length + 1));
   for (const folder of named) look(folder, relative);
   if (inside.length === 0)
     throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
   const there = inside.filter(({ uri }) => isFile(uri.fsPath));
-  if (there.length === 0)
-    throw refusal("not_found", `There is no file \`${relative}\` in this workspace; it may have been moved or deleted.`);
-  return there;
+  // Of one folder the name says nothing where the path is right without it.
+  return folders.length === 1 ? there.slice(-1) : there;
 }
 
 function isFile(file: string): boolean {

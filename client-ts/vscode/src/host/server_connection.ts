@@ -21,6 +21,7 @@ import type { HostStatus, ServerState } from "../shared/page_methods";
 import { type AgentTerminal, NotRun, type TerminalRun } from "./agent_terminal";
 import { fitServer } from "./compatibility";
 import { type Credentials, placeOf, type Scope } from "./credentials";
+import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
 import { findServer } from "./server_binary";
 import { initializationOptions, readHarmless, readUserSettings, type UserSettings } from "./settings";
@@ -45,9 +46,11 @@ class Client extends LanguageClient {
     const workspace = params.capabilities.workspace as Record<string, unknown> | undefined;
     // Sides of diffs are read by `diffs` with `bb/textDocument`; two providers for one scheme would be one too many.
     if (workspace !== undefined) delete workspace["textDocumentContent"];
+    // Our own item in the status bar says that a turn runs; a second one with the name of a tool would spin beside it.
+    if (params.capabilities.window !== undefined) params.capabilities.window.workDoneProgress = false;
     params.capabilities.experimental = {
       ...(params.capabilities.experimental as object | undefined),
-      breadboard: { terminalRun: true },
+      breadboard: { terminalRun: true, documentSave: true },
     };
   }
 }
@@ -110,7 +113,12 @@ export class ServerConnection implements vscode.Disposable {
     }
   }
 
-  async notify(method: string, params: unknown): Promise<void> {
+  /** Says that the user trusts the workspace; a server that is starting hears it as soon as it runs. */
+  async tellTrust(): Promise<void> {
+    await this.notify("bb/workspaceTrust", { trusted: true });
+  }
+
+  private async notify(method: string, params: unknown): Promise<void> {
     if (this.client !== undefined && this.state === "running") await this.client.sendNotification(method, params);
   }
 
@@ -166,11 +174,12 @@ export class ServerConnection implements vscode.Disposable {
     }
     this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
     this.become("starting");
+    const { isTrusted } = vscode.workspace;
     const client = new Client(
       "breadboard",
       "BreadBoard",
       { command: found.command, args: ["--stdio"], transport: TransportKind.stdio },
-      this.options(settings),
+      this.options(settings, isTrusted),
     );
     this.client = client;
     let ended: (() => void) | undefined;
@@ -204,6 +213,7 @@ export class ServerConnection implements vscode.Disposable {
     this.generation += 1;
     // Before anybody else may ask something that needs it.
     this.state = "running";
+    if (vscode.workspace.isTrusted && !isTrusted) await this.tellTrust();
     await this.handTokens(settings);
     this.become("running");
   }
@@ -266,13 +276,13 @@ export class ServerConnection implements vscode.Disposable {
     if (!this.disposed) this.changed.fire();
   }
 
-  private options(settings: UserSettings): LanguageClientOptions {
+  private options(settings: UserSettings, isTrusted: boolean): LanguageClientOptions {
     const harmless = () => readHarmless(vscode.workspace.getConfiguration("breadboard"));
     return {
       documentSelector: [{ scheme: "file" }],
       outputChannel: this.ports.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: initializationOptions(settings, harmless(), vscode.workspace.isTrusted),
+      initializationOptions: initializationOptions(settings, harmless(), isTrusted),
       synchronize: { configurationSection: "breadboard.delivery" },
       middleware: {
         workspace: {
@@ -296,6 +306,7 @@ export class ServerConnection implements vscode.Disposable {
     for (const method of ["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"]) {
       client.onNotification(method, (params: unknown) => this.ports.heard(method, params));
     }
+    client.onRequest("bb/document/save", saveDocument);
     client.onRequest("bb/terminal/run", async (params: TerminalRun, token: vscode.CancellationToken) => {
       try {
         return await this.ports.terminal.run(params, token);

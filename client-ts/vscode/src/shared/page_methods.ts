@@ -56,6 +56,7 @@ export const EDITOR_METHODS = {
   "editor.openText": { title: word, text, language: optional(text) },
   "editor.openFile": { path: word, root: optional(text), line: optional(whole), column: optional(whole) },
   "editor.openLink": { uri: word },
+  "editor.openTerminal": { command: word },
   "editor.showDiff": {
     sessionId: word,
     filePath: word,
@@ -63,6 +64,7 @@ export const EDITOR_METHODS = {
     beforeRef: optional(text),
     afterRef: optional(text),
   },
+  "editor.closeDiff": { afterRef: word },
   "editor.openArtifact": { sessionId: word, artifactPath: word },
   "editor.pickAttachments": { sessionId: word },
   "editor.setToken": { scope },
@@ -86,6 +88,7 @@ export const PAGE_METHODS = {
   },
   "page.compose": { text },
   "page.newSession": {},
+  "page.showSessions": {},
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},

@@ -1,5 +1,8 @@
 /** The page: strip, panes, banners, the pane in front. */
 import { Icon } from "./blocks/icon";
+import { LogIn } from "./blocks/log_in";
+import { Remedies } from "./blocks/remedies";
+import { Words } from "./blocks/words";
 import { Banners } from "./panes/banners";
 import { DebugPane } from "./panes/debug";
 import { FilesPane } from "./panes/files";
@@ -111,10 +114,13 @@ function Unmade({ tab }: { tab: OpenTab }) {
       <div class="notice error" role="alert">
         <Icon name="error" />
         <span>
-          {tab.agent === undefined ? "The session" : tab.agent} could not be started. {failure}
+          {tab.agent === undefined ? "The session" : tab.agent} could not be started.{" "}
+          <Words text={failure.text} />
         </span>
       </div>
       <div class="buttons">
+        <LogIn login={failure.login} session={false} />
+        {tab.agent === undefined && <Remedies reason={failure.text} />}
         <button type="button" class="primary" onClick={() => model.tabs.retry(tab.tabId)}>
           Retry
         </button>

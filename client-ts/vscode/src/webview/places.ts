@@ -1,5 +1,6 @@
 /**
- * Places of the workspace that a text names: `src/lib.rs:8`, `src/lib.rs:8:3`, and paths in what a tool gave.
+ * Places of the workspace that a text names: `src/lib.rs:8`, `src/lib.rs:8:3`, `src\lib.rs:8-12`, `src/lib.rs#L8`, and paths
+ * in what a tool gave.
  *
  * Owns what looks like one. Pure: whether there is such a file is the editor's to say, which opens none outside of the
  * workspace folders.
@@ -15,8 +16,11 @@ export interface Place {
 /** A piece of a text: words, or the name of a place. */
 export type Part = string | { readonly text: string; readonly place: Place };
 
-/** What may be a path, with a line, the end of a range and a column behind it. */
-const WORD = /([\p{L}\p{N}_@.+~/$-]+)(?::(\d{1,7})(?:-\d{1,7})?(?::(\d{1,7}))?)?/gu;
+/** What may be a path, also one of Windows, with a line, the end of a range and a column behind it. */
+const WORD =
+  /((?:[A-Za-z]:[\\/])?[\p{L}\p{N}_@.+~/\\$-]+)(?::(\d{1,7})(?:-\d{1,7})?(?::(\d{1,7}))?|#L(\d{1,7})(?:-L?\d{1,7})?)?/gu;
+/** A path that begins with a drive. */
+const DRIVE = /^[A-Za-z]:\//;
 /** A name with an ending that begins with a letter. */
 const WITH_ENDING = /[\p{L}\p{N}_]\.([A-Za-z][\w-]{0,11})$/u;
 /** Files that have none. */
@@ -36,14 +40,15 @@ export function partsOf(text: string, which: Which = "with_line"): Part[] {
   const parts: Part[] = [];
   let done = 0;
   for (const found of text.matchAll(WORD)) {
-    const [whole, word = "", line, column] = found;
+    const [whole, word = "", colonLine, column, hashLine] = found;
+    const line = colonLine ?? hashLine;
     // An address of the web is none, whatever it ends in.
     if (text[found.index - 1] === ":" && word.startsWith("//")) continue;
     if (line === undefined && which === "with_line") continue;
     // A sentence may end behind a path that has no line.
-    const path = line === undefined ? word.replace(/\.+$/, "") : word;
+    const name = line === undefined ? word.replace(/\.+$/, "") : whole;
+    const path = (line === undefined ? name : word).replaceAll("\\", "/");
     if (!looksLikePath(path, line !== undefined)) continue;
-    const name = line === undefined ? path : whole;
     parts.push(text.slice(done, found.index), {
       text: name,
       place: {
@@ -69,7 +74,9 @@ function looksLikePath(word: string, hasLine: boolean): boolean {
 
 /** The address of a place in a page: `src/lib.rs#L8C3`. */
 export function hrefOf({ path, line, column }: Place): string {
-  return `${path}${line === undefined ? "" : `#L${line}${column === undefined ? "" : `C${column}`}`}`;
+  // A drive would be read as the scheme of an address.
+  const from = DRIVE.test(path) ? "/" : "";
+  return `${from}${path}${line === undefined ? "" : `#L${line}${column === undefined ? "" : `C${column}`}`}`;
 }
 
 /** The place that such an address, or one with `:line:column`, names. */
@@ -79,8 +86,9 @@ export function placeOf(href: string): Place | undefined {
   if (path === undefined || path === "") return undefined;
   const at = line ?? hashLine;
   const inLine = column ?? hashColumn;
+  const named = decoded(path);
   return {
-    path: decoded(path),
+    path: named.startsWith("/") && DRIVE.test(named.slice(1)) ? named.slice(1) : named,
     ...(at === undefined ? {} : { line: Number(at) }),
     ...(inLine === undefined ? {} : { column: Number(inLine) }),
   };

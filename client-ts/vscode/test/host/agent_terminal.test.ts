@@ -90,17 +90,40 @@ it("a command cannot drive the terminal by its text", async () => {
   expect(shown().split("\r\n")[0]).toBe("\u001b[1m$ true \ufffd[2K\ufffd]0;x\ufffd\u001b[0m");
 });
 
-it("R000-62: a command inherits no token of ours", () => {
-  expect(
-    cleaned({
-      PATH: "/bin",
-      BREADBOARD_API_TOKEN: "t",
-      BREADBOARD_API_URL: "u",
-      GITHUB_TOKEN: "t",
-      OPENAI_API_KEY: "k",
-      HOME: "/h",
-    }),
-  ).toEqual({ PATH: "/bin", HOME: "/h" });
+it("R000-62: a command inherits what a build needs, and nothing that is ours or named like a secret", () => {
+  const needed = ["PATH", "HOME", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "LANG", "KEYMAP", "CARGO_HOME", "XAUTHORITY"];
+  const secret = [
+    "BREADBOARD_API_TOKEN",
+    "BREADBOARD_API_URL",
+    "breadboard_api_url",
+    "GITHUB_TOKEN",
+    "GITHUB_PAT",
+    "NPM_CONFIG__AUTH",
+    "OPENAI_API_KEY",
+    "MyServiceApiKey",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "PGPASSWORD",
+    "MYSQL_PWD",
+    "SIGNING_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+  ];
+  const of = (names: string[]) => Object.fromEntries(names.map((name) => [name, "x"]));
+  expect(cleaned(of([...needed, ...secret]))).toEqual(of(needed));
+});
+
+it("R000-62: what a command of the terminal prints of its environment has no secret of the editor's", async () => {
+  const secrets = { AWS_ACCESS_KEY_ID: "AKIA", GITHUB_PAT: "ghp", MYSQL_PWD: "pw" };
+  const given = { ...secrets, PLAIN_OF_TEST: "seen" };
+  Object.assign(process.env, given);
+  try {
+    const { subject } = terminal();
+    const { stdout } = await subject.run({ command: "env" }, token().token);
+    const names = stdout.split("\n").map((line) => line.split("=")[0] ?? "");
+    expect(Object.keys(given).filter((name) => names.includes(name))).toEqual(["PLAIN_OF_TEST"]);
+  } finally {
+    for (const name of Object.keys(given)) delete process.env[name];
+  }
 });
 
 /** Until the command that was sent is a process. */

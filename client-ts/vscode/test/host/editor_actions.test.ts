@@ -75,6 +75,28 @@ it("in several folders opens the file that is meant, and asks where two have it"
   expect(await opened({ path: "src/both.txt" })).toEqual([]);
 });
 
+it("opens the one file whose path ends as it was named, asks where several do, and takes the folder's name in front", async () => {
+  mkdirSync(path.join(folder, "ws/crates/core/src"), { recursive: true });
+  mkdirSync(path.join(folder, "ws/crates/cli/src"), { recursive: true });
+  const core = path.join(folder, "ws/crates/core/src/lib.rs");
+  const cli = path.join(folder, "ws/crates/cli/src/lib.rs");
+  for (const file of [core, cli]) writeFileSync(file, "x");
+  const opened = async (name: string) => {
+    stub.done.length = 0;
+    await act(ports(), "editor.openFile", { path: name, line: 1 });
+    return stub.done.map(([, uri]) => (uri as stub.Uri).fsPath);
+  };
+  stub.answers.files = [stub.Uri.file(core)];
+  expect([await opened("src/lib.rs"), stub.searches]).toEqual([[core], ["**/src/lib.rs"]]);
+  stub.answers.files = [stub.Uri.file(core), stub.Uri.file(cli)];
+  stub.answers.pick = 1;
+  expect([await opened("[src]/lib.rs"), stub.searches.at(-1)]).toEqual([[cli], "**/[[]src[]]/lib.rs"]);
+  // What is found through a link may lie elsewhere.
+  stub.answers.files = [stub.Uri.file(path.join(folder, "ws", "link"))];
+  await expect(opened("lib.rs")).rejects.toMatchObject({ code: "path_outside_workspace" });
+  expect(await opened("ws/a.txt")).toEqual([path.join(folder, "ws/a.txt")]);
+});
+
 it("a token is asked for by the editor, and only for what has one", async () => {
   await act(ports(), "editor.setToken", { scope: "model" });
   expect(stub.done).toEqual([["setToken", "model"]]);
@@ -87,6 +109,14 @@ it("opens addresses of the web outside, and no other kind of link", async () => 
   for (const uri of ["command:workbench.action.quit", "javascript:alert(1)", "vscode://x", "data:text/html,x"]) {
     await expect(act(ports(), "editor.openLink", { uri })).rejects.toMatchObject({ code: "unsupported" });
   }
+});
+
+it("D10: a command is typed into a terminal and not run, and no more than one line of it", async () => {
+  await act(ports(), "editor.openTerminal", { command: "codex login" });
+  expect([stub.answers.terminals.length, stub.done]).toEqual([1, [["sendText", "codex login", false]]]);
+  for (const command of ["codex login\nrm -rf ~", "a\rb", "\u001b[2Jx"])
+    await expect(act(ports(), "editor.openTerminal", { command })).rejects.toMatchObject({ code: "unsupported" });
+  expect([stub.answers.terminals.length, stub.done.length]).toEqual([1, 1]);
 });
 
 it("R000-32: a diff opens in the editor's own diff view, with sides of the contract only", async () => {
@@ -106,6 +136,29 @@ it("R000-32: a diff opens in the editor's own diff view, with sides of the contr
   await expect(
     act(ports(result("command:x")), "editor.showDiff", { sessionId: "s", filePath: "a.txt" }),
   ).rejects.toThrow(/neither a file nor/);
+});
+
+it("closes the comparison with a change that was answered, and no other tab", async () => {
+  const result = { left: "file:///ws/a.txt", right: "bb-diff:/x" };
+  const answer = {
+    title: "a.txt",
+    left: { uri: result.left },
+    right: { uri: result.right },
+    unified: "",
+    added: 1,
+    removed: 0,
+    truncated: false,
+  };
+  const params = { sessionId: "s", filePath: "a.txt", beforeRef: "disk", afterRef: "patch:1" };
+  await act(ports(answer), "editor.showDiff", params);
+  const tab = (right: string) => ({
+    input: new stub.TabInputTextDiff(stub.Uri.parse(result.left), stub.Uri.parse(right)),
+  });
+  const compared = tab(result.right);
+  stub.window.tabGroups.all = [{ tabs: [tab("bb-diff:/other"), compared] }, { tabs: [{ input: undefined }] }];
+  stub.done.length = 0;
+  for (const afterRef of ["patch:2", "patch:1", "patch:1"]) await act(ports(), "editor.closeDiff", { afterRef });
+  expect(stub.done).toEqual([["closeTabs", [compared]]]);
 });
 
 it("R003-55: the whole of an output is an artifact that the editor opens", async () => {

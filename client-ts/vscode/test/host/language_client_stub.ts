@@ -17,7 +17,10 @@ export class FakeClient {
   static readonly made: FakeClient[] = [];
   /** The answer to `initialize` of the next ones. */
   static answer: unknown;
+  /** What happens while the next ones start. */
+  static meanwhile: () => void = () => undefined;
   readonly sent: unknown[] = [];
+  readonly told: unknown[] = [];
   readonly arity: number[] = [];
   readonly initializeResult = FakeClient.answer ?? ANSWER;
   stopped = false;
@@ -32,7 +35,9 @@ export class FakeClient {
     FakeClient.made.push(this);
   }
 
-  async start(): Promise<void> {}
+  async start(): Promise<void> {
+    FakeClient.meanwhile();
+  }
   async stop(): Promise<void> {
     this.stopped = true;
     this.listener?.({ newState: State.Stopped });
@@ -50,7 +55,9 @@ export class FakeClient {
     this.sent.push(args.slice(0, 2));
     return {};
   }
-  async sendNotification(): Promise<void> {}
+  async sendNotification(...args: unknown[]): Promise<void> {
+    this.told.push(args);
+  }
   protected fillInitializeParams(_params: unknown): void {}
   /** What it would say of itself in `initialize`. */
   fill(params: unknown): void {

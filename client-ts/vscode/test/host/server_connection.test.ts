@@ -23,6 +23,7 @@ beforeEach(() => {
   stub.reset();
   FakeClient.made.length = 0;
   FakeClient.answer = undefined;
+  FakeClient.meanwhile = () => undefined;
   folder = mkdtempSync(path.join(tmpdir(), "bb-server-"));
   writeFileSync(path.join(folder, "breadboard-ls"), "#!/bin/sh\n");
   chmodSync(path.join(folder, "breadboard-ls"), 0o755);
@@ -64,11 +65,15 @@ it("starts the program of the user's settings with the user's options, and annou
     engine: { kind: "breadboard", url: "http://127.0.0.1:9099" },
     workspaceTrusted: true,
   });
-  const params = { capabilities: { workspace: { textDocumentContent: {}, applyEdit: true } } };
+  const params = {
+    capabilities: { workspace: { textDocumentContent: {}, applyEdit: true }, window: { workDoneProgress: true } },
+  };
   client?.fill(params);
   expect(params.capabilities).toEqual({
     workspace: { applyEdit: true },
-    experimental: { breadboard: { terminalRun: true } },
+    // Turns have the item in the status bar.
+    window: { workDoneProgress: false },
+    experimental: { breadboard: { terminalRun: true, documentSave: true } },
   });
   expect(subject.status()).toEqual({
     server: "running",
@@ -93,6 +98,25 @@ it("the page hears the names of the agents that the server knows, and not how th
   // The server that runs knows no other.
   stub.configuration.user = { ...stub.configuration.user, agents: { later: { command: "x" } } };
   expect(subject.status().agents).toEqual(["gemini", "opencode"]);
+});
+
+it("trust that is given while the server starts is told before it is said to run, and only then", async () => {
+  stub.workspace.isTrusted = false;
+  FakeClient.meanwhile = () => {
+    stub.workspace.isTrusted = true;
+  };
+  const { subject } = server();
+  let told: unknown[] = [];
+  subject.onDidChange(() => {
+    if (subject.status().server === "running") told = [...(FakeClient.made.at(-1)?.told ?? [])];
+  });
+  await subject.restart();
+  expect(FakeClient.made[0]?.options.initializationOptions).toMatchObject({ workspaceTrusted: false });
+  expect(told).toEqual([["bb/workspaceTrust", { trusted: true }]]);
+
+  await subject.restart();
+  expect(FakeClient.made[1]?.options.initializationOptions).toMatchObject({ workspaceTrusted: true });
+  expect(told).toEqual([]);
 });
 
 it("what a workspace may say goes to the server when it asks, and nothing else", async () => {

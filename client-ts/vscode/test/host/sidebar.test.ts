@@ -83,7 +83,7 @@ it("R000-65: the page loads from the extension's own folder of the page, and fro
   );
 });
 
-it("R001-25 R001-26: nothing is posted to a hidden page, and the server is told that nobody listens", async () => {
+it("nothing is posted to a hidden page, and the server is told that nobody listens", async () => {
   const { subject, asked } = sidebar();
   const page = view();
   subject.resolveWebviewView(page.subject);

@@ -67,12 +67,14 @@ export const ProgressLocation = { Notification: 15 };
 /** What was done, in order. */
 export const done: unknown[][] = [];
 /** What the next dialogs answer. */
-export const answers: { open?: Uri[]; warning?: string; message?: string; pick?: number; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
+export const answers: { open?: Uri[]; warning?: string; message?: string; pick?: number; files?: Uri[]; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
 
 /** What each picker was asked for. */
 export const dialogs: unknown[] = [];
 /** The labels that each quick pick offered. */
 export const picks: string[][] = [];
+/** The globs that files were looked for by. */
+export const searches: string[] = [];
 /** The panels that were made. */
 export const panels: WebviewPanel[] = [];
 
@@ -134,13 +136,35 @@ export const workspace = {
     get: (key: string) => configuration.workspace[key] ?? configuration.user[key],
   }),
   isTrusted: true,
+  textDocuments: [] as { uri: Uri; version: number; isDirty: boolean; save(): Promise<boolean> }[],
   workspaceFolders: undefined as { uri: Uri; name: string; index: number }[] | undefined,
+  getWorkspaceFolder: ({ fsPath }: Uri) =>
+    workspace.workspaceFolders?.find(({ uri }) => fsPath.startsWith(`${uri.fsPath}/`)),
+  asRelativePath: ({ fsPath }: Uri, _withFolder: boolean) => {
+    const folder = workspace.workspaceFolders?.find(({ uri }) => fsPath.startsWith(`${uri.fsPath}/`));
+    return folder === undefined ? fsPath : fsPath.slice(folder.uri.fsPath.length + 1);
+  },
+  /** The files that the next searches find, and the globs that were asked for. */
+  findFiles: async (glob: string) => {
+    searches.push(glob);
+    return answers.files ?? [];
+  },
   openTextDocument: async (options: unknown) => {
     done.push(["openTextDocument", options]);
     return { uri: Uri.parse("untitled:1") };
   },
 };
+export class TabInputTextDiff {
+  constructor(
+    readonly original: Uri,
+    readonly modified: Uri,
+  ) {}
+}
 export const window = {
+  tabGroups: {
+    all: [] as { tabs: { input: unknown }[] }[],
+    close: async (tabs: unknown) => void done.push(["closeTabs", tabs]),
+  },
   activeTextEditor: undefined as unknown,
   visibleTextEditors: [] as unknown[],
   showTextDocument: async (...args: unknown[]) => void done.push(["showTextDocument", ...args]),
@@ -169,7 +193,12 @@ export const window = {
     task({}, { isCancellationRequested: false }),
   createTerminal: (options: { name: string; pty: Pty }) => {
     answers.terminals.push({ options });
-    return { show: () => queueMicrotask(() => options.pty.open()), dispose: () => undefined };
+    return {
+      // One without a program of ours is the user's shell.
+      show: () => queueMicrotask(() => (options.pty as Pty | undefined)?.open()),
+      sendText: (text: string, run: boolean) => void done.push(["sendText", text, run]),
+      dispose: () => undefined,
+    };
   },
 };
 export const commands = {
@@ -190,10 +219,14 @@ export function reset(): void {
   delete answers.warning;
   delete answers.message;
   delete answers.pick;
+  delete answers.files;
+  searches.length = 0;
   picks.length = 0;
   dialogs.length = 0;
   panels.length = 0;
   workspace.isTrusted = true;
+  workspace.textDocuments = [];
   workspace.workspaceFolders = undefined;
   window.activeTextEditor = undefined;
+  window.tabGroups.all = [];
 }

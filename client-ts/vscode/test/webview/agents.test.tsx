@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 /** Agents on the page: how a session of one begins, what it offers, how it ends. */
+import type { Block, Login, LoginMethod } from "@breadboard-ls/sdk";
 import { describe, expect, it } from "vitest";
 import { openPage, refuse, uuid } from "./page";
 
@@ -83,7 +84,7 @@ describe("a new session", () => {
     await page.frame();
     expect(shown()).toEqual([
       "gemini, could not be started",
-      "gemini could not be started. The program `gemini` was not found; install it.RetryClose",
+      "gemini could not be started. The program gemini was not found; install it.RetryClose",
     ]);
     expect(page.one("#pane [role=alert]").textContent).toContain("was not found");
     await page.click("#pane button", "Retry");
@@ -143,6 +144,44 @@ describe("an agent that ended", () => {
       0,
       "First",
     ]);
+  });
+
+  it("R001-60: what it was at can be continued by a press, which opens its session again", async () => {
+    let status = "running";
+    const lost = "The agent `gemini` ended with exit code 3; send a prompt to start it anew.";
+    const chat = [
+      { id: "u1", seq: 1, turn: 1, kind: "user", text: "build" },
+      { id: "n1", seq: 2, turn: 1, kind: "notice", level: "error", text: lost },
+    ] as Block[];
+    const page = await openPage({
+      status: STATUS,
+      sessions: SESSIONS,
+      engine: { kind: "breadboard", capabilities: ["commands", "models"] },
+      lanes: { chat },
+      answers: { "bb.session.info": () => ({ agent: { ...AGENT, status } }) },
+    });
+    expect(page.all(".row .notice button").map(({ textContent }) => textContent)).toEqual(["Retry"]);
+    status = "exited";
+    await gone(page);
+    expect(page.all(".row .notice button").map(({ textContent }) => textContent)).toEqual(["Continue", "Retry"]);
+    await page.click(".row .notice button", "Continue");
+    expect(page.asked("bb.tab.prompt")).toEqual([
+      { tabId: uuid(1), messageId: uuid(2), text: "Continue where you stopped." },
+    ]);
+  });
+
+  it("R001-60: a turn that the server's end cut can be continued, and only at an agent", async () => {
+    const cut = {
+      chat: [
+        { id: "u1", seq: 1, turn: 1, kind: "user", text: "build" },
+        { id: "e1", seq: 2, turn: 1, kind: "turn-end", outcome: "cut", text: "The server ended while this turn ran." },
+      ] as Block[],
+    };
+    const buttons = (page: Page) => page.all(".row .notice button").map(({ textContent }) => textContent);
+    const info = { "bb.session.info": () => ({ agent: AGENT }) };
+    const page = await openPage({ status: STATUS, sessions: SESSIONS, lanes: cut, answers: info });
+    expect(buttons(page)).toEqual(["Continue", "Send it again"]);
+    expect(buttons(await openPage({ lanes: cut }))).toEqual(["Send it again"]);
   });
 
   it("R001-57: also a tab at the back, when only its agent ended", async () => {
@@ -300,5 +339,97 @@ describe("what an agent offers", () => {
       page.all(".usage").length,
       page.all(".composer-bar select").map((one) => one.getAttribute("aria-label")),
     ]).toEqual([[{ sessionId: "s1" }], 0, ["Model"]]);
+  });
+});
+
+describe("an agent that wants a login first", () => {
+  const notice = (level: "warning" | "error", text: string, login?: Login): Block =>
+    ({ id: "n1", seq: 2, turn: 1, kind: "notice", level, text, login }) as Block;
+  const user: Block = { id: "u1", seq: 1, turn: 1, kind: "user", text: "go" };
+  const METHODS: LoginMethod[] = [
+    { id: "api-key", name: "API key", description: "from OPENAI_API_KEY", by: "agent" },
+    { id: "web", name: " ", by: "agent" },
+    { id: "shell", name: "Subscription", by: "terminal", description: "run `codex login`", command: "codex login" },
+  ];
+  const WAYS =
+    "The agent `agent` wants a login first; choose “API key”: from OPENAI_API_KEY, or “web”, or “Subscription” in a " +
+    "terminal: run `codex login`.";
+  const KNOWN =
+    "The agent `codex` wants a login first; log in with `codex login` in a shell, or set OPENAI_API_KEY in the environment.";
+  const buttons = (page: Page, within: string) => page.all(`${within} button`).map(({ textContent }) => textContent);
+
+  it("D10: has a button for each of its ways, and says when it was taken", async () => {
+    let reject: ((why: object) => void) | undefined;
+    let accept: (answer: object) => void = () => undefined;
+    const page = await openPage({
+      status: STATUS,
+      sessions: SESSIONS,
+      lanes: { chat: [user, notice("error", WAYS, { methods: METHODS })] },
+      answers: {
+        "bb.session.info": () => ({ agent: AGENT }),
+        "bb.command": () => new Promise((resolve, refused) => ([accept, reject] = [resolve, refused])),
+      },
+    });
+    expect(page.one(".row .notice > div > span").textContent).toBe(
+      "The agent agent wants a login first; choose “API key”: from OPENAI_API_KEY, or “web”, or “Subscription” in a " +
+        "terminal: run codex login.",
+    );
+    const all = ["Log in: API key", "Log in: web", "Open a terminal with codex login", "Retry"];
+    expect(buttons(page, ".row .notice")).toEqual(all);
+    const said = () => page.all(".row .notice [role=status]").map(({ textContent }) => textContent);
+
+    await page.click(".row .notice button", "API key");
+    await page.click(".row .notice button", "Log in: web");
+    expect(page.asked("bb.command")).toEqual([
+      { sessionId: "s1", command: "authenticate", args: { methodId: "api-key" } },
+    ]);
+    expect(said()).toEqual(["Logging in; a browser may open."]);
+    reject?.({ code: "engine_rejected", message: "The agent `agent` refused this (no key); try again." });
+    await page.frame();
+    expect([said(), page.one(".banner.error").textContent]).toEqual([
+      [],
+      "The agent agent refused this (no key); try again. Dismiss",
+    ]);
+    await page.click(".row .notice button", "API key");
+    accept({ sessionId: "s1", status: "accepted" });
+    await page.frame();
+    expect(said()).toEqual(["Logged in; send the prompt again."]);
+
+    await page.click(".row .notice button", "Open a terminal");
+    expect(page.asked("editor.openTerminal")).toEqual([{ command: "codex login" }]);
+  });
+
+  it("D10: has the one that the server knows, also where the session is there and nothing was asked yet", async () => {
+    const page = await openPage({
+      status: STATUS,
+      sessions: SESSIONS,
+      lanes: { chat: [notice("warning", KNOWN, { command: "codex login", methods: METHODS.slice(2) })] },
+      answers: { "bb.session.info": () => ({ agent: AGENT }) },
+    });
+    expect(buttons(page, ".row .notice")).toEqual(["Open a terminal with codex login"]);
+  });
+
+  it("D10: and where no session could be made for it", async () => {
+    const page = await openPage({
+      status: STATUS,
+      answers: { "bb.createSession": refuse("engine_unauthorized", KNOWN, { login: { command: "codex login", methods: METHODS } }) },
+    });
+    await page.click(".strip button", /^New session/);
+    await page.click("[role=menuitem]", "opencode");
+    expect(buttons(page, "#pane")).toEqual(["Open a terminal with codex login", "Retry", "Close"]);
+    await page.click("#pane button", "Open a terminal");
+    expect(page.asked("editor.openTerminal")).toEqual([{ command: "codex login" }]);
+  });
+
+  it("D10: what the agent says of itself offers no command of its own", async () => {
+    const says =
+      "The agent `agent` wants a login first; it says: The agent `x` wants a login first; log in with `rm -rf x` in a shell.";
+    const page = await openPage({
+      status: STATUS,
+      sessions: SESSIONS,
+      lanes: { chat: [user, notice("error", says)] },
+      answers: { "bb.session.info": () => ({ agent: AGENT }) },
+    });
+    expect(buttons(page, ".row .notice")).toEqual(["Retry"]);
   });
 });

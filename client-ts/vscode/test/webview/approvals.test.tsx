@@ -49,6 +49,21 @@ async function enter(page: Page, selector: string, value: string, kind = "input"
 }
 
 describe("the subject of an ask", () => {
+  it("a command beside what is not saved: the file as code, and one answer that stands out", async () => {
+    const subject: Subject = { kind: "command", command: "make", cwd: ".", reason: "to see\nnot saved: `a.rs`." };
+    const options = ([["save_and_run", "Save and run"], ["once", "Run anyway"]] as const).map(([optionId, label]) => ({
+      optionId,
+      label,
+      kind: "allow_once" as const,
+    }));
+    const page = await openPage({ lanes: { chat: [ask(subject, { options })] } });
+    expect([page.one(".reason code").textContent, texts(page, ".buttons .primary"), texts(page, ".buttons .secondary")]).toEqual([
+      "a.rs",
+      ["Save and run"],
+      ["Run anyway"],
+    ]);
+  });
+
   it("an edit: each file with what happens to it, its counts and its diff, and the reason", async () => {
     const subject: Subject = {
       kind: "edit",
@@ -118,6 +133,61 @@ describe("the subject of an ask", () => {
     const page = await openPage({ lanes: { chat: [{ ...ask(edit(longDiff(3))), status: "allowed" } as Block] } });
     expect([texts(page, ".approval .asked"), page.all(".approval .diff").length]).toEqual([["What is asked"], 0]);
   });
+});
+
+it("D17: a settled card says what was chosen, where it holds and who keeps it, from its block alone", async () => {
+  const options: PermissionOption[] = [
+    { optionId: "save_and_run", label: "Save and run", kind: "allow_once" },
+    { optionId: "once", label: "Run anyway", kind: "allow_once" },
+    { optionId: "deny", label: "Deny", kind: "deny" },
+  ];
+  const always = { optionId: "always", label: "Always" };
+  const rows: [object, string][] = [
+    [
+      { status: "allowed", chosen: { ...always, rule: { pattern: "x", scope: "session", holder: "server" } } },
+      "allowed, and kept by the server for this session",
+    ],
+    [
+      {
+        status: "allowed",
+        chosen: { ...always, rule: { pattern: "x", scope: "workspace", holder: "engine", keptBy: "breadboard" } },
+      },
+      "allowed, and kept by breadboard for this workspace; take it back there",
+    ],
+    [
+      { status: "allowed", chosen: { ...always, rule: { pattern: "x", holder: "agent", keptBy: "claude" } } },
+      "allowed, and kept by claude; take it back there",
+    ],
+    [{ status: "allowed", chosen: { optionId: "once", label: "Run anyway" } }, "allowed: “Run anyway”"],
+    [{ status: "denied", chosen: { optionId: "deny", label: "Deny" } }, "denied"],
+    [{ status: "allowed" }, "allowed"],
+  ];
+  for (const [settled, words] of rows) {
+    const block = { ...ask({ kind: "tool", name: "shell" }, { options }), ...settled } as Block;
+    const page = await openPage({ lanes: { chat: [block] } });
+    expect(page.one(".approval header .status").textContent).toBe(words);
+  }
+});
+
+it("a command beside unsaved files has an answer that saves them first, by its own id", async () => {
+  const reason = "Changed in the editor, not saved: `a.txt`.";
+  const options: PermissionOption[] = [
+    { optionId: "save_and_run", label: "Save and run", kind: "allow_once" },
+    { optionId: "allow_once", label: "Run anyway", kind: "allow_once" },
+    { optionId: "deny", label: "Deny", kind: "deny" },
+  ];
+  const command: Subject = { kind: "command", command: "make", cwd: ".", reason };
+  const page = await openPage({ lanes: { chat: [ask(command, { options })] } });
+  expect(texts(page, ".approval .buttons button").slice(0, 3)).toEqual(["Save and run", "Run anyway", "Deny"]);
+  expect(page.one(".approval").textContent).toContain("not saved: a.txt");
+  // While it saves, another answer can be given: the editor may never say that it saved.
+  await page.put(11, "chat", { ...ask(command, { options }), status: "saving" } as Block);
+  expect(page.one(".approval header .status").textContent).toBe("saving what is unsaved, then it runs");
+  expect(texts(page, ".approval .buttons button").slice(1, 3)).toEqual(["Run anyway", "Deny"]);
+  // A save that failed is said where it is asked again.
+  const problem = "The editor did not save `a.txt`, so the command did not run.";
+  await page.put(12, "chat", { ...ask(command, { options }), status: "pending", problem } as Block);
+  expect(page.one(".approval .fault").textContent).toBe(problem);
 });
 
 describe("a question", () => {
@@ -315,6 +385,11 @@ describe("an ask and the patch that it is about", () => {
     await page.put(11, "chat", { ...ask(mine, { patchId: "x1" }), status: "allowed" } as Block);
     await page.put(12, "chat", call({ status: "ok", preview: '{"summary":"applied"}' }));
     expect([page.all(".row").length, page.one(".approval header").textContent, added(page)]).toEqual([1, "allowed", []]);
+    // Both sides would be the same now.
+    expect([page.asked("editor.closeDiff"), page.all(".approval .files button", "Compare").length]).toEqual([
+      [{ afterRef: "patch:x1" }],
+      0,
+    ]);
     const diff = page.one(".approval details") as HTMLDetailsElement;
     diff.open = true;
     diff.dispatchEvent(new Event("toggle"));
@@ -435,7 +510,7 @@ describe("the rule of an answer", () => {
       rule: { pattern: "Always allow make", holder: "agent" },
     },
   ];
-  const open = () => openPage({ lanes: { chat: [ask(command, { options })] } });
+  const open = (offered = options) => openPage({ lanes: { chat: [ask(command, { options: offered })] } });
   const rule = (page: Page) => [
     (page.one(".rule input") as HTMLInputElement).value,
     (page.one(".rule select") as HTMLSelectElement).value,
@@ -456,6 +531,33 @@ describe("the rule of an answer", () => {
     await page.click(".buttons button", "Allow for this session");
     await calmly(() => page.click(".rule button", "Save the rule and allow"));
     expect(page.asked("bb.approvePermission")).toEqual([{ ...saved, optionId: "session" }]);
+  });
+
+  it("can be narrowed in its words only where an engine keeps it and takes a `*`: any other change is refused", async () => {
+    const exact = { pattern: "run: make", scope: "workspace", holder: "engine" } as const;
+    const page = await open([...options, { optionId: "exact", label: "Exactly this", kind: "allow_rule", rule: exact }]);
+    const standing: unknown[] = [];
+    for (const label of ["Allow for this session", "Always allow in this workspace", "Exactly this"]) {
+      await page.click(".buttons button", label);
+      const { value, readOnly } = page.one(".rule input") as HTMLInputElement;
+      standing.push([value, readOnly, texts(page, ".rule .hint")]);
+    }
+    expect(standing).toEqual([
+      ["run: make all", true, []],
+      ["run: make *", false, ["The engine keeps this rule; a * at its end stands for whatever follows."]],
+      ["run: make", true, ["The engine keeps this rule."]],
+    ]);
+  });
+
+  it("is sent as it was narrowed, in its words and in where it holds", async () => {
+    const page = await open();
+    await page.click(".buttons button", "Always allow in this workspace");
+    await enter(page, ".rule select", "session", "change");
+    await enter(page, ".rule input", "run: make x");
+    await calmly(() => page.click(".rule button", "Save the rule and allow"));
+    expect(page.asked("bb.approvePermission")).toEqual([
+      { ...saved, optionId: "workspace", ruleUpdate: { pattern: "run: make x", scope: "session" } },
+    ]);
   });
 
   it("in the workspace stays in the workspace where nobody narrowed it in the end", async () => {

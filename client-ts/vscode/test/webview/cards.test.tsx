@@ -4,7 +4,7 @@ import type { Block } from "@breadboard-ls/sdk";
 import { describe, expect, it } from "vitest";
 import { plain, runsOf } from "../../src/webview/blocks/ansi";
 import { deedOf, resultText, wholeResult } from "../../src/webview/blocks/tool_words";
-import { rowsOf, thoughtOf } from "../../src/webview/transcript/rows";
+import { rowsOf } from "../../src/webview/transcript/rows";
 import { openPage, viewOf } from "./page";
 
 const call = (more: object = {}): Block =>
@@ -25,6 +25,20 @@ describe("the title of a call", () => {
     ["tool", null, "Tool", undefined],
   ])("%s (%s) says what it does, and to what", (name, title, verb, to) => {
     expect(deedOf({ name, title })).toEqual(to === undefined ? { verb } : { verb, to });
+  });
+
+  it("that is a name alone is told with the command or the file that is given", () => {
+    expect([
+      deedOf({ name: "execute", title: "Shell", input: { command: "make all", is_background: false } }),
+      deedOf({ name: "edit", title: "WriteFile", input: { file_path: "/w/a.rs", content: "x" } }),
+      deedOf({ name: "ask_a_friend", title: "Ask", input: { path: "a.md" } }),
+      deedOf({ name: "execute", title: "Shell", input: { argv: ["make"] } }),
+    ]).toEqual([
+      { verb: "Run", to: "make all" },
+      { verb: "Change", to: "/w/a.rs" },
+      { verb: "Ask", to: "a.md" },
+      { verb: "Shell" },
+    ]);
   });
 });
 
@@ -48,6 +62,13 @@ describe("a result", () => {
 });
 
 describe("output of a terminal", () => {
+  it("draws the colours that the server let pass, and leaves what it wrote out as it is", () => {
+    expect(runsOf("\u001b[32mgreen\u001b[0m ⟨U+001B⟩[2K⟨U+001B⟩[31m")).toEqual([
+      { text: "green", look: "ansi-green" },
+      { text: " ⟨U+001B⟩[2K⟨U+001B⟩[31m", look: "" },
+    ]);
+  });
+
   it("keeps colours and weights, of all kinds, and nothing else that moves a cursor", () => {
     expect(runsOf("a\u001b[31mred\u001b[1;4m!\u001b[0m \u001b[38;5;10mg\u001b[48;2;0;0;250mb\u001b[m\u001b[2K\u001b]0;t\u0007z")).toEqual([
       { text: "a", look: "" },
@@ -129,6 +150,38 @@ describe("a card", () => {
     expect([page.one(".tool .status").textContent, texts(page, ".tool .output")]).toEqual(["done", ["made"]]);
   });
 
+  it("that is asked about waits, and runs once it is allowed", async () => {
+    const ask = (status: string) =>
+      ({
+        id: "p1",
+        seq: 4,
+        turn: 1,
+        kind: "permission",
+        status,
+        permission: {
+          requestId: "p1",
+          digest: "sha256:d",
+          title: "make",
+          subject: { kind: "command", command: "make", cwd: "." },
+          options: [],
+          toolCallId: "c1",
+        },
+      }) as Block;
+    const running = call({ toolCallId: "c1", status: "running" });
+    const page = await openPage({ lanes: { chat: [running, ask("pending")] } });
+    const seen = () => [page.one(".tool .status").textContent, (page.one(".tool") as HTMLDetailsElement).open];
+    expect(seen()).toEqual(["waits for your answer", false]);
+    await page.put(11, "chat", ask("allowed"));
+    expect(seen()).toEqual(["running", true]);
+  });
+
+  it("of a command that did not end well says how it ended", async () => {
+    const ended = (code: number) =>
+      call({ id: `t${code}`, name: "run_command", preview: `{"summary":"The command ended with exit code ${code}."}` });
+    const page = await openPage({ lanes: { chat: [ended(0), ended(3)] } });
+    expect(texts(page, ".tool .status")).toEqual(["done", "exit code 3"]);
+  });
+
   it("whose result is a diff draws it as one", async () => {
     const page = await openPage({ lanes: { chat: [call({ preview: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })] } });
     expect(texts(page, ".diff .added")).toEqual(["+b\n"]);
@@ -187,16 +240,15 @@ it("a feed has articles and nothing else, also where older ones can be shown", a
 });
 
 describe("a thought", () => {
-  it("has its own first line as title, not the one that says that there is none yet", async () => {
+  it("has its own first line as title, and is no row where there is none", async () => {
     const reasoning = (text: string, streaming = false): Block => ({ id: "r", seq: 4, turn: 1, kind: "reasoning", text, streaming });
-    const page = await openPage({ lanes: { chat: [reasoning("Reading the question.\nThe user wants five.\nSo do I.")] } });
+    const page = await openPage({ lanes: { chat: [reasoning("The user wants five.\nSo do I.")] } });
     expect([page.one(".reasoning summary").textContent?.trim(), page.one(".reasoning .text").textContent]).toEqual([
       "The user wants five.",
       "The user wants five.\nSo do I.",
     ]);
-    expect(thoughtOf("Reading the question.Then I thought.")).toBe("Then I thought.");
-    expect(rowsOf([reasoning("Reading the question.")])).toEqual([]);
-    expect(rowsOf([reasoning("Reading the question.", true)]).length).toBe(1);
+    expect(rowsOf([reasoning(" ")])).toEqual([]);
+    expect(rowsOf([reasoning(" ", true)]).length).toBe(1);
   });
 });
 
@@ -224,4 +276,22 @@ it("the counts of a turn are names and values, never data", async () => {
   expect(texts(page, ".facts dt, .facts dd")).toEqual([
     ...["tokens used", "1,200", "usage input", "3", "usage cached read", "yes", "tools used", "a, b"],
   ]);
+});
+
+describe("a picture of an agent", () => {
+  const label = "Picture: a.png, image/png, 3 bytes";
+  const link = (more: object) => ({ id: "i-4", seq: 4, turn: 1, kind: "link", uri: "", label, ...more }) as Block;
+
+  it("is drawn as an image, with its words, and one that did not come is told in words", async () => {
+    const page = await openPage({
+      lanes: { chat: [link({ picture: "data:image/svg+xml;base64,PHN2Zz4=" }), link({ id: "i-5", seq: 5 })] },
+    });
+    const images = page.all(".picture img");
+    expect(images.map((image) => [image.getAttribute("src"), image.getAttribute("alt")])).toEqual([
+      ["data:image/svg+xml;base64,PHN2Zz4=", label],
+    ]);
+    expect(texts(page, ".picture figcaption")).toEqual([label]);
+    expect(texts(page, "p.meta").filter((text) => text?.includes("Picture:"))).toEqual([` ${label}`]);
+    expect(page.all("svg, iframe, object, embed").length).toBe(0);
+  });
 });

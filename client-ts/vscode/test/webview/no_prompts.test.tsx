@@ -16,7 +16,7 @@ const shown = (page: Page) => {
 const ELSEWHERE = {
   tab: "First, belongs to another engine",
   hint: [
-    "This session belongs to another engine than the one in use. It can be read; it takes no prompts. New session Choose the engine",
+    "This session belongs to another engine than the one in use. It can be read; it takes no prompts.New sessionChoose the engine",
   ],
   readOnly: true,
 };

@@ -254,6 +254,6 @@ export async function openPage(story: Story = {}) {
   return page;
 }
 
-export const refuse = (code: string, message: string) => (): never => {
-  throw { code, message };
+export const refuse = (code: string, message: string, details?: object) => (): never => {
+  throw { code, message, ...(details === undefined ? {} : { details }) };
 };

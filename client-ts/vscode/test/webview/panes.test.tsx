@@ -42,7 +42,7 @@ describe("the chat pane", () => {
     expect(page.all(".user b")).toEqual([]);
   });
 
-  it("R003-10 R003-11 R003-12 R003-13 R003-14 R003-38: an answer grows in its one block, and is Markdown", async () => {
+  it("R001-25 R003-10 R003-11 R003-12 R003-13 R003-14 R003-38: an answer grows in its one block, and is Markdown", async () => {
     const page = await openPage();
     await page.put(11, "chat", { id: "a1", seq: 11, turn: 1, kind: "assistant", text: "Hello **wor", streaming: true });
     await page.change(12, { lane: "chat", op: "append", id: "a1", text: "ld**" });
@@ -505,7 +505,7 @@ describe("the run pane", () => {
     ]);
   });
 
-  it("R003-25 R003-26 R003-28 R003-29 R003-51: the summary and its counts", async () => {
+  it("R003-51: the summary has what the run came to, and its counts as names and values", async () => {
     const page = await openPage({
       lanes: {
         run: [
@@ -517,10 +517,6 @@ describe("the run pane", () => {
             text: "The turn is done.",
             details: { tokens_used: 12, tools_used: ["read_file"] },
           },
-          { id: "skills-catalog", seq: 1, kind: "notice", level: "info", text: "2 skills are available." },
-          { id: "skills-selection", seq: 2, kind: "notice", level: "info", text: "Skills in use: only a." },
-          { id: "tree-1", seq: 3, kind: "notice", level: "info", text: "The conversation tree has 7 nodes." },
-          { id: "u", seq: 8, kind: "notice", level: "info", text: "Reward: 0.5." },
         ],
       },
     });
@@ -528,8 +524,24 @@ describe("the run pane", () => {
     expect(page.one(".summary header").textContent).toContain("The turn is done.");
     expect(page.all(".summary .facts > div").map((fact) => fact.textContent)).toEqual([
       "tokens used12",
-      "tools usedread_file",
+      "tools usedread",
     ]);
+  });
+
+  it("R003-29: what a run tells of itself stands in Run, each in its own line, and not in the chat", async () => {
+    const notice = (id: string, seq: number, text: string): Block => ({ id, seq, kind: "notice", level: "info", text });
+    const page = await openPage({
+      lanes: {
+        run: [
+          notice("skills-catalog", 1, "2 skills are available."),
+          notice("skills-selection", 2, "Skills in use: only a."),
+          notice("tree-1", 3, "The conversation tree has 7 nodes."),
+          notice("u", 8, "Reward: 0.5."),
+        ],
+      },
+    });
+    expect(page.all(".notice")).toEqual([]);
+    await page.pane("Run");
     expect(page.all(".notice").map((notice) => notice.textContent?.trim())).toEqual([
       "2 skills are available.",
       "Skills in use: only a.",
@@ -597,7 +609,7 @@ describe("the rules", () => {
   it("that an engine or an agent keeps have no button, and say where they are taken back", async () => {
     const rules = [
       { ruleId: "r1", pattern: "npm *", scope: "workspace", holder: "engine", revocable: false },
-      { ruleId: "r2", pattern: "Always Allow", holder: "agent", revocable: false },
+      { ruleId: "r2", pattern: "Always Allow", holder: "agent", keptBy: "claude", revocable: false },
       { ruleId: "r3", pattern: "run: make", scope: "session", holder: "engine", revocable: true },
     ];
     const page = await openPage({ status, answers: { "bb.permission.list": () => ({ pending: [], rules }) } });
@@ -606,7 +618,7 @@ describe("the rules", () => {
       [...element.querySelectorAll(selector)].map(({ textContent }) => textContent);
     expect(page.all("[aria-label=Rules] li").map((rule) => [texts(rule, ".hint"), texts(rule, "button")])).toEqual([
       [["in this workspace, kept by the engine", "It is taken back at the engine, which keeps it."], []],
-      [["kept by the agent", "It is taken back at the agent, which keeps it."], []],
+      [["kept by claude", "It is taken back at the agent, which keeps it."], []],
       [["in this session, kept by the engine"], ["Take back"]],
     ]);
   });

@@ -15,6 +15,10 @@ it.each<[string, Place[]]>([
   ["lib.rs:6, and Makefile:2-4", [{ path: "lib.rs", line: 6 }, { path: "Makefile", line: 2 }]],
   ["/ws/src/größe.rs:1", [{ path: "/ws/src/größe.rs", line: 1 }]],
   ["@src/lib.rs:2", [{ path: "src/lib.rs", line: 2 }]],
+  ["`uploads/src/lib.rs:8-12`", [{ path: "uploads/src/lib.rs", line: 8 }]],
+  ["src/lib.rs#L8-L12 or src/lib.rs#L8", [{ path: "src/lib.rs", line: 8 }, { path: "src/lib.rs", line: 8 }]],
+  ["at src\\upload\\part.rs:8:3,", [{ path: "src/upload/part.rs", line: 8, column: 3 }]],
+  ["C:\\proj\\src\\lib.rs:8 and d:/proj/a.rs:1", [{ path: "C:/proj/src/lib.rs", line: 8 }, { path: "d:/proj/a.rs", line: 1 }]],
 ])("%s names places", (text, places) => expect(found(text)).toEqual(places));
 
 it.each([
@@ -38,7 +42,7 @@ it("in what a tool gave a path without a line counts too, and joined the pieces 
 });
 
 it("an address of a place names the same place", () => {
-  for (const place of [{ path: "a b/c.rs" }, { path: "lib.rs", line: 3 }, { path: "lib.rs", line: 3, column: 9 }])
+  for (const place of [{ path: "a b/c.rs" }, { path: "C:/proj/a.rs", line: 8 }, { path: "/ws/a.rs", line: 8 }, { path: "lib.rs", line: 3 }, { path: "lib.rs", line: 3, column: 9 }])
     expect(placeOf(hrefOf(place))).toEqual(place);
 });
 
@@ -63,6 +67,10 @@ it("an answer has links for them in words, in code and in a block of code, and n
     ["src/lib.rs#L8", "src/lib.rs:8"],
     ["lib.rs#L6C2", "lib.rs:6:2"],
     ["a/b.c#L3", "a/b.c:3"],
+  ]);
+  expect(links("`C:\\proj\\lib.rs:8-12` and src\\lib.rs:8")).toEqual([
+    ["/C:/proj/lib.rs#L8", "C:\\proj\\lib.rs:8-12"],
+    ["src/lib.rs#L8", "src\\lib.rs:8"],
   ]);
   expect(links("[src/lib.rs:8](https://example.org)")).toEqual([["https://example.org", "src/lib.rs:8"]]);
   expect(toHtml("`<img src=x onerror=y> a/b.c:3`")).not.toMatch(/<img/);

@@ -264,3 +264,56 @@ it("a tab that cannot be closed is gone from the strip, and the reason is said",
     "The journal is full; free some space. Dismiss",
   ]);
 });
+
+describe("alerts", () => {
+  const FULL = "The journal is full; free some space.";
+  const alerts = (page: Awaited<ReturnType<typeof openPage>>) => page.all(".banner.error").map((one) => one.textContent);
+
+  it("belong to their tab: another one does not show it but marks it, and it goes with its tab", async () => {
+    const page = await both({ answers: { "bb.tab.prompt": refuse("internal", FULL) } });
+    await page.key(await page.type("hello"), "Enter");
+    expect([alerts(page), strip(page)]).toEqual([
+      [`${FULL} Dismiss`],
+      [
+        ["One", "false"],
+        ["Two", "true"],
+      ],
+    ]);
+    await page.click(".strip [role=tab]", /^One/);
+    expect([alerts(page), strip(page)]).toEqual([
+      [],
+      [
+        ["One", "true"],
+        ["Two, has a message for you", "false"],
+      ],
+    ]);
+    await page.model.tabs.close(uuid(92));
+    expect(page.model.sentences.alerts.value).toEqual([]);
+  });
+
+  it("stand in the tab in which they began, whichever is in front when they come", async () => {
+    let refuse: (error: object) => void = () => undefined;
+    const page = await both({ answers: { "bb.tab.prompt": () => new Promise((_, reject) => (refuse = reject)) } });
+    await page.key(await page.type("hello"), "Enter");
+    await page.click(".strip [role=tab]", /^One/);
+    refuse({ code: "internal", message: FULL });
+    await page.frame();
+    expect([alerts(page), strip(page)[1]]).toEqual([[], ["Two, has a message for you", "false"]]);
+    await page.click(".strip [role=tab]", /^Two/);
+    expect(alerts(page)).toEqual([`${FULL} Dismiss`]);
+  });
+
+  it("of one tab are four at most, and push out none of another", async () => {
+    const page = await both();
+    page.model.sentences.alert("of two");
+    await page.click(".strip [role=tab]", /^One/);
+    for (const nth of [1, 2, 2, 3, 4, 5]) page.model.sentences.alert(`sentence ${nth}`);
+    expect(page.model.sentences.alerts.value.map(({ text }) => text)).toEqual([
+      "of two",
+      "sentence 2",
+      "sentence 3",
+      "sentence 4",
+      "sentence 5",
+    ]);
+  });
+});

@@ -34,10 +34,6 @@ local function decide(session, permission, option, content, callback)
     elseif result.outcome == 'already_resolved' then
       local by = result.resolvedBy and (' by ' .. result.resolvedBy) or ''
       store.say(session, 'info', ('This was settled before: %s%s.'):format(result.resolution or 'decided', by))
-    elseif option.rule and option.rule.holder ~= 'server' then
-      -- Nobody here can list it or take it back, so it is said when it is given.
-      local text = '“%s” is kept by the %s itself: it does not ask for that again, and it is taken back only there.'
-      store.say(session, 'info', text:format(option.label, option.rule.holder))
     end
     if callback then
       callback(result)
@@ -162,7 +158,7 @@ function M.ask(session, block, callback, by_key)
   client.request('bb/permission/get', params, function(err, result)
     if err then
       show(permission, ('It can only be denied: all of it could not be read: %s'):format(err.message))
-    elseif result.status ~= 'pending' then
+    elseif not store.WAITING[result.status] then
       store.say(session, 'info', ('This was settled before: %s.'):format(result.status))
     elseif result.permission.digest ~= permission.digest or result.permission.subject.truncated then
       show(permission, 'It can only be denied: the server did not give all of it.')

@@ -2,6 +2,7 @@
 --- changed. Never asks the server; keys in the buffer call `command`.
 
 local config = require('breadboard.config')
+local files = require('breadboard.files')
 local info = require('breadboard.info')
 local lines = require('breadboard.lines')
 local notices_of = require('breadboard.notices')
@@ -22,6 +23,7 @@ local SIDE_BY_SIDE = 90
 ---@field lane string
 ---@field shown string[]
 ---@field owners table<integer, breadboard.Block>
+---@field beside table<integer, string>
 ---@field timer uv.uv_timer_t
 ---@field due boolean
 ---@field last number
@@ -31,6 +33,7 @@ local SIDE_BY_SIDE = 90
 ---@type table<string, breadboard.Chat>
 local chats = {}
 local space = vim.api.nvim_create_namespace('breadboard')
+local margin = vim.api.nvim_create_namespace('breadboard.beside')
 
 local LINKS = {
   BreadBoardUser = 'Title',
@@ -40,6 +43,7 @@ local LINKS = {
   BreadBoardRemoved = 'Removed',
   BreadBoardAsk = 'WarningMsg',
   BreadBoardError = 'ErrorMsg',
+  BreadBoardPlace = 'Underlined',
 }
 
 local function define_groups()
@@ -54,6 +58,20 @@ local function followers(chat)
   return vim.tbl_filter(function(window)
     return vim.api.nvim_win_get_cursor(window)[1] == count
   end, vim.fn.win_findbuf(chat.buffer))
+end
+
+--- What stands beside lines: virtual, so that nobody copies it with the text.
+---@param chat breadboard.Chat
+---@param beside table<integer, string>
+local function put_beside(chat, beside)
+  chat.beside = beside
+  vim.api.nvim_buf_clear_namespace(chat.buffer, margin, 0, -1)
+  for at, text in pairs(beside) do
+    vim.api.nvim_buf_set_extmark(chat.buffer, margin, at - 1, 0, {
+      virt_text = { { text, 'BreadBoardHead' } },
+      hl_mode = 'combine',
+    })
+  end
 end
 
 ---@param chat breadboard.Chat
@@ -71,7 +89,7 @@ local function draw(chat)
   if chat.lane == 'chat' then
     local summary = store.summary(chat.session)
     local held = summary and summary.heldBy and notices_of.HELD or nil
-    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, view.lanes.run, held)
+    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, held)
   else
     drawing = render.lane(view.lanes[chat.lane], {})
   end
@@ -79,6 +97,9 @@ local function draw(chat)
   chat.owners = drawing.owners
   local hunks = lines.changes(chat.shown, new)
   if #hunks == 0 then
+    if not vim.deep_equal(chat.beside, drawing.beside) then
+      put_beside(chat, drawing.beside)
+    end
     return
   end
   local following = followers(chat)
@@ -88,14 +109,19 @@ local function draw(chat)
     vim.api.nvim_buf_clear_namespace(chat.buffer, space, hunk.first, hunk.first + #hunk.lines)
     for offset, line in ipairs(hunk.lines) do
       local group = render.highlight(line)
+      local row = hunk.first + offset - 1
       if group then
-        local row = hunk.first + offset - 1
         vim.api.nvim_buf_set_extmark(chat.buffer, space, row, 0, { end_col = #line, hl_group = group })
+      end
+      for _, place in ipairs(files.places(line)) do
+        local marked = { end_col = place.last, hl_group = 'BreadBoardPlace', hl_mode = 'combine' }
+        vim.api.nvim_buf_set_extmark(chat.buffer, space, row, place.first - 1, marked)
       end
     end
     chat.rewritten = chat.rewritten + #hunk.lines
   end
   vim.bo[chat.buffer].modifiable = false
+  put_beside(chat, drawing.beside)
   chat.shown = new
   chat.redraws = chat.redraws + 1
   for _, window in ipairs(following) do
@@ -150,6 +176,9 @@ local function map_keys(buffer)
   map('K', function()
     require('breadboard.body').show()
   end, 'show the whole event behind the block')
+  map('<2-LeftMouse>', function()
+    require('breadboard.command').act()
+  end, 'the same as <CR>')
   map('gf', function()
     require('breadboard.files').go()
   end, 'go to the file (and line) under the cursor')
@@ -181,6 +210,7 @@ local function make(session, lane)
     lane = lane,
     shown = { '' },
     owners = {},
+    beside = {},
     timer = assert(vim.uv.new_timer()),
     due = false,
     last = 0,

@@ -149,7 +149,9 @@ function M.start(trusted, callback)
     cmd = settings.cmd,
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
-    capabilities = vim.lsp.protocol.make_client_capabilities(),
+    capabilities = vim.tbl_extend('force', vim.lsp.protocol.make_client_capabilities(), {
+      experimental = { breadboard = { documentSave = settings.save_edits } },
+    }),
     flags = { debounce_text_changes = 0 },
     init_options = {
       engine = settings.engine,

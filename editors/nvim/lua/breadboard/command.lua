@@ -102,10 +102,24 @@ SUBCOMMANDS.chat = {
   end,
 }
 
+SUBCOMMANDS.continue = {
+  about = 'ask the engine to continue where it stopped, as after an agent ended',
+  run = function()
+    M.ask('Continue where you stopped.')
+  end,
+}
+
 SUBCOMMANDS.stop = {
   about = 'stop the running turn and pause the queue',
   run = function()
     sessions.stop()
+  end,
+}
+
+SUBCOMMANDS.retry = {
+  about = 'send the prompt of a turn that failed once more',
+  run = function()
+    require('breadboard.retry').run()
   end,
 }
 
@@ -354,8 +368,10 @@ end
 --- What <CR> does in a chat: answers the approval, shows the patch or the diff, goes to the place, under the cursor.
 function M.act()
   local block, session = chat.block_at_cursor()
-  if block and session and block.kind == 'permission' and block.status == 'pending' then
+  if block and session and block.kind == 'permission' and store.waits(block) then
     approvals.ask(session, block, nil, true)
+  elseif require('breadboard.files').under_cursor() then
+    require('breadboard.files').go()
   elseif block and session and block.kind == 'patch' then
     diff.patch(session, block)
   elseif block and session and diff.carried(block) then

@@ -38,24 +38,138 @@ function M.complete(path, callback)
   end)
 end
 
---- A `path`, `path:line` or `path:line-line` around a column.
+---@class breadboard.Place
+---@field first integer column of its first byte, from 1
+---@field last integer column of its last byte
+---@field path string
+---@field line? integer
+---@field column? integer
+
+--- What may be a path with a line behind it, also one of Windows or with letters beyond ASCII.
+local WORD = '[%w%._%-/@+~:%%$\\\128-\255]+'
+--- Ends of hosts: `example.com:443` is no file.
+local HOSTS = { com = true, org = true, net = true, io = true, dev = true, ['local'] = true, example = true }
+
+--- The words of a text that may be a place, as they stand.
 ---@param text string
----@param column integer from 1
----@return string? path
----@return integer? line
-function M.place_in(text, column)
-  local at = 1
+---@return breadboard.Place[]
+local function words(text)
+  local found, at = {}, 1
   while at <= #text do
-    local first, last = text:find('[%w%._%-/@+~:%%]+', at)
+    local first, last = text:find(WORD, at)
     if not first then
-      return nil
-    end
-    if column >= first and column <= last then
-      local word = text:sub(first, last):gsub('^@', ''):gsub('[%.:]+$', '')
-      local path, line = word:match('^(.-):(%d+)')
-      return path or word, tonumber(line)
+      break
     end
     at = last + 1
+    local word = text:sub(first, last):gsub('[%.:]+$', '')
+    local path, line, column = word:match('^(.-):(%d+):(%d+)')
+    if not path then
+      path, line = word:match('^(.-):(%d+)')
+    end
+    last = first + #word - 1
+    local from, hash_end, hash = text:find('^#L(%d+)', last + 1)
+    if from and not path then
+      line, last = hash, hash_end
+    end
+    table.insert(found, {
+      first = first,
+      last = last,
+      path = ((path or word):gsub('^@', ''):gsub('\\', '/')),
+      line = tonumber(line),
+      column = tonumber(column),
+    })
+  end
+  return found
+end
+
+--- The places with a line that a text names.
+---@param text string
+---@return breadboard.Place[]
+function M.places(text)
+  return vim.tbl_filter(function(place)
+    local first = place.path:match('^([^/]*)')
+    return place.line ~= nil
+      and not place.path:find('//', 1, true)
+      and place.path:match('[^/.]%.%a[%w_-]*$') ~= nil
+      and not HOSTS[first:match('%.(%a+)$') or '']
+  end, words(text))
+end
+
+--- A `path`, `path:line`, `path:line-line` or `path:line:column` around a column.
+---@param text string
+---@param column integer from 1
+---@return breadboard.Place?
+function M.place_in(text, column)
+  for _, place in ipairs(words(text)) do
+    if column >= place.first and column <= place.last then
+      return place
+    end
+  end
+end
+
+--- The file that a path means: from the root, with its name in front, or the one whose path ends so. Several files may.
+---@param path string
+---@param root string with no link in it
+---@return string[] files of the workspace
+local function files_of(path, root)
+  local name = vim.fs.basename(root)
+  local tries = { (vim.startswith(path, '/') or path:match('^%a:/')) and path or root .. '/' .. path }
+  if vim.startswith(path, name .. '/') then
+    table.insert(tries, root .. path:sub(#name + 1))
+  end
+  for _, try in ipairs(tries) do
+    local full = vim.uv.fs_realpath(try)
+    if full then
+      -- The text is the agent's: only what lies in the workspace is opened.
+      full = vim.fs.normalize(full)
+      return vim.startswith(full, root .. '/') and { full } or {}
+    end
+  end
+  if path:find('^/') or path:find('^%a:/') or path:find('^%.') then
+    return {}
+  end
+  -- A compiler names a file from its package, and an agent often by its name alone.
+  local glob = ':(glob)**/' .. path:gsub('[%*%?%[\\]', '\\%0')
+  local command = { 'git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', glob }
+  local ran, listed = pcall(function()
+    return vim.system(command):wait(2000)
+  end)
+  if not ran or listed.code ~= 0 then
+    return {}
+  end
+  local found = {}
+  for _, file in ipairs(vim.split(listed.stdout, '\0', { trimempty = true })) do
+    local full = vim.uv.fs_realpath(root .. '/' .. file)
+    if full and vim.startswith(vim.fs.normalize(full), root .. '/') then
+      table.insert(found, vim.fs.normalize(full))
+    end
+  end
+  return found
+end
+
+---@param file string
+---@param place breadboard.Place
+local function show(file, place)
+  vim.cmd('wincmd p')
+  if vim.bo.filetype == 'breadboard' or vim.bo.filetype == 'breadboard-prompt' then
+    vim.cmd('topleft vertical new')
+  end
+  vim.cmd('edit ' .. vim.fn.fnameescape(file))
+  if place.line then
+    local last = vim.api.nvim_buf_line_count(0)
+    vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(place.line, last)), math.max(0, (place.column or 1) - 1) })
+    vim.cmd('normal! zz')
+  end
+end
+
+--- The place with a line that is under the cursor.
+---@return breadboard.Place?
+function M.under_cursor()
+  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
+  for _, place in ipairs(M.places(vim.api.nvim_get_current_line())) do
+    if column >= place.first and column <= place.last then
+      return place
+    end
   end
 end
 
@@ -63,34 +177,40 @@ end
 ---@param quiet? boolean say nothing where there is none
 function M.go(quiet)
   local column = vim.api.nvim_win_get_cursor(0)[2] + 1
-  local path, line = M.place_in(vim.api.nvim_get_current_line(), column)
-  local root = client.root()
-  if not path or not root then
+  local place = M.place_in(vim.api.nvim_get_current_line(), column)
+  local named = client.root()
+  local root = named and vim.uv.fs_realpath(named)
+  if not place or not root then
     return
   end
-  -- The text is the agent's: only what lies in the workspace is opened.
-  local full = vim.uv.fs_realpath(vim.startswith(path, '/') and path or root .. '/' .. path)
-  local real_root = vim.uv.fs_realpath(root)
-  if not full or not real_root or not vim.startswith(full, real_root .. '/') then
-    if quiet then
-      return
+  root = vim.fs.normalize(root)
+  local found = files_of(place.path, root)
+  if #found == 0 then
+    if not quiet then
+      store.say(nil, 'info', ('There is no `%s` in this workspace.'):format(place.path))
     end
-    store.say(nil, 'info', ('There is no `%s` in this workspace.'):format(path))
     return
   end
-  if quiet and vim.fn.isdirectory(full) == 1 then
+  if quiet and vim.fn.isdirectory(found[1]) == 1 then
     return
   end
-  vim.cmd('wincmd p')
-  if vim.bo.filetype == 'breadboard' or vim.bo.filetype == 'breadboard-prompt' then
-    vim.cmd('topleft vertical new')
+  -- As the user named the workspace, also where that is a link.
+  local function as_named(file)
+    return vim.fs.normalize(named) .. file:sub(#root + 1)
   end
-  vim.cmd('edit ' .. vim.fn.fnameescape(root .. full:sub(#real_root + 1)))
-  if line then
-    local last = vim.api.nvim_buf_line_count(0)
-    vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, last)), 0 })
-    vim.cmd('normal! zz')
+  if #found == 1 then
+    return show(as_named(found[1]), place)
   end
+  vim.ui.select(found, {
+    prompt = ('Several files end in %s:'):format(place.path),
+    format_item = function(file)
+      return file:sub(#root + 2)
+    end,
+  }, function(file)
+    if file then
+      show(as_named(file), place)
+    end
+  end)
 end
 
 return M

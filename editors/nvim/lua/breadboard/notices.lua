@@ -12,12 +12,12 @@ function M.of_resume(resume)
   elseif resume.from then
     range = (' (from event %d)'):format(resume.from)
   end
-  local reason = resume.reason and (': ' .. resume.reason:gsub('[%s.]+$', '')) or ''
+  local reason = resume.reason and (' ' .. resume.reason) or ''
   if resume.verdict == 'lost' then
-    return 'warning', 'A part of this session is lost' .. range .. reason .. '.'
+    return 'warning', 'A part of this session is lost' .. range .. '.' .. reason
   end
   if resume.verdict == 'resynced' then
-    return 'info', 'The state was read anew; single events may be missing' .. range .. reason .. '.'
+    return 'info', 'The state was read anew; single events may be missing' .. range .. '.' .. reason
   end
 end
 
@@ -39,11 +39,24 @@ function M.of_connection(params)
   end
 end
 
---- The server names a way to log in by its id; here it is a command that can be typed.
+--- What somebody does about a failure, in the words of this plugin: it keeps no tokens, and addresses are its settings.
 ---@param text string
 ---@return string
-function M.of_login(text)
-  return (text:gsub('%(its id is `([^`]*)`%)', '(:BreadBoard login %1)'))
+function M.of_remedy(text)
+  text = text:gsub(
+    'in your editor, or in the environment variable ([%u_]+)',
+    'in the environment variable %1 and start Neovim again'
+  )
+  text = text:gsub('begin a new session%.$', 'begin a new session (:BreadBoard new).')
+  -- The last part is what to do; `whoever runs it, or correct …` is one too.
+  local remedy = (text:match('; ([^;]+)%.$') or ''):gsub('^.*, or correct ', 'correct ')
+  local verb = remedy:match('^%a+')
+  local is_setting = verb == 'correct' or verb == 'check' or verb == 'give'
+  if is_setting and remedy:find('address', 1, true) and not remedy:find(':help', 1, true) then
+    local setting = text:find('model', 1, true) and 'model' or 'engine'
+    text = ('%s (the setting `%s`, :help breadboard-settings).'):format(text:sub(1, -2), setting)
+  end
+  return text
 end
 
 --- A number with more decimals than a person reads is rounded to four.

@@ -2,6 +2,7 @@
 --- that begin with `  │ `; `fold_level` and `highlight` read that from the line alone, so nothing must be kept for it.
 
 local notices_of = require('breadboard.notices')
+local remedy = require('breadboard.remedy')
 local subject = require('breadboard.subject')
 
 local M = {}
@@ -14,11 +15,14 @@ local STEP_MARK = { pending = '[ ]', running = '[~]', in_progress = '[~]', done 
 local LEVEL_MARK = { info = 'ℹ', warning = '⚠', error = '✗' }
 local ASK_STATE = {
   pending = 'waits for you: :BreadBoard approve, or <CR> here',
+  saving = 'saving what is unsaved, then it runs; :BreadBoard approve answers otherwise',
   allowed = 'allowed',
   denied = 'denied',
   expired = 'expired, which denies',
   cancelled = 'cancelled',
 }
+
+local WHERE = { session = ' for this session', workspace = ' for this workspace' }
 
 local NO_NEWLINE = '\\ No newline at end of file'
 
@@ -41,6 +45,27 @@ local function folded(head, body)
     table.insert(lines, M.BODY .. line)
   end
   return lines
+end
+
+--- What became of an ask. An answer is named where the request had several of its kind.
+---@param block table
+---@return string
+local function standing(block)
+  local state, chosen = ASK_STATE[block.status] or block.status, block.chosen
+  local rule = chosen and chosen.rule
+  if rule then
+    local keeper = rule.keptBy and one_line(rule.keptBy) or 'the ' .. rule.holder
+    local back = rule.holder == 'server' and '' or '; take it back there'
+    return ('allowed, and kept by %s%s%s'):format(keeper, WHERE[rule.scope] or '', back)
+  end
+  local kind
+  for _, option in ipairs(chosen and block.permission.options or {}) do
+    kind = option.optionId == chosen.optionId and option.kind or kind
+  end
+  local alike = vim.tbl_filter(function(option)
+    return option.kind == kind
+  end, kind and block.permission.options or {})
+  return #alike > 1 and ('%s: “%s”'):format(state, one_line(chosen.label)) or state
 end
 
 ---@param first string
@@ -80,11 +105,31 @@ function KINDS.reasoning(block)
   return folded('Thinking: ' .. lines[1], #lines > 1 and lines or {})
 end
 
+--- What a call does. A name alone, such as `Shell`, says nothing of what is run; the command or the file does.
+---@param block table
+---@return string
+local function deed(block)
+  local title = block.title or block.name
+  if not title:match('^%w+$') or type(block.input) ~= 'table' then
+    return title
+  end
+  local input = block.input
+  local aim = input.command or input.file_path or input.filePath or input.absolute_path or input.path
+  return type(aim) == 'string' and aim ~= '' and title .. ' ' .. aim or title
+end
+
+--- The text without the colours that a program printed; a line of a buffer would show their codes.
+---@param text string
+---@return string
+local function uncoloured(text)
+  return (text:gsub('\27%[[%d;:]*m', ''))
+end
+
 function KINDS.tool(block)
   local shown = {}
   for _, text in ipairs({ block.diff or '', block.preview or '' }) do
     if text ~= '' then
-      vim.list_extend(shown, split((text:gsub('\n$', ''))))
+      vim.list_extend(shown, split((uncoloured(text):gsub('\n$', ''))))
     end
   end
   -- A diff of a snippet ends where the snippet does, so how the file ends is not in it.
@@ -98,15 +143,18 @@ function KINDS.tool(block)
     table.insert(body, '(artifact: ' .. block.artifact .. ')')
   end
   local told = block.status == 'denied' and ' (denied)' or ''
-  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. (block.title or block.name) .. told, body)
+  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. deed(block) .. told, body)
 end
 
 function KINDS.permission(block)
   local lines = split(block.permission.title)
-  if block.status == 'pending' then
+  if block.status == 'pending' or block.status == 'saving' then
     vim.list_extend(lines, subject.brief(block.permission))
   end
-  table.insert(lines, '— ' .. (ASK_STATE[block.status] or block.status))
+  if block.problem then
+    table.insert(lines, '✗ ' .. one_line(block.problem))
+  end
+  table.insert(lines, '— ' .. standing(block))
   return marked('? ', table.concat(lines, '\n'))
 end
 
@@ -142,6 +190,9 @@ function KINDS.checkpoint(block)
 end
 
 function KINDS.link(block)
+  if block.uri == '' then
+    return { one_line(block.label) }
+  end
   return { ('%s: %s'):format(one_line(block.label), one_line(block.uri)) }
 end
 
@@ -149,9 +200,69 @@ function KINDS.summary(block)
   return marked(block.success and '✓ ' or '✗ ', block.text)
 end
 
+--- What a person calls the engines that have no name of their own.
+local ENGINES = { embedded = 'built-in engine', breadboard = 'BreadBoard', desktop = 'Desktop' }
+local ENDED = {
+  done = '✓ Done',
+  stopped = '⊘ The turn was stopped.',
+  failed = '✗ The turn failed.',
+  cut = '✗ The turn was cut off.',
+}
+
+--- Who answers, with which model, since when; a day that is not today is said.
+---@param block breadboard.Block
+---@return string
+function M.turn_start(block)
+  local words = {}
+  if block.engine then
+    table.insert(words, one_line(ENGINES[block.engine] or block.engine))
+  end
+  if block.model then
+    table.insert(words, one_line(block.model))
+  end
+  if block.startedAt then
+    local at = math.floor(block.startedAt / 1000)
+    local today = os.date('%Y-%m-%d', at) == os.date('%Y-%m-%d')
+    table.insert(words, tostring(os.date(today and '%H:%M' or '%Y-%m-%d %H:%M', at)))
+  end
+  return table.concat(words, ' · ')
+end
+
+KINDS['turn-start'] = function(block)
+  return { M.turn_start(block) }
+end
+
+---@param milliseconds integer
+---@return string
+local function lasted(milliseconds)
+  local seconds = milliseconds / 1000
+  if seconds < 10 then
+    return ('%.1f s'):format(math.floor(seconds * 10) / 10)
+  end
+  seconds = math.floor(seconds)
+  return seconds < 60 and ('%d s'):format(seconds) or ('%d min %d s'):format(math.floor(seconds / 60), seconds % 60)
+end
+
+KINDS['turn-end'] = function(block)
+  local spent = {}
+  if block.durationMs then
+    table.insert(spent, lasted(block.durationMs))
+  end
+  if block.inputTokens and block.outputTokens then
+    table.insert(spent, ('%d tokens read, %d written'):format(block.inputTokens, block.outputTokens))
+  elseif block.totalTokens then
+    table.insert(spent, ('%d tokens'):format(block.totalTokens))
+  end
+  if block.cost then
+    table.insert(spent, ('%.4g %s'):format(block.cost.amount, one_line(block.cost.currency)))
+  end
+  local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('✗ ' .. tostring(block.outcome))
+  return marked('', #spent > 0 and ('%s (%s)'):format(how, table.concat(spent, ' · ')) or how)
+end
+
 function KINDS.notice(block)
-  local text = notices_of.round(notices_of.of_login(block.text))
-  return marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', text)
+  local text = notices_of.of_remedy(notices_of.round(block.text))
+  return vim.list_extend(marked((LEVEL_MARK[block.level] or 'ℹ') .. ' ', text), remedy.lines(block))
 end
 
 function KINDS.unknown(block)
@@ -206,7 +317,7 @@ function M.highlight(line)
   if vim.startswith(line, '✗ ') then
     return 'BreadBoardError'
   end
-  if vim.startswith(line, '⊘ ') then
+  if vim.startswith(line, '⊘ ') or vim.startswith(line, ENDED.done) then
     return 'BreadBoardHead'
   end
 end
@@ -214,6 +325,7 @@ end
 ---@class breadboard.Drawing
 ---@field lines string[]
 ---@field owners table<integer, breadboard.Block> the block of each line, from 1
+---@field beside table<integer, string> what stands beside a line and is no text of it, from 1
 
 ---@type table<breadboard.Block, string[]>
 local drawn = setmetatable({}, { __mode = 'k' }) -- by identity: a block that changes is a new table
@@ -229,47 +341,6 @@ local function cached(block)
 end
 
 local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
-
---- What the server says of a turn that somebody stopped, whatever its engine says.
-local STOPPED = 'The turn was stopped.'
-
---- Ends of turns that did not go well, which stand in the lane `run`, by the block of the chat that each is behind.
---- Where the chat has an error of that turn already, that says it.
----@param chat breadboard.Block[]
----@param run breadboard.Block[]
----@return table<string, string[]>
-local function bad_ends(chat, run)
-  local found = {}
-  for _, summary in ipairs(run) do
-    if summary.kind == 'summary' and not summary.success then
-      local at = #chat
-      while at > 0 and chat[at].seq > summary.seq do
-        at = at - 1
-      end
-      local told = false
-      -- The next turn begins with its prompt.
-      local function told_by(block)
-        told = told or block.kind == 'notice' and block.level == 'error'
-        return block.kind == 'user'
-      end
-      for back = at, 1, -1 do
-        if told_by(chat[back]) then
-          break
-        end
-      end
-      for on = at + 1, #chat do
-        if told_by(chat[on]) then
-          break
-        end
-      end
-      local stopped = summary.text == STOPPED
-      if at > 0 and (stopped or not told) then
-        found[chat[at].id] = marked(stopped and '⊘ ' or '✗ ', summary.text)
-      end
-    end
-  end
-  return found
-end
 
 --- Fewest characters of a reason that two sentences share only when they tell of the same.
 local SAME_REASON = 20
@@ -291,12 +362,11 @@ end
 --- A whole lane with its notices.
 ---@param lane breadboard.Lane
 ---@param notices breadboard.Notice[]
----@param run? breadboard.Lane for the chat: the lane that says how turns ended
 ---@param last? string what stands below all
 ---@return breadboard.Drawing
-function M.lane(lane, notices, run, last)
-  local ends = bad_ends(lane.blocks, run and run.blocks or {})
-  local lines, owners = {}, {}
+function M.lane(lane, notices, last)
+  local lines, owners, beside = {}, {}, {}
+  local heads = {} ---@type table<integer, integer> the first line of each prompt, by the seq of its event
   local before ---@type string?
 
   ---@param more string[]
@@ -334,9 +404,15 @@ function M.lane(lane, notices, run, last)
     end
   end
   for _, block in ipairs(lane.blocks) do
-    add(cached(block), block.kind, block)
-    if ends[block.id] then
-      add(ends[block.id], 'notice')
+    local head = block.kind == 'turn-start' and heads[block.seq]
+    if head then
+      -- Beside the prompt that it answers: no line of its own.
+      beside[head] = M.turn_start(block)
+    else
+      add(cached(block), block.kind, block)
+    end
+    if block.kind == 'user' then
+      heads[block.seq] = #lines - #cached(block) + 1
     end
     for _, notice in ipairs(behind[block.id] or {}) do
       if not is_told(notice, texts) then
@@ -347,7 +423,7 @@ function M.lane(lane, notices, run, last)
   if last then
     add({ last }, 'notice')
   end
-  return { lines = lines, owners = owners }
+  return { lines = lines, owners = owners, beside = beside }
 end
 
 return M

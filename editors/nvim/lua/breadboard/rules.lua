@@ -16,7 +16,7 @@ function M.line(rule)
     where = ('for the session %s'):format(summary and summary.title or rule.sessionId)
   end
   local parts = where and { where } or {}
-  table.insert(parts, 'kept by the ' .. rule.holder)
+  table.insert(parts, 'kept by ' .. (rule.keptBy or 'the ' .. rule.holder))
   if rule.folder then
     table.insert(parts, 'in ' .. rule.folder)
   end
@@ -37,9 +37,9 @@ end
 ---@param rule table
 local function choose(rule)
   if not rule.revocable then
-    local text = ('`%s` is kept by the %s and cannot be taken back here; take it back there.'):format(
+    local text = ('`%s` is kept by %s and cannot be taken back here; take it back there.'):format(
       rule.pattern,
-      rule.holder
+      rule.keptBy or 'the ' .. rule.holder
     )
     store.say(nil, 'info', text)
     return

@@ -15,14 +15,15 @@ local M = {}
 ---@type boolean?
 local trust_given -- what `:BreadBoard trust` said; wins over the settings until Neovim ends
 
----@param err { message: string, data?: { code?: string } }
+---@param err { message: string, data?: { code?: string, details?: any } }
 ---@param session? string
 local function refuse(err, session)
   local text = err.message
   if err.data and err.data.code == 'untrusted_workspace' then
     text = text .. ' (:BreadBoard trust)'
   end
-  store.say(session, 'error', text)
+  local details = err.data and err.data.details
+  store.say(session, 'error', text, type(details) == 'table' and details.login or nil)
 end
 M.refuse = refuse
 
@@ -269,9 +270,10 @@ end
 --- Sends a prompt in the active session. It is queued by the server when a turn runs.
 ---@param text string
 ---@param callback? fun(disposition?: 'started'|'queued') nil when it was refused, which is said
-function M.send(text, callback)
+---@param attachments? string[] ids of what goes with it
+function M.send(text, callback, attachments)
   M.with_active(function(session)
-    local params = { sessionId = session, text = text, messageId = message_id() }
+    local params = { sessionId = session, text = text, messageId = message_id(), attachmentIds = attachments }
     client.request('bb/sendMessage', params, function(err, result)
       if err then
         refuse(err, session)

@@ -46,15 +46,15 @@ end
 ---@param session? string the active one when absent
 ---@param level 'info'|'warning'|'error'
 ---@param text string
-function M.say(session, level, text)
+---@param login? table how one logs in, where that is what is missing
+function M.say(session, level, text, login)
   session = session or M.active
-  text = notices_of.of_login(text)
   if session then
     local notices = M.notices[session] or {}
     M.notices[session] = notices
     local held = M.views[session]
     local blocks = held and held.lanes.chat.blocks or {}
-    table.insert(notices, { level = level, text = text, after = blocks[#blocks] and blocks[#blocks].id })
+    table.insert(notices, { level = level, text = text, login = login, after = blocks[#blocks] and blocks[#blocks].id })
     if #notices > MOST_NOTICES then
       table.remove(notices, 1)
     end
@@ -63,7 +63,7 @@ function M.say(session, level, text)
   if level ~= 'info' or not session then
     local levels = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
     -- What the chat has whole need not stop anybody with a prompt to press Enter.
-    M.notify('breadboard: ' .. text, levels[level], session ~= nil)
+    M.notify('breadboard: ' .. notices_of.of_remedy(text), levels[level], session ~= nil)
   end
 end
 
@@ -79,6 +79,15 @@ function M.notify(text, level, stands)
     end
   end
   vim.notify(text, level)
+end
+
+--- How an ask stands that can be answered: also one for which files are saved first, since an editor may never say that it saved.
+M.WAITING = { pending = true, saving = true }
+
+---@param block breadboard.Block
+---@return boolean
+function M.waits(block)
+  return M.WAITING[block.status] == true
 end
 
 --- The ids of the approvals that wait in a view.
@@ -173,7 +182,7 @@ function M.pending(session)
   local held = session and M.views[session]
   local found = {}
   for _, block in ipairs(held and held.lanes.chat.blocks or {}) do
-    if block.kind == 'permission' and block.status == 'pending' then
+    if block.kind == 'permission' and M.waits(block) then
       table.insert(found, block)
     end
   end

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::before::{Replaced, replaced, with_found};
 use super::call::{command_line, paths_of, text};
 use super::subject;
 use crate::domain::approval::{
@@ -46,7 +47,8 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
             let nothing = Map::new();
             let call = params.object("toolCall").unwrap_or(&nothing);
             tool_call_id = text(call, "toolCallId").map(key);
-            (call_title(call), offered(params), subject::of_call(call))
+            let call = with_found(call, params);
+            (call_title(&call), offered(params), subject::of_call(&call))
         }
         "elicitation/create" => {
             let (title, input) = elicitation(params);
@@ -57,7 +59,7 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
             let text = input.message.clone();
             (title, options, Subject::new(Action::Question { text, input: Some(input) }))
         }
-        "terminal/create" => (terminal_title(params), once_or_not(), subject::of_terminal(params)),
+        TERMINAL => (terminal_title(params), once_or_not(), subject::of_terminal(params)),
         "fs/write_text_file" => (write_title(params), once_or_not(), subject::of_write(params)),
         _ => return None,
     };
@@ -71,6 +73,13 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
         payload: Value::Object(params.clone()),
     })
 }
+
+/// Whether the client runs the command that an ask of this type is about, and not the agent.
+pub(in crate::domain::dialect) fn runs_at_client(kind: &str) -> bool {
+    kind == TERMINAL
+}
+
+const TERMINAL: &str = "terminal/create";
 
 /// The ask with what the agent said of its call before, oldest first: agents name a call in their request and no more.
 pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[SessionEvent]) -> PermissionAsk {
@@ -93,6 +102,10 @@ pub(in crate::domain::dialect) fn completed(ask: PermissionAsk, earlier: &[Sessi
             }
         }
     }
+    let whole = match ask.payload.as_object() {
+        Some(request) => with_found(&whole, request).into_owned(),
+        None => whole,
+    };
     let (title, subject) = (call_title(&whole), subject::of_call(&whole));
     PermissionAsk { title, subject, ..ask }
 }
@@ -206,8 +219,7 @@ fn diffs(call: &Map<String, Value>) -> Vec<String> {
         if piece.string("type") != Some("diff") {
             continue;
         }
-        let old = piece.string("oldText");
-        let verb = if old.is_none_or(str::is_empty) { "Create" } else { "Edit" };
+        let verb = if replaced(piece) == Replaced::Nothing { "Create" } else { "Edit" };
         let path = piece.string("path").unwrap_or("a file without a name");
         let said = format!("{verb} {}", code(path, PART));
         if !seen.contains(&said) {

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::picture::picture;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{PLAN_STEPS, PLAN_TEXT, text};
 use crate::domain::dialect::loose::Members;
@@ -20,7 +21,10 @@ pub(super) fn words(content: &Value) -> Option<String> {
         Value::Array(blocks) => blocks.iter().filter_map(words).collect(),
         Value::Object(block) => match text(block, "type") {
             Some("text") | None => text(block, "text").unwrap_or_default().to_owned(),
-            Some(kind) => format!("\n[{}]\n", marker(kind, block)),
+            Some(kind) => match picture(block) {
+                Some(picture) => format!("\n[{}]\n", picture.label),
+                None => format!("\n[{}]\n", marker(kind, block)),
+            },
         },
         Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
     };

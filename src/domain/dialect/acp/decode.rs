@@ -4,12 +4,15 @@
 //! [`AcpLine`] and loses nothing of it: parameters stay the text that came. Never pairs an answer with its request, and
 //! never gives a word a meaning. What we say: `acp_out`; what answers hold: `acp_results`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
+use crate::domain::remedy::Remedy;
 use crate::domain::wire::lenient_json::{is_strict, repair};
 
 /// The method of the one answer that is an event: a turn is over.
@@ -123,6 +126,9 @@ pub struct AcpError {
     pub whole: Payload,
 }
 
+/// Seconds that an agent may ask to wait; one that asks for more is waited for so long.
+const LONGEST_WAIT: f64 = 600.0;
+
 impl AcpError {
     /// The agent wants a login first.
     pub const AUTH_REQUIRED: i64 = -32000;
@@ -139,6 +145,15 @@ impl AcpError {
     pub const REQUEST_CANCELLED: i64 = -32800;
     /// The file is not there.
     pub const NOT_FOUND: i64 = -32002;
+
+    /// How long it asks to wait, where its data says so: in milliseconds, or in seconds as HTTP does.
+    pub fn wait(&self) -> Option<Duration> {
+        let data = self.data.as_ref()?;
+        let number = |names: [&str; 2]| names.iter().find_map(|name| data.get(name)?.as_f64());
+        let milliseconds = number(["retryAfterMs", "retry_after_ms"]);
+        let wait = milliseconds.or_else(|| Some(number(["retryAfter", "retry_after"])? * 1e3))?;
+        Duration::try_from_secs_f64((wait / 1e3).min(LONGEST_WAIT)).ok().filter(|wait| !wait.is_zero())
+    }
 
     fn read(raw: &RawValue) -> Self {
         #[derive(Deserialize)]
@@ -327,14 +342,20 @@ pub fn asked_by(ask_id: &str) -> Option<(u64, RpcId)> {
 }
 
 /// The event of the answer to `session/prompt`: the result as it came, or `{ "error": … }`, with the `sentence` that says what
-/// happened and what to do.
-pub fn prompt_event(outcome: &Result<Payload, AcpError>, sentence: Option<&str>) -> EngineEvent {
+/// happened and what to do. A failure has that as data, too.
+pub fn prompt_event(
+    outcome: &Result<Payload, AcpError>,
+    told: Option<(&str, Option<&Remedy>)>,
+) -> EngineEvent {
+    let sentence = told.map(|(sentence, _)| ("sentence".to_owned(), Value::from(sentence)));
     let payload = match outcome {
-        Ok(result) => result.clone(),
+        Ok(result) if sentence.is_none() => result.clone(),
+        Ok(result) => Map::from(result.clone()).into_iter().chain(sentence).collect::<Map<_, _>>().into(),
         Err(error) => {
             let error = serde_json::from_str(&error.whole.to_text()).unwrap_or(Value::Null);
-            let sentence = sentence.map(|sentence| ("sentence".to_owned(), Value::from(sentence)));
-            Map::from_iter([("error".to_owned(), error)].into_iter().chain(sentence)).into()
+            let remedy = told.and_then(|(_, remedy)| remedy).map(Remedy::fields).into_iter().flatten();
+            let error = [("error".to_owned(), error)].into_iter();
+            error.chain(sentence).chain(remedy).collect::<Map<_, _>>().into()
         }
     };
     event(PROMPT.to_owned(), payload)

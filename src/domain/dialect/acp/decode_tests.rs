@@ -178,3 +178,24 @@ fn an_ask_names_the_process_and_the_id_of_its_request() {
     }
     assert_eq!((asked_by("x"), asked_by("1:"), asked_by("")), (None, None, None));
 }
+
+#[test]
+fn how_long_an_agent_asks_to_wait_is_read_where_its_data_says_so() {
+    let wait = |data: Value| {
+        let line =
+            json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32603, "message": "m", "data": data } });
+        let AcpLine::Answer { outcome: Err(error), .. } = self::line(&line.to_string()) else {
+            panic!("{line}")
+        };
+        error.wait()
+    };
+    let ms = |ms| Some(Duration::from_millis(ms));
+    assert_eq!(wait(json!({ "retryAfterMs": 1_500 })), ms(1_500));
+    assert_eq!(wait(json!({ "retry_after": 12 })), ms(12_000));
+    assert_eq!(wait(json!({ "retryAfter": 1e300 })), ms(600_000));
+    for odd in
+        [json!({ "retryAfter": -1 }), json!({ "retryAfter": "soon" }), json!({}), json!("1"), json!(null)]
+    {
+        assert_eq!(wait(odd.clone()), None, "{odd}");
+    }
+}

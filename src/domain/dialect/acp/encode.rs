@@ -196,7 +196,15 @@ pub fn file_content(content: &str) -> Value {
     json!({"content": content})
 }
 
-/// Result of everything that only succeeds: `fs/write_text_file`, `terminal/kill`, `terminal/release`.
+/// Result of `fs/write_text_file`. The protocol has no word for a text that stands in the editor unsaved.
+pub(crate) fn written(saved: bool) -> Value {
+    if saved { json!({}) } else { json!({"_meta": {"breadboard": {"saved": false, "message": NOT_SAVED}}}) }
+}
+
+const NOT_SAVED: &str =
+    "Changed in the editor, not saved: commands read the old text from the disk until the user saves it.";
+
+/// Result of everything that only succeeds: `terminal/kill`, `terminal/release`.
 pub fn done() -> Value {
     json!({})
 }

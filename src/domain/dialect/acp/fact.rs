@@ -7,19 +7,22 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::before::with_found;
 use super::content::{MAIN, WORD, entries, words};
 use super::decode::with_details;
+use super::picture::picture;
 use super::{state, tools};
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
-use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text};
+use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text, tokens};
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
-    Commands, CommandsOf, Compaction, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
-    TextPart, ToolNews, TurnEnd, TurnReport, Usage, UsageOf, Voice,
+    Commands, CommandsOf, Compaction, Cost, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,
+    TextPart, ToolNews, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf, Voice,
 };
 use crate::domain::fingerprint::{key, short};
+use crate::domain::remedy::Remedy;
 
 const SENTENCE: usize = 4 * 1024;
 
@@ -71,6 +74,12 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
 }
 
 fn said(voice: Voice, event: EventRef<'_>) -> Fact<'_> {
+    if voice == Voice::Answer
+        && event.payload.read::<Chunk<'_>>().is_none()
+        && let Some(picture) = event.payload.object("content").and_then(picture)
+    {
+        return Fact::Picture(picture);
+    }
     match chunk(event) {
         (id, Some(words)) => Fact::Text(Text { voice, of: TextOf::Run(id), part: TextPart::Piece(words) }),
         (_, None) => Fact::Nothing,
@@ -132,8 +141,8 @@ fn scope(plan: &Map<String, Value>) -> String {
 
 /// The call that waits for an answer.
 fn waiting_call(event: EventRef<'_>) -> Option<Box<ToolNews<'_>>> {
-    let call = event.payload.object("toolCall");
-    call.and_then(|call| tools::news(call, false)).map(Box::new)
+    let call = event.payload.object("toolCall")?;
+    tools::news(&with_found(call, event.payload), false).map(Box::new)
 }
 
 /// What a `notice` says.
@@ -177,7 +186,7 @@ fn compaction(event: EventRef<'_>) -> Option<Compaction> {
 /// How full the context is, or what else the agent counts.
 fn usage(event: EventRef<'_>) -> Usage {
     let Some(usage) = state::usage(event.payload) else {
-        return Usage { of: UsageOf::Usage, notice: counted(event.payload), context: None };
+        return Usage { of: UsageOf::Usage, notice: counted(event.payload), context: None, cost: None };
     };
     let mut sentence = format!("Context: {} of {} tokens", usage.used, usage.size);
     let mut context = json!({"used": usage.used, "size": usage.size});
@@ -187,7 +196,12 @@ fn usage(event: EventRef<'_>) -> Usage {
         context["cost"] = json!({"amount": cost.amount, "currency": currency});
     }
     sentence.push('.');
-    Usage { of: UsageOf::Usage, notice: Notice::new(NoticeLevel::Info, sentence), context: Some(context) }
+    Usage {
+        of: UsageOf::Usage,
+        notice: Notice::new(NoticeLevel::Info, sentence),
+        context: Some(context),
+        cost: usage.cost.map(|cost| Cost { amount: cost.amount, currency: cut::line(&cost.currency, WORD) }),
+    }
 }
 
 fn commands(payload: &Map<String, Value>) -> Commands {
@@ -207,14 +221,18 @@ fn ended(payload: &Map<String, Value>) -> TurnEnd<'_> {
             counts.insert(name.to_owned(), cut::value(Cow::Borrowed(value), DETAILS / 3));
         }
     }
-    let (success, told, text) = ending(payload);
+    let (outcome, told, text) = ending(payload);
+    // An answer that is no error has no fields of ours.
+    let remedy = if payload.contains_key("error") { Remedy::of(payload) } else { Remedy::default() };
     TurnEnd {
         reason: reason(payload),
+        spent: tokens(payload.object("usage"), ["inputTokens", "outputTokens", "totalTokens"]),
         report: TurnReport::Whole {
             answer: None,
-            success,
+            outcome,
             text,
             told,
+            remedy: Box::new(remedy),
             details: (!counts.is_empty()).then_some(Value::Object(counts)),
         },
     }
@@ -226,11 +244,15 @@ fn reason(payload: &Map<String, Value>) -> Cow<'_, str> {
     Cow::Borrowed(text(payload, "stopReason").unwrap_or(if failed { "failed" } else { "end_turn" }))
 }
 
-/// Whether the turn did what it was for, how loud the chat says how it ended, and a sentence.
-fn ending(payload: &Map<String, Value>) -> (bool, Option<NoticeLevel>, Cow<'static, str>) {
+/// How the turn ended, how loud the chat says so, and a sentence.
+fn ending(payload: &Map<String, Value>) -> (TurnOutcome, Option<NoticeLevel>, Cow<'static, str>) {
     if let Some(error) = payload.get("error") {
         if let Some(sentence) = text(payload, "sentence") {
-            return (false, Some(NoticeLevel::Error), Cow::Owned(cut::line(sentence, SENTENCE)));
+            return (
+                TurnOutcome::Failed,
+                Some(NoticeLevel::Error),
+                Cow::Owned(cut::line(sentence, SENTENCE)),
+            );
         }
         let said = error.string("message").filter(|said| !said.trim().is_empty());
         let said = said.map(|said| with_details(said, error.get("data")));
@@ -239,31 +261,37 @@ fn ending(payload: &Map<String, Value>) -> (bool, Option<NoticeLevel>, Cow<'stat
             Some(-32000) => format!("The agent wants a login first: {said}"),
             _ => format!("The turn failed: {said}"),
         };
-        return (false, Some(NoticeLevel::Error), Cow::Owned(sentence));
+        return (TurnOutcome::Failed, Some(NoticeLevel::Error), Cow::Owned(sentence));
     }
-    let (success, told, sentence) = match text(payload, "stopReason") {
-        Some("end_turn") => (true, None, "The turn is done."),
-        Some("cancelled") => (false, None, "The turn was stopped."),
+    let (outcome, told, sentence) = match text(payload, "stopReason") {
+        Some("end_turn") => (TurnOutcome::Done, None, "The turn is done."),
+        Some("cancelled") => match text(payload, "sentence") {
+            // Nobody stopped it: the agent ended it so, which the adapter says.
+            Some(sentence) => {
+                return (TurnOutcome::Cut, None, Cow::Owned(cut::line(sentence, SENTENCE)));
+            }
+            None => (TurnOutcome::Stopped, None, "The turn was stopped."),
+        },
         Some("max_tokens") => (
-            false,
+            TurnOutcome::Cut,
             Some(NoticeLevel::Warning),
             "The turn ended at the model's limit of tokens; the answer may be cut.",
         ),
         Some("max_turn_requests") => (
-            false,
+            TurnOutcome::Cut,
             Some(NoticeLevel::Warning),
             "The turn ended at the agent's limit of model requests in one turn.",
         ),
         Some("refusal") => (
-            false,
+            TurnOutcome::Cut,
             Some(NoticeLevel::Warning),
             "The agent refused to go on; it may not remember this prompt.",
         ),
         Some(other) => {
             let sentence = format!("The turn ended: {}", cut::line(other, WORD));
-            return (false, Some(NoticeLevel::Warning), Cow::Owned(sentence));
+            return (TurnOutcome::Cut, Some(NoticeLevel::Warning), Cow::Owned(sentence));
         }
-        None => (true, None, "The turn is done; the agent gives no reason for its end."),
+        None => (TurnOutcome::Done, None, "The turn is done; the agent gives no reason for its end."),
     };
-    (success, told, Cow::Borrowed(sentence))
+    (outcome, told, Cow::Borrowed(sentence))
 }

@@ -3,17 +3,21 @@
 //! Owns its messages in both directions, its updates and its results. Never decides what is shown or what follows.
 
 mod ask;
+pub(crate) mod before;
 pub(crate) mod blocks;
 mod call;
 mod class;
+pub(crate) mod commands;
 mod content;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(super) mod fact;
+mod picture;
 pub(crate) mod results;
 pub(crate) mod state;
 mod subject;
 mod tools;
 
-pub(super) use ask::completed;
+pub(super) use ask::{completed, runs_at_client};
 pub(super) use class::classify;
+pub(crate) use subject::{ToldByCall, tells_a_call, told_edits};

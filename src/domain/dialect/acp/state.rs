@@ -87,6 +87,27 @@ pub enum AgentChange {
 }
 
 impl AgentState {
+    /// What the agent calls the model that it uses.
+    pub fn model(&self) -> Option<&str> {
+        let by_option = self
+            .config_options
+            .iter()
+            .flatten()
+            .find(|option| option.category.as_deref() == Some("model") || option.id == "model");
+        let chosen = by_option.and_then(|option| {
+            let value = option.current_value.as_str()?;
+            let choice = option.options.iter().find(|choice| choice.value == value);
+            Some(choice.map(|choice| choice.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(value))
+        });
+        let by_list = || {
+            let models = self.models.as_ref()?;
+            let id = models.current_model_id.as_str();
+            let model = models.available_models.iter().find(|model| model.model_id == id);
+            Some(model.map(|model| model.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(id))
+        };
+        chosen.or_else(by_list).filter(|model| !model.is_empty())
+    }
+
     /// Takes in what an answer says.
     pub fn apply(&mut self, change: AgentChange) {
         match change {

@@ -3,11 +3,16 @@
 //! Owns where agents write a change: as differences, as changes by path, as a diff, as the text before and after. Never
 //! guesses: what no field tells is unknown, and is said to be.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
+use super::before::{Replaced, replaced};
 use super::call::{command_line, paths_of, text};
 use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
 use crate::domain::dialect::loose::Members;
+use crate::domain::edits::patch;
+use crate::domain::edits::told::{ToldChange, ToldEdit};
 
 /// Names under which agents put a unified diff.
 const DIFFS: [&str; 4] = ["diff", "unified_diff", "patch", "patchText"];
@@ -18,6 +23,8 @@ const REPLACED: [(&str, &str); 4] = [
     ("old_text", "new_text"),
     ("oldText", "newText"),
 ];
+/// Names under which they put the path of the file that is changed.
+const PATHS: [&str; 6] = ["filePath", "filepath", "file_path", "abs_path", "path", "target_file"];
 /// Names under which they put a whole new text.
 const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_content"];
 
@@ -26,6 +33,12 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
     let input = call.object("rawInput").filter(|input| !input.is_empty());
     let reason =
         input.and_then(|input| ["reason", "description"].into_iter().find_map(|name| text(input, name)));
+    let unread = unread(call);
+    let reason = match (reason, &unread) {
+        (Some(reason), Some(unread)) => Some(Cow::Owned(format!("{reason}\n{unread}"))),
+        (None, Some(unread)) => Some(Cow::Borrowed(unread.as_str())),
+        (reason, None) => reason.map(Cow::Borrowed),
+    };
     let files = changed(call, input);
     let command = input.and_then(command_line);
     let subject = match command {
@@ -35,7 +48,20 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
         None if files.is_empty() => by_kind(call, input),
         None => editing(files),
     };
-    subject.because(reason)
+    subject.because(reason.as_deref())
+}
+
+/// What is said of differences whose file could not be read.
+fn unread(call: &Map<String, Value>) -> Option<String> {
+    let content = call.list("content")?;
+    content.iter().filter(|piece| piece.string("type") == Some("diff")).find_map(|piece| {
+        match replaced(piece) {
+            Replaced::Unread(why) => Some(format!(
+                "What is there now could not be read, so what this replaces is not shown. {why}"
+            )),
+            Replaced::Text(_) | Replaced::Nothing => None,
+        }
+    })
 }
 
 fn editing(files: Vec<FileChange>) -> Subject {
@@ -101,6 +127,57 @@ fn by_kind(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Sub
     }
 }
 
+/// The changes of text that a tool call tells whole, by where it tells them. `None`: it says nothing there, which means unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ToldByCall {
+    /// In its content.
+    pub content: Option<Vec<ToldEdit>>,
+    /// In its arguments.
+    pub input: Option<Vec<ToldEdit>>,
+}
+
+impl ToldByCall {
+    /// What this call tells with what was told of it before: as `completed` shows it.
+    pub(crate) fn after(self, earlier: Self) -> Self {
+        Self { content: self.content.or(earlier.content), input: self.input.or(earlier.input) }
+    }
+
+    /// The changes, for each file in all ways in which it is told.
+    pub(crate) fn edits(self) -> Vec<ToldEdit> {
+        self.content.into_iter().chain(self.input).flatten().collect()
+    }
+}
+
+/// Whether an update is about a tool call.
+pub(crate) fn tells_a_call(kind: &str) -> bool {
+    matches!(kind, "tool_call" | "tool_call_update")
+}
+
+/// What a tool call tells.
+pub(crate) fn told_edits(call: &Map<String, Value>) -> ToldByCall {
+    let content = call.list("content").filter(|content| !content.is_empty());
+    let input = call.object("rawInput").filter(|input| !input.is_empty());
+    ToldByCall {
+        content: content.map(|content| content.iter().filter_map(told_difference).collect()),
+        input: input.map(|input| told_patch(input).into_iter().collect()),
+    }
+}
+
+fn told_difference(piece: &Value) -> Option<ToldEdit> {
+    let (path, new) = (piece.string("path")?, piece.string("newText")?);
+    let old = piece.string("oldText").map(str::to_owned);
+    let change = ToldChange::Replaced { old, new: new.to_owned() };
+    (piece.string("type") == Some("diff")).then(|| ToldEdit { path: path.to_owned(), change })
+}
+
+fn told_patch(input: &Map<String, Value>) -> Option<ToldEdit> {
+    let path = PATHS.into_iter().find_map(|name| text(input, name))?;
+    let diff = DIFFS.into_iter().find_map(|name| text(input, name))?;
+    let files = patch::parse(diff).ok()?;
+    let [file] = files.as_slice() else { return None };
+    Some(ToldEdit { path: path.to_owned(), change: ToldChange::Patched(file.hunks.clone()) })
+}
+
 /// Of a command in a terminal.
 pub(super) fn of_terminal(params: &Map<String, Value>) -> Subject {
     let env: Map<String, Value> = params
@@ -140,8 +217,12 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
         .filter(|piece| piece.string("type") == Some("diff"))
         .map(|piece| {
             let path = piece.string("path").unwrap_or("a file without a name");
-            let old = piece.string("oldText").filter(|old| !old.is_empty());
-            FileChange::of_texts(path, old, piece.string("newText").unwrap_or_default())
+            let new = piece.string("newText").unwrap_or_default();
+            match replaced(piece) {
+                Replaced::Text(old) => FileChange::of_parts(path, Some(old), new),
+                Replaced::Nothing => FileChange::of_parts(path, None, new),
+                Replaced::Unread(_) => FileChange::rewritten(path, new),
+            }
         })
         .collect();
     if !differences.is_empty() {
@@ -151,9 +232,7 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
     if let Some(changes) = input.object("changes") {
         return changes.iter().flat_map(|(path, change)| by_path(path, change)).collect();
     }
-    let path = ["filePath", "filepath", "file_path", "abs_path", "path", "target_file"]
-        .into_iter()
-        .find_map(|name| text(input, name));
+    let path = PATHS.into_iter().find_map(|name| text(input, name));
     if let Some(diff) = DIFFS.into_iter().find_map(|name| text(input, name)) {
         return FileChange::of_diff(diff, path);
     }
@@ -161,7 +240,7 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
     let field = |name: &str| input.string(name);
     let replaced = REPLACED.into_iter().find_map(|(old, new)| Some((field(old)?, field(new)?)));
     if let Some((old, new)) = replaced {
-        return vec![FileChange::of_texts(path, Some(old).filter(|old| !old.is_empty()), new)];
+        return vec![FileChange::of_parts(path, Some(old).filter(|old| !old.is_empty()), new)];
     }
     // Arguments with a path and a text are a change only where the call is one.
     match (text(call, "kind"), CONTENTS.into_iter().find_map(field)) {

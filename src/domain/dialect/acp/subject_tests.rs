@@ -55,6 +55,20 @@ fn a_change_is_found_wherever_an_agent_puts_it() {
 }
 
 #[test]
+fn a_part_of_a_file_says_nothing_of_how_the_file_ends_and_a_new_file_does() {
+    let diff =
+        |content: Value| subject(json!({"kind": "edit", "content": [content]}))["files"][0]["diff"].clone();
+    assert_eq!(
+        diff(json!({"type": "diff", "path": "a", "oldText": "x", "newText": "y"})),
+        "@@ -1,1 +1,1 @@\n-x\n+y\n"
+    );
+    assert_eq!(
+        diff(json!({"type": "diff", "path": "n", "oldText": null, "newText": "y"})),
+        "@@ -0,0 +1,1 @@\n+y\n\\ No newline at end of file\n"
+    );
+}
+
+#[test]
 fn a_command_is_told_with_its_directory_and_the_agents_reason() {
     assert_eq!(
         subject(

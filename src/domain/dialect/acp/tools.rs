@@ -7,12 +7,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::before::{Replaced, replaced};
 use super::content::{todos as todos_of, words};
+use super::picture::picture;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
 use crate::domain::dialect::loose::Members;
-use crate::domain::edits::diff::unified_diff;
-use crate::domain::fact::{ToolNews, ToolProgress, ToolState, ToolStep};
+use crate::domain::edits::diff::{cut_out, unified_diff};
+use crate::domain::fact::{Picture, ToolNews, ToolProgress, ToolState, ToolStep};
 use crate::domain::fingerprint::key;
 
 /// Of a difference no more than this is compared; it is shown as a preview only.
@@ -35,7 +37,9 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
         title.map(str::to_owned).or_else(|| telling.and_then(|said| said.lines().next()).map(str::to_owned));
     let keeps_plan =
         todos.is_some() || title.as_deref() == Some("todowrite") || text(call, "name") == Some("todowrite");
+    let terminals = call.list("content").map(|content| terminals(content));
     let (content, diff) = call.list("content").map(|content| shown(content)).unzip();
+    let meta = |name: &str| call.get("_meta").and_then(|meta| meta.get(name));
     let state = ToolState {
         begins,
         progress: text(call, "status").map(|status| match status {
@@ -46,8 +50,9 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
         }),
         content,
         output: output.and_then(said),
-        printed: call.get("_meta").and_then(|meta| meta.get("terminal_output_delta")).and_then(delta),
-        exit: output.and_then(exit),
+        printed: meta("terminal_output_delta").or_else(|| meta("terminal_output")).and_then(delta),
+        exit: output.and_then(exit).or_else(|| meta("terminal_exit").and_then(exit)),
+        terminals,
         keeps_plan,
     };
     Some(ToolNews {
@@ -60,6 +65,7 @@ pub(super) fn news(call: &Map<String, Value>, begins: bool) -> Option<ToolNews<'
         input: input.map(|input| cut::value(Cow::Borrowed(input), INPUT)),
         step: ToolStep::Update(Box::new(state)),
         diff: diff.filter(|diff| !diff.is_empty()),
+        pictures: call.list("content").map(|content| pictures(content)).unwrap_or_default(),
         plan: todos,
         ..ToolNews::default()
     })
@@ -89,6 +95,17 @@ fn located(title: &str, place: Option<&str>) -> String {
     }
 }
 
+/// Pictures of one call.
+const PICTURES: usize = 8;
+
+fn pictures(content: &[Value]) -> Vec<Picture> {
+    content.iter().filter_map(pictured).take(PICTURES).collect()
+}
+
+fn pictured(piece: &Value) -> Option<Picture> {
+    piece.get("content").unwrap_or(piece).as_object().and_then(picture)
+}
+
 /// Content as text: words and a line for what is none; and its differences.
 fn shown(content: &[Value]) -> (String, String) {
     let (mut whole, mut diff) = (String::new(), String::new());
@@ -105,9 +122,10 @@ fn shown(content: &[Value]) -> (String, String) {
                 Some(Difference::TooLarge(said)) => Some(said),
                 None => continue,
             },
-            Some("terminal") => {
-                Some(format!("[terminal {}]", cut::line(piece.string("terminalId").unwrap_or("?"), NAME)))
-            }
+            // What it printed stands in its place; its id says nothing to anybody.
+            Some("terminal") => continue,
+            // It has a place of its own.
+            _ if pictured(piece).is_some() => continue,
             _ => piece
                 .get("content")
                 .or(Some(piece))
@@ -123,6 +141,14 @@ fn shown(content: &[Value]) -> (String, String) {
     (whole, diff)
 }
 
+/// Terminals that are shown in a content: more than these nobody reads on one card.
+const TERMINALS: usize = 4;
+
+fn terminals(content: &[Value]) -> Vec<String> {
+    let shown = content.iter().filter(|piece| piece.string("type") == Some("terminal"));
+    shown.filter_map(|piece| piece.string("terminalId")).map(key).take(TERMINALS).collect()
+}
+
 enum Difference {
     /// A unified diff.
     Shown(String),
@@ -133,16 +159,21 @@ enum Difference {
 fn difference(piece: &Value) -> Option<Difference> {
     let path = piece.string("path")?;
     let new = piece.string("newText")?;
-    let old = piece.string("oldText");
+    let (old, is_new) = match replaced(piece) {
+        Replaced::Text(old) => (Some(old), false),
+        Replaced::Nothing => (None, true),
+        Replaced::Unread(_) => (None, false),
+    };
     if old.map_or(0, str::len) + new.len() > COMPARED {
         let said = format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME));
         return Some(Difference::TooLarge(said));
     }
     // Its path is absolute more often than not, so it stands there as it is.
-    let unified = unified_diff(path, old, new).unified;
+    let (before, after) = cut_out(old.unwrap_or_default(), new);
+    let unified = unified_diff(path, old.map(|_| &*before), &after).unified;
     let hunks = unified.find("@@").and_then(|at| unified.get(at..)).unwrap_or_default();
     let path = cut::line(path, PATH);
-    let before = if old.is_none_or(str::is_empty) { "/dev/null" } else { path.as_str() };
+    let before = if is_new { "/dev/null" } else { path.as_str() };
     Some(Difference::Shown(format!("--- {before}\n+++ {path}\n{hunks}")))
 }
 

@@ -11,6 +11,8 @@ use super::tools::{WholeCall, whole_call};
 use crate::domain::approval::{
     OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder, RuleScope,
 };
+use crate::domain::dialect::in_words;
+use crate::domain::dialect::limits::TELLING;
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::shown::{Kind, show};
@@ -106,10 +108,26 @@ fn action(item: &Map<String, Value>, whole: &Map<String, Value>) -> String {
             Some(target) => format!("{name} {target}"),
             None => name.to_owned(),
         },
-        (name, Some(metadata)) => {
-            format!("{name} {}", serde_json::to_string(metadata).unwrap_or_default()).trim_start().to_owned()
-        }
+        (name, Some(metadata)) => with_details(name, metadata),
     }
+}
+
+/// The name of a tool, the argument that says most, and everything else that is said about it.
+fn with_details(name: &str, metadata: &Map<String, Value>) -> String {
+    let telling = TELLING.into_iter().find(|telling| text(metadata, telling).is_some());
+    let rest = metadata.iter().filter(|(field, value)| {
+        let named = field.as_str() == "function" && value.as_str() == Some(name);
+        !named && Some(field.as_str()) != telling && field.as_str() != "batch_size"
+    });
+    let rest = in_words::details(rest);
+    let mut said = name.to_owned();
+    if let Some(target) = telling.and_then(|telling| text(metadata, telling)) {
+        said.push_str(&format!(" {target}"));
+    }
+    if !rest.is_empty() {
+        said.push_str(&format!(" ({rest})"));
+    }
+    said.trim_start().to_owned()
 }
 
 /// Whether the details of an edit are its tool and an empty path.

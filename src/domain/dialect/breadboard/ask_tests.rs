@@ -71,7 +71,7 @@ fn every_item_of_an_ask_stands_in_its_title_and_patterns_that_differ_offer_no_ru
     assert_eq!(
         ask.title,
         "(1) ls -la (2) Edit src/a.rs (write_file) (3) Fetch https://example.org/x \
-         (4) launch {\"function\":\"launch\",\"to\":\"moon\"}"
+         (4) launch (to: moon)"
     );
     assert_eq!((ids(&ask), rule_of(&ask)), (vec!["allow_once", "deny"], None));
 
@@ -88,10 +88,25 @@ fn an_edit_by_a_patch_names_no_file_and_is_told_in_words_unless_more_is_known() 
     let title =
         |metadata| asked(json!({"request_id": "r", "items": [item("edit", "patch_it", metadata)]})).title;
     assert_eq!(title(json!({"path": "", "function": "patch_it", "batch_size": 2})), "Edit files (patch_it)");
+    assert_eq!(title(json!({"path": "", "function": "patch_it", "force": true})), "patch_it (force: yes)");
+}
+
+#[test]
+fn a_tool_of_another_category_is_titled_by_what_it_would_do_and_never_by_json() {
+    let title = |metadata| {
+        let ask = asked(json!({"request_id": "r", "items": [item("debug", "*", metadata)]}));
+        ask.title
+    };
     assert_eq!(
-        title(json!({"path": "", "function": "patch_it", "force": true})),
-        "patch_it {\"path\":\"\",\"function\":\"patch_it\",\"force\":true}"
+        title(json!({"function": "run_shell", "command": "pwd", "kind": "run", "batch_size": 1})),
+        "run_shell pwd (kind: run)"
     );
+    assert_eq!(
+        title(json!({"function": "send", "url": "https://e.org", "headers": {"a": 1}, "to": ["x", "y"]})),
+        "send https://e.org (headers: (a: 1), to: x, y)"
+    );
+    assert_eq!(title(json!({"function": "pause"})), "pause");
+    assert_eq!(title(json!({"path": "a.rs"})), "debug a.rs");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! What the events of the BreadBoard engine say (seed 003).
 //!
-//! Owns which reading a class gets. Texts: `text`; tools: `tools`; runs, tasks, checkpoints and counts: `run`.
+//! Owns which reading a class gets. Texts: `text`; tools: `tools` and `results`; runs, tasks, checkpoints and counts: `run`.
 
 use super::permissions::permission_answer;
 use super::words::{EngineWord, is};
-use super::{run, text, tools};
+use super::{results, run, text, tools};
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{self, UNTOLD, failure};
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{Answered, Fact, Notice, NoticeLevel};
+use crate::domain::sentence::sentence;
 
 const DELTA: Slot = Slot {
     paths: &[&["delta"], &["delta", "text"], &["text"]],
@@ -35,8 +36,8 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::AssistantStream | EventClass::ReasoningStream => text::text(event),
         EventClass::ToolCall => tools::call(event),
         EventClass::ToolOutput => tools::output(event),
-        EventClass::ToolResult => tools::result(event),
-        EventClass::PlanUpdate | EventClass::TodoUpdate => tools::todo(event),
+        EventClass::ToolResult => results::result(event),
+        EventClass::PlanUpdate | EventClass::TodoUpdate => results::todo(event),
         EventClass::PermissionRequest => Fact::Ask { call: None },
         EventClass::PermissionResponse => Fact::Answered(
             permission_answer(event.kind, event.payload).map_or(Answered::Unnamed, Answered::Confirmed),
@@ -71,7 +72,8 @@ fn failed(event: EventRef<'_>) -> Fact<'_> {
     let said = |name| limits::text(event.payload, name);
     let text = match said("reason").or_else(|| said("message")) {
         Some(reason) => {
-            format!("Some events are missing here: {reason}. Rebuild the session to read them again.")
+            let why = sentence(reason);
+            format!("Some events are missing here. {why} Rebuild the session to read them again.")
         }
         None => "Some events are missing here. Rebuild the session to read them again.".to_owned(),
     };

@@ -6,9 +6,11 @@
 mod ask;
 mod class;
 pub(crate) mod decode;
+mod display;
 pub(super) mod fact;
 pub(crate) mod http;
 pub(crate) mod permissions;
+mod results;
 mod run;
 pub(crate) mod schema;
 mod subject;
@@ -19,3 +21,4 @@ pub(crate) mod words;
 pub(super) use ask::completed;
 pub(super) use class::classify;
 pub(crate) use class::row;
+pub(crate) use text::told_prompt;

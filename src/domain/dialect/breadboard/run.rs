@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use super::permissions::{permission_answer, task_kind};
 use super::words::is;
 use crate::domain::cut;
-use crate::domain::dialect::limits::{DETAILS, PARTS, counted, parts, text};
+use crate::domain::dialect::limits::{DETAILS, PARTS, counted, parts, text, tokens};
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::EventRef;
 use crate::domain::fact::{
-    Checkpoint, Commands, CommandsOf, Compaction, Link, Notice, NoticeLevel, Restored, RestoredWhat,
-    RunReason, RunReport, TaskNews, TaskStatus, TurnClosed, TurnEnd, TurnReport, Usage, UsageOf,
+    Checkpoint, Commands, CommandsOf, Compaction, Cost, Link, Notice, NoticeLevel, Restored, RestoredWhat,
+    RunReason, RunReport, Spent, TaskNews, TaskStatus, TurnClosed, TurnEnd, TurnReport, Usage, UsageOf,
 };
 use crate::domain::fingerprint::key;
 
@@ -33,7 +33,19 @@ pub(super) fn ended(event: EventRef<'_>) -> TurnEnd<'_> {
     if let Some(summary) = event.payload.object("summary") {
         add(&mut report, summary);
     }
-    TurnEnd { reason: Cow::Borrowed(reason(event.payload)), report: TurnReport::Part(Box::new(report)) }
+    TurnEnd {
+        reason: Cow::Borrowed(reason(event.payload)),
+        spent: spent(event.payload.object("usage")),
+        report: TurnReport::Part(Box::new(report)),
+    }
+}
+
+fn spent(usage: Option<&Map<String, Value>>) -> Spent {
+    let cost = usage.and_then(|usage| usage.get("cost_usd")).and_then(Value::as_f64);
+    Spent {
+        cost: cost.map(|amount| Cost { amount, currency: "USD".to_owned() }),
+        ..tokens(usage, ["prompt_tokens", "completion_tokens", "total_tokens"])
+    }
 }
 
 fn add(report: &mut RunReport, said: &Map<String, Value>) {
@@ -116,9 +128,22 @@ pub(super) fn closed(event: EventRef<'_>) -> Option<TurnClosed> {
     }
     is(event.kind, "turn_cancelled").then(|| TurnClosed {
         cancelled: true,
-        notice: Some(Notice::new(NoticeLevel::Info, sentence("The turn was cancelled"))),
+        notice: Some(Notice::new(
+            NoticeLevel::Info,
+            said.and_then(cancelled).map_or_else(|| sentence("The turn was cancelled"), str::to_owned),
+        )),
         reason: "cancelled",
     })
+}
+
+/// The reasons that the engine has words for, as sentences.
+fn cancelled(reason: &str) -> Option<&'static str> {
+    match reason {
+        "user_requested" => Some("The turn was cancelled because a user stopped it."),
+        "timeout" => Some("The turn was cancelled because it took too long."),
+        "superseded" => Some("The turn was cancelled because another one took its place."),
+        _ => None,
+    }
 }
 
 /// What a `task_event` says. Everything else of it is in the event.
@@ -248,7 +273,9 @@ impl Listed {
             None => cut::line(&format!("Checkpoint {}", self.checkpoint_id), TITLE),
         };
         let mut counts = Vec::new();
-        counts.extend(self.tracked_files.as_ref().map(|files| format!("{files} files")));
+        counts.extend(self.tracked_files.as_ref().map(|files| {
+            if files.as_u64() == Some(1) { "1 file".to_owned() } else { format!("{files} files") }
+        }));
         counts.extend(self.additions.as_ref().map(|lines| format!("+{lines}")));
         counts.extend(self.deletions.as_ref().map(|lines| format!("-{lines}")));
         if !counts.is_empty() {
@@ -304,9 +331,9 @@ fn target(url: &str) -> &str {
 pub(super) fn usage(event: EventRef<'_>) -> Usage {
     let payload = event.payload;
     if is(event.kind, "limits_update") {
-        return Usage { of: UsageOf::Limits, notice: limits(payload), context: None };
+        return Usage { of: UsageOf::Limits, notice: limits(payload), context: None, cost: None };
     }
-    Usage { of: UsageOf::Usage, notice: counted(payload), context: None }
+    Usage { of: UsageOf::Usage, notice: counted(payload), context: None, cost: None }
 }
 
 fn limits(payload: &Map<String, Value>) -> Notice {
@@ -329,9 +356,9 @@ fn limits(payload: &Map<String, Value>) -> Notice {
         [] => format!("{provider} told of its limits."),
         left => format!("Left at {provider}: {}.", left.join(", ")),
     };
-    if let Some(wait) = payload.get("retry_after_ms").and_then(Value::as_u64).filter(|wait| *wait > 0) {
+    if let Some(wait) = payload.get("retry_after_ms").and_then(Value::as_f64).filter(|wait| *wait > 0.0) {
         level = NoticeLevel::Warning;
-        sentence.push_str(&format!(" Try again in {} s.", wait.div_ceil(1_000)));
+        sentence.push_str(&format!(" Try again in {:.0} s.", (wait / 1_000.0).ceil()));
     }
     Notice::new(level, sentence)
 }

@@ -1,8 +1,8 @@
 //! What a BreadBoard engine puts into each type of event: the fields that this server reads, as one table.
 //!
 //! Owns names and kinds of fields, measured on running engines. Our own list: it forbids nothing that an engine adds, and
-//! every field may be null. Never reads an event: the readers (`breadboard`, `breadboard_facts`, the view) are lenient, and
-//! a payload that does not fit still becomes an event. As JSON Schema: `protocol::breadboard_schema`.
+//! every field may be null. Never reads an event: the readers beside it are lenient, and a payload that does not fit still
+//! becomes an event. As JSON Schema: `protocol::breadboard_schema`.
 
 /// What stands in a field.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +136,11 @@ const PIECE: &[Field] = &[
 const PIECE_IN: &[&str] = &["delta", "text"];
 
 const CALL_ID: Field = field("call_id", Text, "The call; null where the tools are not the provider's own.");
-const TOOL: Field = field("tool", Text, "The tool's name.");
+const TOOL: Field = field(
+    "tool",
+    Anything,
+    "The tool's name, or an object with it and with its arguments, its status or its output.",
+);
 const TOOL_NAME: Field = field("tool_name", Text, "The tool's name.");
 const EXEC_ID: Field = field("exec_id", Text, "The execution; a call may have several.");
 const PRINTED: &[Field] = &[CALL_ID, EXEC_ID, TOOL, TOOL_NAME, field("delta", Words, "What was printed.")];
@@ -171,7 +175,7 @@ const RESULT: &[Field] = &[
     field("todo", Fields(THINGS_TO_DO), "A todo list as it stands now."),
     ARTIFACT,
 ];
-const RESULT_IN: &[&str] = &["todo", "message", "result", "success", "status", "error"];
+const RESULT_IN: &[&str] = &["todo", "tool", "message", "result", "success", "status", "error"];
 
 const ASK: &[Field] = &[
     field("request_id", Text, "The engine's id of the ask; it starts again with every input."),
@@ -228,12 +232,7 @@ const NONE: &[&str] = &[];
 
 /// Every type of event that has a class: the 35 of the engine in its own order, then other spellings, then newer ones.
 pub const SHAPES: &[Shape] = &[
-    shape(
-        "turn_start",
-        "A step of a run begins.",
-        NONE,
-        &[field("turn", Count, "The step."), field("mode", Text, "The agent's mode.")],
-    ),
+    shape("turn_start", "A step of a run begins.", NONE, &[]),
     shape(
         "user_message",
         "The echo of an input after the engine rewrote it; with the number of a step, the engine's word to its model.",
@@ -359,12 +358,7 @@ pub const SHAPES: &[Shape] = &[
             "The choice.",
         )],
     ),
-    shape(
-        "ctree_node",
-        "A node of the conversation tree. Most of every stream.",
-        NONE,
-        &[field("node", Anything, "The node.")],
-    ),
+    shape("ctree_node", "A node of the conversation tree. Most of every stream.", NONE, &[]),
     shape(
         "ctree_snapshot",
         "The conversation tree at the end of a run.",
@@ -458,7 +452,7 @@ pub const SHAPES: &[Shape] = &[
         SentBy::Newer,
         shape("stream.open", "A stream begins; the first on every one, and in no log.", NONE, &[]),
     ),
-    from(SentBy::Newer, shape("turn_completed", "An input is done.", NONE, OVER)),
+    from(SentBy::Newer, shape("turn_completed", "An input is done.", NONE, &[])),
     from(SentBy::Newer, shape("turn_failed", "An input failed.", NONE, OVER)),
     from(SentBy::Newer, shape("turn_cancelled", "An input was cancelled.", NONE, OVER)),
 ];

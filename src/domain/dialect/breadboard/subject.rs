@@ -158,7 +158,7 @@ fn changed(call: &WholeCall) -> Vec<FileChange> {
     }
     let Some(path) = path else { return Vec::new() };
     if let Some((old, new)) = REPLACED.into_iter().find_map(|(old, new)| Some((field(old)?, field(new)?))) {
-        return vec![FileChange::of_texts(path, Some(old).filter(|old| !old.is_empty()), new)];
+        return vec![FileChange::of_parts(path, Some(old).filter(|old| !old.is_empty()), new)];
     }
     match CONTENTS.into_iter().find_map(field) {
         Some(new) if call.name.contains("create") => vec![FileChange::of_texts(path, None, new)],

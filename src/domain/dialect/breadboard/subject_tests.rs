@@ -52,6 +52,29 @@ fn r003_20_an_edit_shows_what_its_call_would_write() {
 }
 
 #[test]
+fn a_part_of_a_file_says_nothing_of_how_the_file_ends_and_a_whole_one_does() {
+    let diff = |arguments: Value| {
+        let subject = subject(json!([edit("a", "write")]), &[call("c", "write", arguments)]).0;
+        subject["files"][0]["diff"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        diff(json!({"path": "a", "search": "x\ny", "replace": "x\nz"})),
+        "@@ -1,2 +1,2 @@\n x\n-y\n+z\n"
+    );
+    assert_eq!(diff(json!({"path": "a", "search": "x", "replace": ""})), "@@ -1,1 +0,0 @@\n-x\n");
+    assert_eq!(
+        diff(json!({"path": "a", "search": "x", "replace": "x\n"})),
+        "@@ -1,1 +1,1 @@\n-x\n\\ No newline at end of file\n+x\n",
+        "a line end that is added is a change"
+    );
+    assert_eq!(
+        diff(json!({"path": "a", "content": "x"})),
+        "@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n",
+        "a whole text is the file"
+    );
+}
+
+#[test]
 fn an_edit_whose_call_is_not_known_or_not_one_is_unknown() {
     let untold = json!({"kind": "edit", "files": [{"filePath": "a", "change": "modify"}], "unknown": true});
     let asked = || json!([edit("a", "write")]);

@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use super::words::is;
 use crate::domain::cut;
-use crate::domain::dialect::loose::{Inside, Plain, Words};
-use crate::domain::event::{EventClass, EventRef};
+use crate::domain::dialect::loose::{Inside, Members, Plain, Words};
+use crate::domain::event::{EngineEvent, EventClass, EventRef};
 use crate::domain::fact::{Fact, Prompt, Text, TextOf, TextPart, Voice};
 use crate::domain::fingerprint::{key, short};
 
@@ -102,6 +104,16 @@ pub(super) fn prompt(event: EventRef<'_>) -> Fact<'_> {
     let words = fields.and_then(|fields| fields.text.0.or(fields.message.0.unwrap_or_default().content.0));
     let remark = words.as_deref().filter(|_| event.turn.is_some()).and_then(remark);
     Fact::Prompt(Prompt::Echo { words, remark })
+}
+
+/// The words of a prompt that the engine tells of.
+pub(crate) fn told_prompt(event: &EngineEvent) -> Option<String> {
+    if !is(&event.kind, "user_message") {
+        return None;
+    }
+    let payload: &Map<String, Value> = &event.payload;
+    let inner = || payload.object("message")?.string("content");
+    payload.string("text").or_else(inner).map(str::to_owned)
 }
 
 /// What the engine tells its model in the middle of a run, under the type of a prompt: a tag in capitals, then what is

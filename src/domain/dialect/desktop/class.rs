@@ -115,7 +115,7 @@ const TABLE: &[DesktopClassRow] = &[
     row("error", &[("error", Form::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
     row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("server.hello", &[("server_info", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
-    row("session.state", &[("state", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
+    row("session.state", &[("state", Form::Object)], EventClass::SessionLifecycle, &[Pane::Run]),
 ];
 
 const fn row(
@@ -178,7 +178,7 @@ mod tests {
             "acceptance_criteria": [], "requires_approval": true});
         let cases: Vec<(&str, Value, &str, &[Pane])> = vec![
             ("server.hello", json!({"server_info": {}}), "session.lifecycle", &[Pane::Debug]),
-            ("session.state", json!({"state": {}}), "session.lifecycle", &[Pane::Debug]),
+            ("session.state", json!({"state": {}}), "session.lifecycle", &[Pane::Run]),
             (
                 "assistant.thinking",
                 json!({"phase": "planning", "message": "m"}),

@@ -8,16 +8,18 @@ use serde_json::{Map, Value};
 
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
+use crate::domain::dialect::in_words;
 use crate::domain::dialect::limits::{
-    DETAILS, INPUT, NAME, PLAN_FILES, PLAN_STEPS, PLAN_TEXT, TELLING, UNTOLD, failure, text, title,
+    DETAILS, INPUT, NAME, PLAN_FILES, PLAN_STEPS, PLAN_TEXT, TELLING, UNTOLD, failure, text, title, tokens,
 };
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
     Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews, ToolOutcome,
-    ToolStep, TurnEnd, TurnReport, Voice,
+    ToolStep, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf, Voice,
 };
 use crate::domain::fingerprint::key;
+use crate::domain::remedy::Remedy;
 
 const DELTA: Slot = Slot { paths: &[&["delta"]], alike: &[] };
 const TOKEN: Slot = Slot { paths: &[&["token"]], alike: &[] };
@@ -55,8 +57,13 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::PermissionRequest => Fact::Ask { call: None },
         EventClass::RetrievalStatus => Fact::Search { stage: said("stage"), message: said("message") },
         EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(payload))),
+        EventClass::SessionLifecycle => {
+            payload.object("state").and_then(standing).map_or(Fact::Unknown, Fact::Usage)
+        }
         EventClass::RunErrorOrGap => {
-            Fact::Failure(Notice::new(NoticeLevel::Error, failure(payload).unwrap_or(UNTOLD)))
+            let details = payload.object("error").and_then(|error| error.get("details"));
+            let notice = Notice::new(NoticeLevel::Error, failure(payload).unwrap_or(UNTOLD));
+            Fact::Failure(notice.with(Remedy::of_details(details)))
         }
         EventClass::UserMessage
         | EventClass::ToolOutput
@@ -74,10 +81,28 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         | EventClass::TodoUpdate
         | EventClass::ContextCompaction
         | EventClass::UsageUpdate
-        | EventClass::SessionLifecycle
         | EventClass::Notice
         | EventClass::UnknownEvent => Fact::Unknown,
     }
+}
+
+/// How far the loop is, and what waits in it.
+fn standing(state: &Map<String, Value>) -> Option<Usage> {
+    let number = |name: &str| state.get(name).and_then(Value::as_u64);
+    let mut said = vec![format!("Step {} of {}", number("current_step")?, number("total_steps")?)];
+    for (list, one, many) in [
+        ("pending_approvals", "1 request waits for an answer", "requests wait for an answer"),
+        ("pending_patches", "1 change is not decided", "changes are not decided"),
+        ("applied_patches", "1 change was applied", "changes were applied"),
+    ] {
+        match state.list(list).map_or(0, Vec::len) {
+            0 => {}
+            1 => said.push(one.to_owned()),
+            count => said.push(format!("{count} {many}")),
+        }
+    }
+    let notice = Notice::new(NoticeLevel::Info, format!("{}.", said.join("; ")));
+    Some(Usage { of: UsageOf::Loop, notice, context: None, cost: None })
 }
 
 fn piece<'a>(voice: Voice, phase: &'a str, words: &'a str) -> Fact<'a> {
@@ -101,10 +126,6 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
 
 fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
     let result = payload.get("result").filter(|result| !result.is_null());
-    let words = |result: &'_ Value| match result.as_str().or_else(|| result.string("error")) {
-        Some(_) => None,
-        None => Some(result.to_string()),
-    };
     let borrowed = result.and_then(|result| result.as_str().or_else(|| result.string("error")));
     ToolOutcome {
         shape: Shape::Only,
@@ -113,7 +134,8 @@ fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
             // The public source has no status; its results say it themselves.
             None => result.and_then(|result| result.get("success")).and_then(Value::as_bool) == Some(false),
         },
-        text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(words).map(Cow::Owned)),
+        exit: result.and_then(|result| result.get("exit_code")).and_then(Value::as_i64),
+        text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(in_words::words).map(Cow::Owned)),
         count: result.and_then(count),
         artifact: None,
     }
@@ -160,18 +182,20 @@ fn ended(payload: &Map<String, Value>) -> TurnEnd<'_> {
     let flag = |name: &str| metadata.and_then(|map| map.get(name)).and_then(Value::as_bool);
     let success = flag("success").unwrap_or(true);
     let cancelled = flag("cancelled").unwrap_or(false);
-    let (text_of_it, reason) = match (cancelled, success) {
-        (true, _) => ("The turn was stopped.", "cancelled"),
-        (false, true) => ("The turn is done.", "end_turn"),
-        (false, false) => ("The turn failed.", "failed"),
+    let (text_of_it, reason, outcome) = match (cancelled, success) {
+        (true, _) => ("The turn was stopped.", "cancelled", TurnOutcome::Stopped),
+        (false, true) => ("The turn is done.", "end_turn", TurnOutcome::Done),
+        (false, false) => ("The turn failed.", "failed", TurnOutcome::Failed),
     };
     TurnEnd {
         reason: Cow::Borrowed(reason),
+        spent: tokens(metadata.and_then(Value::as_object), ["input_tokens", "output_tokens", "tokens_used"]),
         report: TurnReport::Whole {
             answer: text(payload, "message").filter(|whole| !whole.is_empty()),
-            success,
+            outcome,
             text: Cow::Borrowed(text_of_it),
             told: None,
+            remedy: Box::default(),
             details: metadata.map(|map| cut::value(Cow::Borrowed(map), DETAILS)),
         },
     }

@@ -1,7 +1,7 @@
 //! The desktop dialect: the messages of seed 002, server to client, as our own engine speaks them.
 //!
-//! Owns names and shapes. Additive to the seed: `call_id` on `tool.execute` (the seed cannot pair a result with its
-//! call), `base_hash` on `patch.proposed` (ruling 12), `request_id` on `command.request_approval` (ruling 9), and
+//! Owns names and shapes. Additive to the seed: `call_id` on `tool.execute` and on what asks (the seed cannot pair
+//! either with its call), `base_hash` on `patch.proposed` (ruling 12), `request_id` on `command.request_approval` (ruling 9), and
 //! `tool_name` values beyond the seed's. Inside the process `assistant.token` leaves `cumulative_text` out, because
 //! repeating the whole message for each token would make a long answer cost the square of its length; the HTTP and
 //! WebSocket front adds it.
@@ -78,6 +78,9 @@ pub enum ServerMessage {
         args: Map<String, Value>,
         /// How risky.
         risk_level: RiskLevel,
+        /// The call that asks, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
     },
     /// A command asks first.
     #[serde(rename = "command.request_approval")]
@@ -96,6 +99,9 @@ pub enum ServerMessage {
         requires_approval: bool,
         /// Why.
         reason: String,
+        /// The call that asks, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
     },
     /// A piece of the answer.
     #[serde(rename = "assistant.token")]

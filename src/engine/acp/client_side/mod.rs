@@ -4,6 +4,8 @@
 
 mod files;
 #[cfg(unix)]
+mod printed;
+#[cfg(unix)]
 mod screen;
 #[cfg(unix)]
 mod terminals;
@@ -17,5 +19,5 @@ pub use files::{ClientFiles, WriteBase};
 pub use terminals::Terminals;
 #[cfg(not(unix))]
 pub use terminals_elsewhere::Terminals;
-pub use words::{CreateTerminal, EnvVariable, TerminalExit, TerminalOutput};
-pub(in crate::engine::acp) use work::{Finished, Job, WorkOrder, WorkResult, Workers};
+pub use words::{CreateTerminal, EnvVariable, Printed, TerminalExit, TerminalOutput};
+pub(in crate::engine::acp) use work::{Job, KnownFile, WorkNews, WorkOrder, WorkResult, Workers};

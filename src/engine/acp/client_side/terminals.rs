@@ -12,14 +12,16 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc::Sender;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
+use super::printed::Teller;
 use super::screen::Screen;
-use super::words::{CreateTerminal, TerminalExit, TerminalOutput};
+use super::words::{CreateTerminal, Printed, TerminalExit, TerminalOutput};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::engine::acp::process::refusal;
 use crate::process::{Contained, Directory, Ending, Hold, Job};
-use crate::protocol::{ErrorCode, WireError};
 
 /// Terminals of one session that were not released. An agent that forgets to release them is refused more, and hears why.
 const MOST: usize = 32;
@@ -33,6 +35,8 @@ const REST: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Terminals {
     guard: PathBuf,
+    /// Who hears what they print.
+    news: Sender<Printed>,
     open: Mutex<OpenTerminals>,
 }
 
@@ -59,9 +63,9 @@ impl Drop for OpenTerminal {
 }
 
 impl Terminals {
-    /// None yet. `guard` is the executable of `breadboard-ls`.
-    pub fn new(guard: PathBuf) -> Self {
-        Self { guard, open: Mutex::default() }
+    /// None yet. `guard` is the executable of `breadboard-ls`; what terminals print goes to `news`, which is to be read.
+    pub fn new(guard: PathBuf, news: Sender<Printed>) -> Self {
+        Self { guard, news, open: Mutex::default() }
     }
 
     /// The directory that a command runs in, opened: the first of the session's folders unless it names another place in one of
@@ -70,9 +74,9 @@ impl Terminals {
     /// # Errors
     ///
     /// `path_outside_workspace`, `not_found`.
-    pub fn place(wanted: Option<&Path>, folders: &[PathBuf]) -> Result<Directory, WireError> {
+    pub fn place(wanted: Option<&Path>, folders: &[PathBuf]) -> Result<Directory, CodedError> {
         let outside = |path: &Path| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::PathOutsideWorkspace,
                 format!(
                     "`{}` is not in a folder of the session, so nothing runs there; name one that is.",
@@ -84,7 +88,7 @@ impl Terminals {
             return Err(outside(Path::new(".")));
         };
         let missing = |_| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::NotFound,
                 format!("The folder `{}` does not exist; name one that does.", wanted.display()),
             )
@@ -112,7 +116,7 @@ impl Terminals {
         session: &str,
         cwd: Directory,
         params: CreateTerminal,
-    ) -> Result<String, WireError> {
+    ) -> Result<String, CodedError> {
         if self.open().by_session.get(session).is_some_and(|open| open.len() >= MOST) {
             return Err(too_many());
         }
@@ -124,7 +128,7 @@ impl Terminals {
         let inherited = std::env::vars_os().collect();
         let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone(), hold: Hold::Cgroup };
         let (streams, output) = streams().map_err(|error| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::Overloaded,
                 format!(
                     "There is no pipe left for a terminal ({}); release some and try again.",
@@ -133,10 +137,10 @@ impl Terminals {
             )
         })?;
         let process = Contained::spawn(&job, streams).await.map_err(|why| refusal(&job.program, &why))?;
-        let terminal = Arc::new(OpenTerminal::keep(process, output, most.min(MOST_OUTPUT)));
+        let id = self.next_id();
+        let teller = Teller::begin(self.news.clone(), session, &id).await;
+        let terminal = Arc::new(OpenTerminal::keep(process, output, most.min(MOST_OUTPUT), teller));
         let mut open = self.open();
-        open.made += 1;
-        let id = format!("terminal-{}", open.made);
         let of_session = open.by_session.entry(session.to_owned()).or_default();
         if of_session.len() >= MOST {
             return Err(too_many());
@@ -146,7 +150,7 @@ impl Terminals {
     }
 
     /// What it printed so far, and how it ended if it did.
-    pub fn output(&self, session: &str, id: &str) -> Result<TerminalOutput, WireError> {
+    pub fn output(&self, session: &str, id: &str) -> Result<TerminalOutput, CodedError> {
         let terminal = self.find(session, id)?;
         let ended = *terminal.ended.borrow();
         let (output, truncated) = lock(&terminal.screen).text(ended.is_some());
@@ -154,14 +158,14 @@ impl Terminals {
     }
 
     /// Waits until its command has ended. Refused when it is released meanwhile.
-    pub async fn wait_for_exit(&self, session: &str, id: &str) -> Result<TerminalExit, WireError> {
+    pub async fn wait_for_exit(&self, session: &str, id: &str) -> Result<TerminalExit, CodedError> {
         let mut ended = self.find(session, id)?.ended.clone();
         let ending = ended.wait_for(Option::is_some).await.ok().and_then(|ended| *ended);
         ending.map(exit).ok_or_else(|| unknown(id))
     }
 
     /// Ends its command and all that it started, and waits for it; the terminal and its output stay.
-    pub async fn kill(&self, session: &str, id: &str) -> Result<(), WireError> {
+    pub async fn kill(&self, session: &str, id: &str) -> Result<(), CodedError> {
         let terminal = self.find(session, id)?;
         terminal.end.notify_one();
         let mut ended = terminal.ended.clone();
@@ -171,7 +175,7 @@ impl Terminals {
     }
 
     /// Lets a terminal go; what still runs of it is killed.
-    pub fn release(&self, session: &str, id: &str) -> Result<(), WireError> {
+    pub fn release(&self, session: &str, id: &str) -> Result<(), CodedError> {
         let mut open = self.open();
         let of_session = open.by_session.get_mut(session).ok_or_else(|| unknown(id))?;
         let released = of_session.remove(id).ok_or_else(|| unknown(id));
@@ -187,7 +191,13 @@ impl Terminals {
         drop(ended);
     }
 
-    fn find(&self, session: &str, id: &str) -> Result<Arc<OpenTerminal>, WireError> {
+    fn next_id(&self) -> String {
+        let mut open = self.open();
+        open.made += 1;
+        format!("terminal-{}", open.made)
+    }
+
+    fn find(&self, session: &str, id: &str) -> Result<Arc<OpenTerminal>, CodedError> {
         let open = self.open();
         open.by_session.get(session).and_then(|open| open.get(id)).cloned().ok_or_else(|| unknown(id))
     }
@@ -198,7 +208,7 @@ impl Terminals {
 }
 
 impl OpenTerminal {
-    fn keep(mut process: Contained, mut output: pipe::Receiver, most: usize) -> Self {
+    fn keep(mut process: Contained, mut output: pipe::Receiver, most: usize, mut teller: Teller) -> Self {
         let screen = Arc::new(Mutex::new(Screen::new(most)));
         let end = Arc::new(Notify::new());
         let (tell, ended) = watch::channel(None);
@@ -213,17 +223,22 @@ impl OpenTerminal {
                         process.end().await;
                         break process.exited().await;
                     }
-                    read = output.read(&mut piece), if !at_end => at_end = !show(&shown, &piece, read),
+                    read = output.read(&mut piece), if !at_end => {
+                        at_end = !show(&shown, &mut teller, &piece, read);
+                    }
+                    () = teller.due(), if teller.has_news() => teller.tell(),
                 }
             };
             let rest = async {
                 while !at_end {
                     let read = output.read(&mut piece).await;
-                    at_end = !show(&shown, &piece, read);
+                    at_end = !show(&shown, &mut teller, &piece, read);
                 }
             };
             // Not in time: then the output is what came so far.
             let _ = tokio::time::timeout(REST, rest).await;
+            // The card has it all before the agent goes on.
+            teller.end(exit(ending)).await;
             tell.send_replace(Some(ending));
             // What it left running is ended by its guardians; only then may they be let go.
             process.end().await;
@@ -233,9 +248,10 @@ impl OpenTerminal {
 }
 
 /// `false` at the end of the output.
-fn show(screen: &Mutex<Screen>, piece: &[u8], read: io::Result<usize>) -> bool {
+fn show(screen: &Mutex<Screen>, teller: &mut Teller, piece: &[u8], read: io::Result<usize>) -> bool {
     match read {
         Ok(read @ 1..) => {
+            teller.push(&piece[..read]);
             lock(screen).push(&piece[..read]);
             true
         }
@@ -288,16 +304,16 @@ fn name_of(signal: i32) -> String {
     }
 }
 
-fn unknown(id: &str) -> WireError {
+fn unknown(id: &str) -> CodedError {
     let id: String = id.chars().take(120).collect();
-    WireError::new(
+    CodedError::new(
         ErrorCode::NotFound,
         format!("This session has no terminal `{id}`; it was released, or never created."),
     )
 }
 
-fn too_many() -> WireError {
-    WireError::new(
+fn too_many() -> CodedError {
+    CodedError::new(
         ErrorCode::Overloaded,
         format!("This session has {MOST} terminals already, so no more is made; release one."),
     )

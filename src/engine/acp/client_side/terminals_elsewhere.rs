@@ -4,16 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::words::{CreateTerminal, TerminalExit, TerminalOutput};
+use tokio::sync::mpsc::Sender;
+
+use super::words::{CreateTerminal, Printed, TerminalExit, TerminalOutput};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::process::Directory;
-use crate::protocol::{ErrorCode, WireError};
 
 /// None, ever.
 #[derive(Debug)]
 pub struct Terminals;
 
-fn refused() -> WireError {
-    WireError::new(
+fn refused() -> CodedError {
+    CodedError::new(
         ErrorCode::Unsupported,
         "Agents get no terminals on this system; let the agent run commands itself.",
     )
@@ -21,37 +23,37 @@ fn refused() -> WireError {
 
 impl Terminals {
     /// None.
-    pub fn new(_: PathBuf) -> Self {
+    pub fn new(_: PathBuf, _: Sender<Printed>) -> Self {
         Self
     }
 
     /// Refuses.
-    pub fn place(_: Option<&Path>, _: &[PathBuf]) -> Result<Directory, WireError> {
+    pub fn place(_: Option<&Path>, _: &[PathBuf]) -> Result<Directory, CodedError> {
         Err(refused())
     }
 
     /// Refuses.
-    pub async fn create(&self, _: &str, _: Directory, _: CreateTerminal) -> Result<String, WireError> {
+    pub async fn create(&self, _: &str, _: Directory, _: CreateTerminal) -> Result<String, CodedError> {
         Err(refused())
     }
 
     /// Refuses.
-    pub fn output(&self, _: &str, _: &str) -> Result<TerminalOutput, WireError> {
+    pub fn output(&self, _: &str, _: &str) -> Result<TerminalOutput, CodedError> {
         Err(refused())
     }
 
     /// Refuses.
-    pub async fn wait_for_exit(&self, _: &str, _: &str) -> Result<TerminalExit, WireError> {
+    pub async fn wait_for_exit(&self, _: &str, _: &str) -> Result<TerminalExit, CodedError> {
         Err(refused())
     }
 
     /// Refuses.
-    pub async fn kill(&self, _: &str, _: &str) -> Result<(), WireError> {
+    pub async fn kill(&self, _: &str, _: &str) -> Result<(), CodedError> {
         Err(refused())
     }
 
     /// Refuses.
-    pub fn release(&self, _: &str, _: &str) -> Result<(), WireError> {
+    pub fn release(&self, _: &str, _: &str) -> Result<(), CodedError> {
         Err(refused())
     }
 

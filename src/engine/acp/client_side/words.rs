@@ -64,3 +64,20 @@ impl TerminalExit {
         (self.exit_code, self.signal.as_deref())
     }
 }
+
+/// News of one terminal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// Session, ours.
+    pub session_id: String,
+    /// The terminal.
+    pub terminal_id: String,
+    /// It is new.
+    pub began: bool,
+    /// What it printed since the last news; whole lines until the end.
+    pub text: String,
+    /// Bytes before that which are left out.
+    pub skipped: u64,
+    /// How its command ended.
+    pub exit: Option<TerminalExit>,
+}

@@ -12,11 +12,12 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::Terminals;
 use super::files::{ClientFiles, WriteBase};
-use super::words::{CreateTerminal, TerminalExit};
+use super::words::{CreateTerminal, Printed, TerminalExit};
 use crate::app::ports::EngineReport;
+use crate::domain::coded_error::CodedError;
+use crate::domain::dialect::acp::before::FoundText;
 use crate::domain::dialect::acp::encode;
 use crate::process::Directory;
-use crate::protocol::WireError;
 
 /// One thing to do.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(in crate::engine::acp) enum Job {
     Read { path: PathBuf, line: Option<u64>, limit: Option<u64> },
     /// Look what a write would replace.
     Base { path: PathBuf },
+    /// Look what stands in files that the agent writes itself, by the paths that it gave them.
+    Look { paths: Vec<String> },
     /// Write over that.
     Write { base: WriteBase, text: String },
     /// Look where a command would run.
@@ -57,25 +60,52 @@ pub(in crate::engine::acp) struct WorkOrder {
 pub(in crate::engine::acp) enum WorkResult {
     /// The result for the agent.
     Answer(Value),
+    /// The same, of a file that the agent knows now as it is.
+    Known { answer: Value, file: KnownFile },
     /// What a write would replace.
     Base(WriteBase),
+    /// What was found in files.
+    Found(Vec<(String, FoundText)>),
     /// Where a command would run.
     Place(Directory),
+}
+
+/// A file as an agent read or wrote it through us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::acp) struct KnownFile {
+    /// Name of the root.
+    pub(in crate::engine::acp) root: String,
+    /// Relative to it.
+    pub(in crate::engine::acp) path: String,
+    /// Of the whole text, in the editor where it is open.
+    pub(in crate::engine::acp) hash: String,
 }
 
 /// A job that is done.
 #[derive(Debug)]
 pub(in crate::engine::acp) struct Finished {
     pub(in crate::engine::acp) number: u64,
-    pub(in crate::engine::acp) outcome: Result<WorkResult, WireError>,
+    pub(in crate::engine::acp) outcome: Result<WorkResult, CodedError>,
 }
+
+/// What workers have for the agent's state.
+#[derive(Debug)]
+pub(in crate::engine::acp) enum WorkNews {
+    /// A job is done.
+    Done(Finished),
+    /// A terminal printed something, began or ended.
+    Printed(Printed),
+}
+
+/// What terminals printed and was not taken yet. A terminal waits for room, and so puts together what it prints.
+const PRINTED: usize = 64;
 
 struct EndedJob {
     number: u64,
     session_id: String,
     /// The terminal that was made.
     made: Option<String>,
-    outcome: Result<WorkResult, WireError>,
+    outcome: Result<WorkResult, CodedError>,
 }
 
 /// The jobs and the terminals of one process.
@@ -84,16 +114,19 @@ pub(in crate::engine::acp) struct Workers {
     terminals: Arc<Terminals>,
     jobs: JoinSet<EndedJob>,
     under_way: HashMap<u64, AbortHandle>,
+    printed: mpsc::Receiver<Printed>,
 }
 
 impl Workers {
     /// Nothing to do yet. `guard` is the executable of `breadboard-ls`.
     pub(in crate::engine::acp) fn new(reports: mpsc::Sender<EngineReport>, guard: PathBuf) -> Self {
+        let (news, printed) = mpsc::channel(PRINTED);
         Self {
             files: ClientFiles::new(reports),
-            terminals: Arc::new(Terminals::new(guard)),
+            terminals: Arc::new(Terminals::new(guard, news)),
             jobs: JoinSet::new(),
             under_way: HashMap::new(),
+            printed,
         }
     }
 
@@ -116,13 +149,20 @@ impl Workers {
         self.terminals.end_session(session_id);
     }
 
-    /// The next job that is done; waits for ever where there is none. May be dropped while it waits.
-    pub(in crate::engine::acp) async fn next(&mut self) -> Finished {
+    /// What comes next; waits for ever where there is nothing. May be dropped while it waits.
+    pub(in crate::engine::acp) async fn next(&mut self) -> WorkNews {
         loop {
-            match self.jobs.join_next().await {
-                Some(Ok(EndedJob { number, session_id, made, outcome })) => {
+            // What a command printed comes before the answer that says that it ended.
+            let job = tokio::select! {
+                biased;
+                Some(printed) = self.printed.recv() => return WorkNews::Printed(printed),
+                Some(job) = self.jobs.join_next() => job,
+                else => return std::future::pending().await,
+            };
+            match job {
+                Ok(EndedJob { number, session_id, made, outcome }) => {
                     if self.under_way.remove(&number).is_some() {
-                        return Finished { number, outcome };
+                        return WorkNews::Done(Finished { number, outcome });
                     }
                     // It was given up as it became ready: nobody knows this terminal.
                     if let Some(made) = made {
@@ -130,15 +170,14 @@ impl Workers {
                         let _ = self.terminals.release(&session_id, &made);
                     }
                 }
-                Some(Err(error)) => {
+                Err(error) => {
                     // Given up, or broken: then the agent still waits.
                     let broken = self.under_way.iter().find(|(_, job)| job.id() == error.id());
                     if let Some(number) = broken.map(|(number, _)| *number) {
                         self.under_way.remove(&number);
-                        return Finished { number, outcome: Err(WireError::internal()) };
+                        return WorkNews::Done(Finished { number, outcome: Err(CodedError::internal()) });
                     }
                 }
-                None => std::future::pending().await,
             }
         }
     }
@@ -149,13 +188,28 @@ async fn run(order: WorkOrder, files: ClientFiles, terminals: Arc<Terminals>) ->
     let session = session_id.as_str();
     let mut made = None;
     let outcome = match job {
-        Job::Read { path, line, limit } => files
-            .read(session, &path, line, limit)
-            .await
-            .map(|part| WorkResult::Answer(encode::file_content(&part.content))),
+        Job::Read { path, line, limit } => files.read(session, &path, line, limit).await.map(|part| {
+            let answer = encode::file_content(&part.content);
+            WorkResult::Known {
+                answer,
+                file: KnownFile { root: part.root, path: part.path, hash: part.hash },
+            }
+        }),
         Job::Base { path } => files.base(session, &path).await.map(WorkResult::Base),
+        Job::Look { paths } => {
+            let mut found = Vec::new();
+            for path in paths {
+                let text = files.found(session, &path, folders.first()).await;
+                found.push((path, text));
+            }
+            Ok(WorkResult::Found(found))
+        }
         Job::Write { base, text } => {
-            files.write(session, base, text).await.map(|_| WorkResult::Answer(encode::done()))
+            let (root, path) = (base.root.clone(), base.path.clone());
+            files.write(session, base, text).await.map(|applied| {
+                let file = KnownFile { root, path, hash: applied.applied_hash };
+                WorkResult::Known { answer: encode::written(applied.saved), file }
+            })
         }
         Job::Place { wanted } => Terminals::place(wanted.as_deref(), &folders).map(WorkResult::Place),
         Job::Create(params, place) => terminals.create(session, place, params).await.map(|id| {

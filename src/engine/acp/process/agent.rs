@@ -11,8 +11,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::stderr_log::StderrLog;
 use super::stdin::{AgentStdin, Closer, closable};
 use super::{AgentCommand, Cwd, ExitNote, SpawnError, refusal};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::process::{Contained, Directory, Hold, Job, NotStarted};
-use crate::protocol::{ErrorCode, WireError};
 
 /// What an agent writes.
 pub type AgentStdout = ChildStdout;
@@ -37,7 +37,7 @@ impl AgentProcess {
     /// `engine_unreachable` for whatever else hinders it.
     pub async fn spawn(command: &AgentCommand) -> Result<(Self, AgentStdin, AgentStdout), SpawnError> {
         let (theirs, stdin, stdout, stderr) = pipes(command).map_err(|error| {
-            WireError::new(
+            CodedError::new(
                 ErrorCode::EngineUnreachable,
                 format!(
                     "There is no pipe left for an agent ({}); close some tabs and try again.",

@@ -3,7 +3,7 @@
 //! Owns the one sentence that says so. Never starts anything.
 
 use super::{AgentCommand, ExitNote, SpawnError};
-use crate::protocol::{ErrorCode, WireError};
+use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// What an agent reads.
 pub type AgentStdin = tokio::process::ChildStdin;
@@ -17,7 +17,7 @@ pub enum AgentProcess {}
 impl AgentProcess {
     /// Refuses.
     pub async fn spawn(_: &AgentCommand) -> Result<(Self, AgentStdin, AgentStdout), SpawnError> {
-        Err(WireError::new(
+        Err(CodedError::new(
             ErrorCode::Unsupported,
             "Agents cannot be started on this system, because what they leave running could not be ended; use another engine.",
         ))

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::domain::coded_error::CodedError;
+#[cfg(unix)]
+use crate::domain::coded_error::ErrorCode;
+#[cfg(unix)]
+use crate::engine::acp::presets::preset_of;
 use crate::process::Directory;
 #[cfg(unix)]
 use crate::process::NotStarted;
-#[cfg(unix)]
-use crate::protocol::ErrorCode;
-use crate::protocol::WireError;
 
 #[cfg(unix)]
 mod agent;
@@ -33,7 +35,7 @@ pub use secrets::Secrets;
 pub use stdin::AgentStdin;
 
 /// Why a process was not started: one sentence and a stable code (`not_found`, `conflict`, `engine_unreachable`, `unsupported`).
-pub(crate) type SpawnError = WireError;
+pub(crate) type SpawnError = CodedError;
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -101,5 +103,12 @@ pub(in crate::engine::acp) fn refusal(program: &str, why: &NotStarted) -> SpawnE
             _ => ErrorCode::EngineUnreachable,
         },
     };
-    WireError::new(code, why.sentence(program))
+    let absent = matches!(why, NotStarted::Failed(error) if error.kind() == std::io::ErrorKind::NotFound);
+    let sentence = match preset_of(program).filter(|_| absent) {
+        Some(preset) => {
+            format!("The program `{program}` was not found; install it with `{}`.", preset.first_use.install)
+        }
+        None => why.sentence(program),
+    };
+    CodedError::new(code, sentence)
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::echo::Echoes;
 use crate::domain::dialect::breadboard::permissions::{
     asked, pending_asks, permission_answer, request_id, todo_snapshot,
 };
@@ -22,12 +23,15 @@ pub(super) struct HeardEvents {
     pub busy: bool,
     /// The engine's ids of asks that came and were not answered.
     asks: BTreeSet<String>,
+    /// Where whoever waits for a prompt is told.
+    pub echoes: Echoes,
 }
 
 impl HeardEvents {
     /// Takes an event that was passed on.
     pub(super) fn hear(&mut self, event: &EngineEvent) {
         let kind = event.kind.as_str();
+        self.echoes.hear(event);
         if begins_run(kind) {
             self.busy = true;
         } else if ends_run(kind) {

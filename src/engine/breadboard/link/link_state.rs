@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::super::engine_error::EngineError;
 use super::WallClock;
+use super::echo::Echoes;
 use super::facts::{HeardEvents, waiting};
 use super::report_sender::{Closed, ReportSender};
 use super::source::{Source, Summary};
@@ -114,6 +115,12 @@ impl<S: Source> StreamLink<S> {
             hint: None,
             broken: None,
         }
+    }
+
+    /// Who else hears the prompts that the engine tells of.
+    pub(super) fn telling(mut self, echoes: Echoes) -> Self {
+        self.heard.echoes = echoes;
+        self
     }
 
     /// How the session stands at the engine.

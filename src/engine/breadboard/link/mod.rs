@@ -6,6 +6,7 @@
 //! requests.
 
 mod connection;
+mod echo;
 mod facts;
 mod item;
 mod link_state;
@@ -23,6 +24,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::app::ports::{EngineCursor, EngineReport, LinkNews, StreamReport};
+use echo::Echoes;
+pub(crate) use echo::Listener;
 use link_state::StreamLink;
 use report_sender::{ReportOrder, ReportSender};
 pub(super) use source::LARGEST_EVENT;
@@ -55,6 +58,7 @@ struct RunningLink {
 }
 
 struct One {
+    echoes: Echoes,
     orders: mpsc::Sender<ReportOrder>,
     task: AbortHandle,
 }
@@ -97,11 +101,14 @@ impl<S: Source> Links<S> {
         let (source, reports, pace) = (Arc::clone(&self.source), self.reports.clone(), self.pace);
         let (now_ms, session_id) = (Arc::clone(&self.now_ms), session_id.to_owned());
         let id = session_id.clone();
+        let echoes = Echoes::default();
+        let heard = echoes.clone();
         let task = self.runtime.spawn(async move {
             let desk = ReportSender::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
-            StreamLink::new(source, desk, id, cursor, pace, chance, now_ms).run().await;
+            let link = StreamLink::new(source, desk, id, cursor, pace, chance, now_ms);
+            link.telling(heard).run().await;
         });
-        running.links.insert(session_id, One { orders, task: task.abort_handle() });
+        running.links.insert(session_id, One { echoes, orders, task: task.abort_handle() });
     }
 
     /// `EngineCall::Forget`, and a deletion: nothing more is said of this session.
@@ -116,6 +123,11 @@ impl<S: Source> Links<S> {
         if let Some(one) = self.running().links.get(session_id) {
             let _ = one.orders.try_send(ReportOrder::TurnBegan);
         }
+    }
+
+    /// Listens for the prompts that the engine tells of from now on. `None`: the session has no link.
+    pub fn listen(&self, session_id: &str) -> Option<Listener> {
+        self.running().links.get(session_id).map(|one| one.echoes.listen())
     }
 
     /// The engine answers again, or takes another token: no link waits for its next try.

@@ -77,7 +77,7 @@ fn block(part: &Part) -> Option<Value> {
         Part::Thinking { text, signature } => signature
             .as_ref()
             .map(|signature| json!({ "type": "thinking", "thinking": text, "signature": signature })),
-        Part::Redacted(data) => Some(json!({ "type": "redacted_thinking", "data": data })),
+        Part::Redacted { data } => Some(json!({ "type": "redacted_thinking", "data": data })),
         Part::Call(spoken) => Some(json!({ "type": "tool_use", "id": spoken.call.call_id,
             "name": spoken.call.name, "input": spoken.call.arguments_object() })),
     }

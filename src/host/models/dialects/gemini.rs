@@ -44,7 +44,7 @@ fn part(part: &Part) -> Option<Value> {
         Part::Text { text, signature: None } if text.is_empty() => return None,
         Part::Text { text, signature } => (json!({ "text": text }), signature),
         // Its own summary of what it thought is not taken back; signatures stand on the other parts.
-        Part::Thinking { .. } | Part::Redacted(_) => return None,
+        Part::Thinking { .. } | Part::Redacted { .. } => return None,
         Part::Call(spoken) => {
             let mut call = json!({ "name": spoken.call.name, "args": spoken.call.arguments_object() });
             if let Some(id) = &spoken.provider_id {

@@ -63,7 +63,7 @@ fn item(part: &Part) -> Option<Value> {
         Part::Thinking { signature, .. } => signature
             .as_ref()
             .map(|sealed| json!({ "type": "reasoning", "summary": [], "encrypted_content": sealed })),
-        Part::Redacted(_) => None,
+        Part::Redacted { .. } => None,
         Part::Call(spoken) => Some(json!({ "type": "function_call", "call_id": spoken.call.call_id,
             "name": spoken.call.name, "arguments": spoken.call.arguments_text() })),
     }

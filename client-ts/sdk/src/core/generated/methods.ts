@@ -63,7 +63,10 @@ export const CLIENT_NOTIFICATIONS: ReadonlyArray<keyof ClientNotifications> = [
 ];
 
 /** Requests of the server by method, as far as the schemas describe them. */
-export const SERVER_REQUESTS: ReadonlyArray<keyof ServerRequests> = [];
+export const SERVER_REQUESTS: ReadonlyArray<keyof ServerRequests> = [
+  "bb/terminal/run",
+  "bb/document/save",
+];
 
 /** Notifications of the server by method: their params. */
 export const SERVER_NOTIFICATIONS: ReadonlyArray<keyof ServerNotifications> = [

@@ -123,6 +123,30 @@ export type Block = ({
   /** Attachments that went with it. */
   attachmentIds?: string[];
 } | {
+  kind: "turn-start";
+  /** Milliseconds since the Unix epoch. */
+  startedAt?: number | null;
+  /** Who answers: the name of the agent, or the kind of the engine. Absent where another client asked. */
+  engine?: string | null;
+  /** The model, where it is known. */
+  model?: string | null;
+} | {
+  kind: "turn-end";
+  /** How. */
+  outcome: TurnOutcome;
+  /** One sentence that says why, where the transcript does not say it already. */
+  text?: string | null;
+  /** How long it took. */
+  durationMs?: number | null;
+  /** Tokens that the model read. */
+  inputTokens?: number | null;
+  /** Tokens that it wrote. */
+  outputTokens?: number | null;
+  /** All tokens, as the engine sums them up. */
+  totalTokens?: number | null;
+  /** What it cost. */
+  cost?: Cost | null;
+} | {
   kind: "assistant";
   /** Markdown so far. */
   text: string;
@@ -152,7 +176,7 @@ export type Block = ({
   diff?: string | null;
   /** How its command ended, where it ran one and the engine tells it. */
   exitCode?: number | null;
-  /** The compact result. */
+  /** The compact result, with the colours of what a program printed (`ESC [ … m`) and nothing else that a terminal obeys. */
   preview?: string | null;
   /** True when `preview` or `diff` is not all; `bb/eventBody` of `resultSeq` has the rest. */
   truncated?: boolean | null;
@@ -168,6 +192,10 @@ export type Block = ({
   permission: Permission;
   /** How it stands. */
   status: PermissionStatus;
+  /** The option that the user chose, and the rule that was saved with it. Absent where somebody or something else settled it. */
+  chosen?: ChosenOption | null;
+  /** Why it waits again after it was answered: one sentence. */
+  problem?: string | null;
 } | {
   kind: "plan";
   /** Steps in order. */
@@ -184,9 +212,9 @@ export type Block = ({
   diff?: string | null;
 } | {
   kind: "command";
-  /** Its name. */
+  /** Its name and its arguments. */
   command: string;
-  /** How it stands. */
+  /** The engine's word for how it stands. */
   status: string;
 } | {
   kind: "task";
@@ -208,10 +236,12 @@ export type Block = ({
   status: string;
 } | {
   kind: "link";
-  /** Where. */
+  /** Where; empty where the engine does not say. */
   uri: string;
-  /** What the link says. */
+  /** What the link says; of a picture its name, type and size. */
   label: string;
+  /** A picture of at most 256 KiB as `data:image/…;base64,…`, to be drawn as an image and never as a document. A larger one is in its event alone (`bb/eventBody` of `seq`). */
+  picture?: string | null;
 } | {
   kind: "summary";
   /** Whether it succeeded. */
@@ -226,6 +256,10 @@ export type Block = ({
   level: NoticeLevel;
   /** What. */
   text: string;
+  /** Of a failure: whether the same can be sent again. */
+  retry?: Retry | null;
+  /** How one logs in, where that is what is missing. */
+  login?: Login | null;
 } | {
   kind: "unknown";
   /** The raw type. */
@@ -253,6 +287,28 @@ export type ChangeKind = "modify" | "create" | "delete" | "rename";
 
 /** What a change does. */
 export type ChangeOp = "put" | "append" | "remove";
+
+/** The option that was chosen. */
+export type ChosenOption = {
+  /** Its id, as the options of the request have it. */
+  optionId: string;
+  /** What its button said. */
+  label: string;
+  /** The rule that was saved with it, as it was narrowed. */
+  rule?: ChosenRule | null;
+};
+
+/** A rule that was saved with an answer. */
+export type ChosenRule = {
+  /** What it covers; what would not be seen in it is written out. */
+  pattern: string;
+  /** Where it holds; absent where only its holder knows. */
+  scope?: RuleScope | null;
+  /** Who keeps it. */
+  holder: RuleHolder;
+  /** Name of the agent, or kind of the engine, that keeps it and is the only one to take it back; absent where this server does. */
+  keptBy?: string | null;
+};
 
 /** One choice of an option. */
 export type ConfigChoice = {
@@ -286,6 +342,14 @@ export type ConfigOption = {
 
 /** State of a connection. */
 export type ConnectionStatus = "connecting" | "connected" | "error";
+
+/** An amount of money. */
+export type Cost = {
+  /** How much. */
+  amount: number;
+  /** ISO 4217. */
+  currency: string;
+};
 
 /** Why nothing was taken. */
 export type CreateSpecFault = {
@@ -374,6 +438,8 @@ export type Event = {
   turn?: number | null;
   /** Milliseconds since the Unix epoch. */
   ts?: number | null;
+  /** When this server took it in, by its own clock, on what an engine says of the end of a turn. */
+  receivedAt?: number | null;
   /** The engine's payload, untouched but for repairs that `repaired` announces. */
   payload: { [key: string]: unknown };
   /** Ours: per session from 1, without holes, the same at every replay of the same journal. */
@@ -487,6 +553,35 @@ export type LineRange = {
   endLine: number;
 };
 
+/** How one logs in at an agent. What is absent it does not have. */
+export type Login = {
+  /** The ways that the agent itself offers. */
+  methods?: LoginMethod[];
+  /** What a person types in a shell. */
+  command?: string | null;
+  /** What is typed next, inside the program that `command` starts. */
+  inside?: string | null;
+  /** The variable of the environment with a key that makes a login needless. */
+  variable?: string | null;
+};
+
+/** Who does a login. */
+export type LoginBy = "agent" | "terminal";
+
+/** One way to log in that an agent offers. */
+export type LoginMethod = {
+  /** Its id, for the command `authenticate`. */
+  id: string;
+  /** What to call it. */
+  name: string;
+  /** What it does. */
+  description?: string | null;
+  /** Who does it. */
+  by: LoginBy;
+  /** What is typed in a shell, where the agent named it. */
+  command?: string | null;
+};
+
 /** One model. */
 export type ModelEntry = {
   /** Id for `bb/models/set`. */
@@ -586,7 +681,7 @@ export type PermissionOption = {
 export type PermissionOptionKind = "allow_once" | "allow_rule" | "deny";
 
 /** The state of an ask, as a permission block shows it. */
-export type PermissionStatus = "pending" | "allowed" | "denied" | "expired" | "cancelled";
+export type PermissionStatus = "pending" | "saving" | "allowed" | "denied" | "expired" | "cancelled";
 
 /** One step of a plan block. */
 export type PlanStepView = {
@@ -607,6 +702,9 @@ export type PromptCapabilities = {
   /** Files with their content. */
   embeddedContext?: boolean;
 };
+
+/** Whether whoever was asked has taken what was sent. */
+export type PromptTaken = "no" | "perhaps" | "yes";
 
 /** One prompt that waits. */
 export type QueueItem = {
@@ -646,6 +744,19 @@ export type RetentionSetting = {
   /** Bytes that the journal may take; at least 1 MiB. Past it the raw events of the oldest sessions are removed, and, if that is not enough, the oldest sessions. Default 1073741824. */
   maxBytes?: number | null;
 };
+
+/** Whether what failed can be sent again as it is. A program may do so by itself only where `taken` is `no` and `when` is `later`. */
+export type Retry = {
+  /** Whether whoever was asked has taken it. */
+  taken: PromptTaken;
+  /** When sending it again can succeed. */
+  when: RetryWhen;
+  /** Milliseconds that the answer asked to wait. */
+  afterMs?: number | null;
+};
+
+/** When the same can succeed. */
+export type RetryWhen = "later" | "changed" | "never";
 
 /** `error` of an answer. */
 export type RpcError = {
@@ -728,6 +839,8 @@ export type SavedRule = {
   scope?: RuleScope | null;
   /** Who keeps it. */
   holder: RuleHolder;
+  /** Name of the agent, or kind of the engine, that keeps it. */
+  keptBy?: string | null;
   /** Whether `bb/permission/revoke` takes it back. What an engine or an agent keeps is taken back there. */
   revocable: boolean;
   /** Path of the folder that it was given for; it holds in no other. */
@@ -930,6 +1043,9 @@ export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelle
 
 /** The topics: the three of the seed, and those that a webview asked for in `bb.init` (ruling 23). */
 export type Topic = "bb/connection" | "bb/state" | "bb/events" | "bb/view" | "bb/tab";
+
+/** How a turn ended. The later of two counts where several events tell of one end. */
+export type TurnOutcome = "done" | "cut" | "failed" | "stopped";
 
 /** The newest page of each lane at one `seq` of one `epoch`. */
 export type View = {
@@ -1254,7 +1370,7 @@ export type ApprovePermissionResult = {
   requestId: string;
   /** Whether this answer counted. */
   outcome: ApprovalOutcome;
-  /** How it was settled. */
+  /** How it was settled; absent where the answer is on its way: to the engine, or behind files that are saved first. */
   resolution?: PermissionStatus | null;
   /** By whom: `user`, `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`. */
   resolvedBy?: string | null;
@@ -1727,7 +1843,7 @@ export type CreateSpecAutosaveResult = {
   lastUpdated?: number | null;
 };
 
-/** Params of `bb/createSpec/submit`. The prompt goes to the session named, else to the active one, else to a new one. */
+/** Params of `bb/createSpec/submit`. The prompt goes to the session named, else to the active one if that takes prompts, else to a new one. */
 export type CreateSpecSubmitParams = {
   /** The prompt; trimmed, it is not empty. */
   description: string;
@@ -1886,6 +2002,44 @@ export type WorkspaceTrustParams = {
   trusted: boolean;
 };
 
+/** Params of `bb/terminal/run`. */
+export type TerminalRunParams = {
+  /** A line for the shell. */
+  command: string;
+  /** Always empty: the arguments stand in `command`. */
+  args: string[];
+  /** A folder relative to the workspace root; `.` is the root. */
+  cwd: string;
+};
+
+/** Result of `bb/terminal/run`. An error, when it could not be run, has a `message` that the agent is told. */
+export type TerminalRunResult = {
+  /** Its exit code; 128 and the signal's number when one ended it, as a shell says it. */
+  exitCode: number;
+  /** What it wrote to its standard output. */
+  stdout: string;
+  /** What it wrote to its standard error. */
+  stderr: string;
+  /** How long it ran. */
+  durationMs: number;
+  /** Whether it was ended because its time was over. */
+  timedOut?: boolean | null;
+};
+
+/** Params of `bb/document/save`. */
+export type DocumentSaveParams = {
+  /** The document, as the editor spells it where it told of it. */
+  uri: string;
+  /** Version of the text that is to be saved: of another one nothing is saved. Null where the editor has not told of the document. */
+  version?: number | null;
+};
+
+/** Result of `bb/document/save`. */
+export type DocumentSaveResult = {
+  /** Whether the document is on disk now, with what the editor changes when it saves. */
+  saved: boolean;
+};
+
 /** `bb/connection`: sent when the state of an engine connection changes, and after a gap. */
 export type ConnectionParams = {
   /** How it stands. */
@@ -1980,6 +2134,10 @@ export type TabParams = ({
   permission: Permission;
   /** How it stands. */
   status: PermissionStatus;
+  /** The option that the user chose, and the rule that was saved with it. */
+  chosen?: ChosenOption | null;
+  /** Why it waits again after it was answered: one sentence. */
+  problem?: string | null;
 } | {
   kind: "queue";
   /** Prompts that wait, in order. */
@@ -2147,7 +2305,12 @@ export type ClientNotifications = {
 };
 
 /** Requests of the server by method, as far as the schemas describe them. */
-export type ServerRequests = Record<never, never>;
+export type ServerRequests = {
+  /** Has the editor run a command that the user, or a rule, allowed. */
+  "bb/terminal/run": { params: TerminalRunParams; result: TerminalRunResult };
+  /** Asks the editor to save a document, with the hooks that it has. Needs `experimental.breadboard.documentSave: true`. */
+  "bb/document/save": { params: DocumentSaveParams; result: DocumentSaveResult };
+};
 
 /** Notifications of the server by method: their params. */
 export type ServerNotifications = {

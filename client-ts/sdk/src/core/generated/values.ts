@@ -112,6 +112,10 @@ export const VALUES = {
     "run",
     "debug",
   ] satisfies T.Lane[] as readonly T.Lane[],
+  LoginBy: [
+    "agent",
+    "terminal",
+  ] satisfies T.LoginBy[] as readonly T.LoginBy[],
   NoticeLevel: [
     "info",
     "warning",
@@ -135,17 +139,28 @@ export const VALUES = {
   ] satisfies T.PermissionOptionKind[] as readonly T.PermissionOptionKind[],
   PermissionStatus: [
     "pending",
+    "saving",
     "allowed",
     "denied",
     "expired",
     "cancelled",
   ] satisfies T.PermissionStatus[] as readonly T.PermissionStatus[],
+  PromptTaken: [
+    "no",
+    "perhaps",
+    "yes",
+  ] satisfies T.PromptTaken[] as readonly T.PromptTaken[],
   ResumeVerdict: [
     "complete",
     "replayed",
     "resynced",
     "lost",
   ] satisfies T.ResumeVerdict[] as readonly T.ResumeVerdict[],
+  RetryWhen: [
+    "later",
+    "changed",
+    "never",
+  ] satisfies T.RetryWhen[] as readonly T.RetryWhen[],
   RuleHolder: [
     "server",
     "engine",
@@ -184,4 +199,10 @@ export const VALUES = {
     "bb/view",
     "bb/tab",
   ] satisfies T.Topic[] as readonly T.Topic[],
+  TurnOutcome: [
+    "done",
+    "cut",
+    "failed",
+    "stopped",
+  ] satisfies T.TurnOutcome[] as readonly T.TurnOutcome[],
 } as const;

@@ -12,18 +12,15 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
   const [busy, setBusy] = useState(false);
   const showAll = async (): Promise<void> => {
     setBusy(true);
-    try {
+    await model.sentences.attempt(async () => {
       const text = await model.reading.answer(block);
       if (text === undefined)
-        model.sentences.alert("The events do not have the whole of this answer; the Debug pane shows what they have.");
-      else if (text.length > MOST_INLINE)
+        throw new Error("The events do not have the whole of this answer; the Debug pane shows what they have.");
+      if (text.length > MOST_INLINE)
         await model.editor("editor.openText", { title: "Answer", text, language: "markdown" });
       else setWhole(text);
-    } catch (error) {
-      model.sentences.alert(error);
-    } finally {
-      setBusy(false);
-    }
+    });
+    setBusy(false);
   };
   return (
     <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>

@@ -15,6 +15,7 @@ import { momentWords } from "../moment";
 import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
+import { askState } from "./ask_state";
 import { Icon } from "./icon";
 import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
 import { SettledEdit } from "./settled_edit";
@@ -24,14 +25,6 @@ import { useWhole } from "./whole_subject";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
 export const GRACE_MS = 350;
-
-const STATUS = {
-  pending: "waits for your answer",
-  allowed: "allowed",
-  denied: "denied",
-  expired: "denied: the time ran out",
-  cancelled: "cancelled",
-} as const;
 
 const NO_FAULTS: Faults = new Map();
 
@@ -45,7 +38,7 @@ interface ApprovalCardProps {
 
 export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps) {
   const model = useModel();
-  const { permission, status } = block;
+  const { permission, status, problem } = block;
   const section = useRef<HTMLElement>(null);
   const readyAt = useRef(performance.now() + GRACE_MS);
   const [ready, setReady] = useState(false);
@@ -56,7 +49,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const [faults, setFaults] = useState(NO_FAULTS);
   const [details, setDetails] = useState<string | undefined>(undefined);
   const { trusted } = model.standing.host.value;
-  const pending = status === "pending";
+  // What is saved first can still be answered otherwise: an editor may never say that it saved.
+  const pending = status === "pending" || status === "saving";
   const { subject, missing, read } = useWhole(permission, pending);
   // Its call has a card with all of it; the answer needs no more than a line.
   const inCall = !pending && call !== undefined && subject.kind !== "edit";
@@ -88,6 +82,9 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const waited = useRef(pending);
   useLayoutEffect(() => {
     if (waited.current && !pending && held && !holds()) model.goOn();
+    // What the editor compares is a proposal no more.
+    if (waited.current && !pending && patch !== undefined)
+      void model.editor("editor.closeDiff", { afterRef: `patch:${patch.patchId}` });
     waited.current = pending;
   });
 
@@ -114,16 +111,15 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     if (isOurs(option)) setRuling(ruling === option.optionId ? undefined : option.optionId);
     else void answer(option);
   };
-  const showDetails = async (): Promise<void> => {
-    try {
+  const showDetails = (): Promise<void> =>
+    model.sentences.attempt(async () => {
       setDetails(visible(readable((await model.reading.eventBody(block.seq)).payload)));
-    } catch (error) {
-      model.sentences.alert(error);
-    }
-  };
+    });
 
   // Said, not enforced by the browser: a button that is switched off loses the focus.
   const busy = sending || !ready;
+  // One button stands out: where a command could run on an old file, the one that saves it first.
+  const first = permission.options.find(({ kind }) => kind === "allow_once");
   const ruled = permission.options.find((option) => option.optionId === ruling && isOurs(option));
 
   return (
@@ -136,19 +132,30 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     >
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
-        <span class="status">{pending ? askedFor(subject) : STATUS[status]}</span>
+        <span class="status">{status === "pending" ? askedFor(subject) : askState(block)}</span>
         {inCall && <code class="title">{permission.title}</code>}
         {status === "allowed" && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>
         )}
       </header>
+      {pending && problem != null && (
+        <p class="fault" role="alert">
+          {visible(problem)}
+        </p>
+      )}
       {pending ? (
         <SubjectView subject={subject} title={permission.title} patch={patch} />
       ) : (
         !inCall && <p class="asked">{permission.title}</p>
       )}
       {!pending && subject.kind === "edit" && (patch !== undefined || call !== undefined) && (
-        <SettledEdit files={subject.files} patch={patch} call={call} refused={refused} />
+        <SettledEdit
+          files={subject.files}
+          patch={patch}
+          call={call}
+          refused={refused}
+          applied={status === "allowed" && (call === undefined || call.status === "ok")}
+        />
       )}
       {pending && (
         <>
@@ -196,7 +203,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               <button
                 key={option.optionId}
                 type="button"
-                class={option.kind === "allow_once" ? "primary" : "secondary"}
+                class={option === first ? "primary" : "secondary"}
                 disabled={!trusted && option.kind !== "deny"}
                 aria-disabled={busy || (missing !== undefined && option.kind !== "deny")}
                 aria-describedby={missing !== undefined && option.kind !== "deny" ? note : undefined}
@@ -217,7 +224,12 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
             ({ optionId, label, rule }) =>
               rule?.holder === "agent" && (
                 <p key={optionId} class="hint kept">
-                  {label}: the agent keeps this rule, <code>{rule.pattern}</code>
+                  {label}: the agent keeps this rule
+                  {rule.pattern !== label && (
+                    <>
+                      , <code>{rule.pattern}</code>
+                    </>
+                  )}
                 </p>
               ),
           )}

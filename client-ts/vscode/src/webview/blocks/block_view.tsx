@@ -6,7 +6,7 @@
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { Component, type ComponentChild } from "preact";
 import { useModel } from "../model/context";
-import { type Row, thoughtOf } from "../transcript/rows";
+import type { Row } from "../transcript/rows";
 import { Answer } from "./answer";
 import { ApprovalCard } from "./approval_card";
 import { Icon } from "./icon";
@@ -15,15 +15,11 @@ import { CopyButton } from "./copy_button";
 import { NoticeRow } from "./notice_row";
 import { PatchCard } from "./patch_card";
 import { ToolCard } from "./tool_card";
-import { TurnEnd } from "./turn_end";
+import { verbsOf } from "./tool_words";
+import { TurnEnd, TurnStart } from "./turn_marks";
 
-interface BlockProps extends Row {
-  /** It is a row of the chat, where what ended badly can be sent again. */
-  readonly inChat?: boolean;
-}
-
-export class BlockView extends Component<BlockProps> {
-  override shouldComponentUpdate(next: BlockProps): boolean {
+export class BlockView extends Component<Row> {
+  override shouldComponentUpdate(next: Row): boolean {
     const { block, patch, call, refused, prompt } = this.props;
     return (
       next.block !== block ||
@@ -34,7 +30,7 @@ export class BlockView extends Component<BlockProps> {
     );
   }
 
-  override render({ block, patch, call, refused, prompt, inChat = false }: BlockProps): ComponentChild {
+  override render({ block, patch, call, refused, prompt }: Row): ComponentChild {
     switch (block.kind) {
       case "user":
         return (
@@ -49,6 +45,10 @@ export class BlockView extends Component<BlockProps> {
             )}
           </section>
         );
+      case "turn-start":
+        return <TurnStart block={block} />;
+      case "turn-end":
+        return <TurnEnd block={block} prompt={prompt} />;
       case "assistant":
         return <Answer block={block} />;
       case "reasoning":
@@ -97,7 +97,6 @@ export class BlockView extends Component<BlockProps> {
       case "link":
         return <LinkRow block={block} />;
       case "summary":
-        if (inChat) return <TurnEnd block={block} prompt={prompt} />;
         return (
           <section class={`card summary ${block.success ? "ok" : "failed"}`} aria-label="How the turn ended">
             <header>
@@ -134,12 +133,12 @@ const STEP: Readonly<Record<string, string>> = {
 
 /** What was thought, under its first line. */
 function Thought({ text, streaming }: { text: string; streaming: boolean }) {
-  const thought = thoughtOf(text);
+  const thought = text.trim();
   return (
     <details class="reasoning" open={streaming && thought !== ""}>
       <summary>
         {streaming ? <Icon name="loading" spin /> : <Icon name="lightbulb" />}{" "}
-        {thought === "" ? firstLine(text) : firstLine(thought)}
+        {firstLine(thought)}
       </summary>
       <div class="text">{thought}</div>
     </details>
@@ -154,14 +153,11 @@ function firstLine(text: string): string {
 /** Something that we have no word for: its raw text, never its markup. */
 function UnknownBlock({ type, preview, seq }: { type: string; preview: string; seq: number }) {
   const model = useModel();
-  const open = async (): Promise<void> => {
-    try {
+  const open = (): Promise<void> =>
+    model.sentences.attempt(async () => {
       const event = await model.reading.eventBody(seq);
       await model.editor("editor.openText", { title: type, text: JSON.stringify(event, null, 2), language: "json" });
-    } catch (error) {
-      model.sentences.alert(error);
-    }
-  };
+    });
   return (
     <details class="unknown">
       <summary>
@@ -181,6 +177,20 @@ function LinkRow({ block }: { block: BlockOf<"link"> }) {
     if (/^(?:https?|mailto|file):/i.test(block.uri)) void model.editor("editor.openLink", { uri: block.uri });
     else void model.editor("editor.openArtifact", { sessionId: model.tabs.activeId.value, artifactPath: block.uri });
   };
+  // An image runs no script, whatever it is a picture of.
+  if (block.picture?.startsWith("data:image/"))
+    return (
+      <figure class="picture">
+        <img src={block.picture} alt={block.label} />
+        <figcaption>{block.label}</figcaption>
+      </figure>
+    );
+  if (block.uri === "")
+    return (
+      <p class="meta">
+        <Icon name="file-media" /> {block.label}
+      </p>
+    );
   return (
     <p class="meta">
       <Icon name="link" />{" "}
@@ -215,7 +225,15 @@ function factsOf(value: unknown, around = ""): [string, string][] {
   if (typeof value !== "object" || value === null) return value == null || name === "" ? [] : [[name, worded(value)]];
   return Object.entries(value)
     .filter(([key]) => around !== "" || (key !== "success" && key !== "cancelled"))
-    .flatMap(([key, fact]) => factsOf(fact, `${around} ${key.replaceAll(/[_-]/g, " ")}`));
+    .flatMap(([key, fact]) =>
+      key === "tools_used" && isTexts(fact)
+        ? [["tools used", verbsOf(fact) || "–"] as [string, string]]
+        : factsOf(fact, `${around} ${key.replaceAll(/[_-]/g, " ")}`),
+    );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
 function worded(value: unknown): string {

@@ -46,12 +46,12 @@ export function Counts({ added, removed }: Pick<ChangedFile, "added" | "removed"
   return (
     <>
       {added != null && (
-        <span class="count added" aria-label={`${added} lines added`}>
+        <span class="count added" aria-label={`${added} ${added === 1 ? "line" : "lines"} added`}>
           +{added}
         </span>
       )}
       {removed != null && (
-        <span class="count removed" aria-label={`${removed} lines removed`}>
+        <span class="count removed" aria-label={`${removed} ${removed === 1 ? "line" : "lines"} removed`}>
           −{removed}
         </span>
       )}

@@ -1,12 +1,14 @@
 /** A sentence of the server or the engine; where it says why a turn failed, with the ways on. */
 import type { BlockOf } from "@breadboard-ls/sdk";
+import { ContinueTurn } from "./continue_turn";
 import { Icon } from "./icon";
+import { LogIn } from "./log_in";
+import { Remedies } from "./remedies";
 import { Retry } from "./retry";
-import { SetToken } from "./set_token";
 import { Words } from "./words";
 
 export function NoticeRow({ block, prompt }: { block: BlockOf<"notice">; prompt?: BlockOf<"user"> | undefined }) {
-  const { level, text } = block;
+  const { id, level, text, retry, login } = block;
   return (
     <div class={`notice ${level}`} role={level === "error" ? "alert" : undefined}>
       <Icon name={level === "info" ? "info" : level} />
@@ -14,10 +16,16 @@ export function NoticeRow({ block, prompt }: { block: BlockOf<"notice">; prompt?
         <span>
           <Words text={text} />
         </span>
-        {level === "error" && (
+        {level !== "info" && (
           <div class="buttons">
-            <Retry prompt={prompt} label="Retry" />
-            <SetToken reason={text} />
+            <LogIn login={login} session />
+            {level === "error" && (
+              <>
+                {prompt !== undefined && <ContinueTurn after="exit" />}
+                <Retry prompt={prompt} label="Retry" advice={retry} noticeId={id} />
+                <Remedies reason={text} />
+              </>
+            )}
           </div>
         )}
       </div>

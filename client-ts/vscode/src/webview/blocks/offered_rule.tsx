@@ -16,6 +16,14 @@ export function updateOf(rule: OfferedRule, edit: RuleEdit): RuleEdit | undefine
   return Object.keys(update).length === 0 ? undefined : update;
 }
 
+/**
+ * Whether a narrower pattern would be taken: the server compares its own rules whole, and only an engine reads a last `*`
+ * as whatever follows.
+ */
+function narrows({ holder, pattern }: OfferedRule): boolean {
+  return holder === "engine" && pattern.endsWith("*");
+}
+
 export function OfferedRuleView({
   rule,
   edit,
@@ -38,6 +46,7 @@ export function OfferedRuleView({
           type="text"
           value={pattern}
           spellcheck={false}
+          readOnly={!narrows(rule)}
           onInput={(event) => change({ ...edit, pattern: event.currentTarget.value })}
         />
       </label>
@@ -54,7 +63,9 @@ export function OfferedRuleView({
         </label>
       )}
       {rule.holder === "engine" && (
-        <p class="hint">The engine keeps this rule; a * at its end stands for whatever follows.</p>
+        <p class="hint">
+          The engine keeps this rule{narrows(rule) ? "; a * at its end stands for whatever follows" : ""}.
+        </p>
       )}
       <button type="button" class="primary" disabled={pattern.trim() === ""} aria-disabled={busy} onClick={save}>
         Save the rule and allow

@@ -10,15 +10,17 @@ interface SettledEditProps {
   readonly patch: BlockOf<"patch"> | undefined;
   readonly call: BlockOf<"tool"> | undefined;
   readonly refused: Refusal | undefined;
+  /** The file is as it was proposed: there is nothing to compare. */
+  readonly applied: boolean;
 }
 
-export function SettledEdit({ files, patch, call, refused }: SettledEditProps) {
+export function SettledEdit({ files, patch, call, refused, applied }: SettledEditProps) {
   const [open, setOpen] = useState(false);
   const diffs = files.flatMap(({ filePath, diff }) => (diff == null || diff === "" ? [] : [{ filePath, diff }]));
   const shown = diffs.length > 0 || patch?.diff == null ? diffs : [{ filePath: "the patch", diff: patch.diff }];
   return (
     <>
-      <ChangedFiles files={files.length > 0 ? files : (patch?.files ?? [])} patchId={patch?.patchId} />
+      <ChangedFiles files={files.length > 0 ? files : (patch?.files ?? [])} patchId={applied ? undefined : patch?.patchId} />
       {shown.length > 0 && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>Diff</summary>

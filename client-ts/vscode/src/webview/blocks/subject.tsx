@@ -13,6 +13,7 @@ import { Compare, Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
+import { PlainWords } from "./words";
 
 /** Files that are drawn at first. */
 export const FIRST_FILES = 50;
@@ -57,7 +58,11 @@ export function SubjectView({ subject, title, patch }: SubjectProps) {
         </p>
       )}
       <Action subject={subject} title={title} patch={patch} />
-      {subject.reason != null && <p class="reason">Reason: {subject.reason}</p>}
+      {subject.reason != null && (
+        <p class="reason">
+          Reason: <PlainWords text={subject.reason} />
+        </p>
+      )}
     </div>
   );
 }

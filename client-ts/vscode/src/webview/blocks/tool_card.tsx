@@ -7,14 +7,14 @@ import { Arguments } from "./arguments";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { isDiff, ToolResult } from "./tool_result";
-import { deedOf, resultText, wholeResult } from "./tool_words";
+import { deedOf, exitCodeOf, resultText, wholeResult } from "./tool_words";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
 export const MOST_INLINE = 200_000;
 
 type Call = BlockOf<"tool">;
-/** How a call was kept from running. */
-export type Refusal = "denied" | "expired";
+/** How an ask keeps a call from running. */
+export type Refusal = "pending" | "denied" | "expired";
 
 interface Standing {
   readonly icon: string;
@@ -31,13 +31,20 @@ const STATUS: Readonly<Record<string, Standing>> = {
   denied: { icon: "circle-slash", word: "denied", look: "denied" },
 };
 const REFUSED: Readonly<Record<Refusal, Standing>> = {
+  pending: { icon: "shield", word: "waits for your answer", look: "waiting" },
   denied: { icon: "circle-slash", word: "denied", look: "denied" },
   expired: { icon: "circle-slash", word: "denied: the time ran out", look: "denied" },
 };
 
 /** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
-export function standingOf({ status }: Pick<Call, "status">, refused: Refusal | undefined): Standing {
+export function standingOf(
+  { status, preview }: Pick<Call, "status" | "preview">,
+  refused: Refusal | undefined,
+): Standing {
   if (refused !== undefined && status !== "ok") return REFUSED[refused];
+  const code = status === "ok" ? exitCodeOf(preview ?? "") : 0;
+  // It ran, and that may be all that was wanted of it; but well it did not end.
+  if (code !== 0) return { icon: "warning", word: `exit code ${code}`, look: "ok" };
   return STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
 }
 
@@ -77,16 +84,13 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
   const title = to === undefined ? verb : `${verb} ${to}`;
   const showAll = async (): Promise<void> => {
     setBusy(true);
-    try {
+    await model.sentences.attempt(async () => {
       const event = await model.reading.eventBody(block.resultSeq ?? block.seq);
       const text = wholeResult(event.payload);
       if (text.length > MOST_INLINE) await model.editor("editor.openText", { title, text: plain(text) });
       else setWhole(text);
-    } catch (error) {
-      model.sentences.alert(error);
-    } finally {
-      setBusy(false);
-    }
+    });
+    setBusy(false);
   };
   const { look } = standingOf(block, refused);
   const result = whole ?? resultText(block.preview ?? "");

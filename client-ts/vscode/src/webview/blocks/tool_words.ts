@@ -39,18 +39,31 @@ export interface Deed {
   readonly to?: string;
 }
 
-export function deedOf({ name, title }: Pick<BlockOf<"tool">, "name" | "title">): Deed {
+export function deedOf({ name, title, input }: Pick<BlockOf<"tool">, "name" | "title" | "input">): Deed {
   const words = title?.trim() ?? "";
   const verb = verbOf(name);
   // The server names a call by its tool, then by what it is about.
   const about = words.startsWith(`${name} `) ? words.slice(name.length + 1).trim() : undefined;
   if (about !== undefined) return { verb: verb ?? spoken(name), to: about };
-  if (words === "" || words === name) return { verb: verb ?? spoken(name) };
+  // A name alone, such as `Shell`, says nothing of what is run.
+  if (words === "" || words === name || /^\w+$/.test(words)) {
+    const to = aimOf(input);
+    if (to !== undefined) return { verb: verb ?? spoken(words || name), to };
+    if (words === "" || words === name) return { verb: verb ?? spoken(name) };
+  }
   // An agent's own sentence stays one; a bare path or command says nothing of what is done to it.
   const bare = words.replace(/^`([^`]+)`$/, "$1");
   const isCommand = verb === "Run" && /^[`a-z./~$]/.test(words);
   const isPath = verb !== undefined && verb !== "Run" && !/\s/.test(bare);
   return isCommand || isPath ? { verb: verb ?? spoken(name), to: bare } : { verb: words };
+}
+
+/** The command or the file that a call names. */
+function aimOf(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null) return undefined;
+  const given = input as Readonly<Record<string, unknown>>;
+  const aim = ["command", "file_path", "filePath", "absolute_path", "path"].map((name) => given[name]).find((one) => one !== undefined);
+  return typeof aim === "string" && aim.trim() !== "" ? aim.trim() : undefined;
 }
 
 /** `ask_a_friend` as a person says it. */
@@ -64,6 +77,16 @@ export function resultText(preview: string): string {
   if (!/^\s*[[{]/.test(preview)) return preview;
   const value = read(preview);
   return typeof value === "object" && value !== null ? textOf(value) : preview;
+}
+
+/** How a command ended, where its result says so in its first sentence; else 0. */
+export function exitCodeOf(preview: string): number {
+  return Number(/^The command ended with exit code (-?\d+)\./.exec(resultText(preview))?.[1] ?? 0);
+}
+
+/** What tools do, each said once. */
+export function verbsOf(names: readonly string[]): string {
+  return [...new Set(names.map((name) => deedOf({ name }).verb.toLowerCase()))].join(", ");
 }
 
 /** Fields that hold what was said, whatever else is beside them. */

@@ -18,18 +18,18 @@ export function TakesNoPrompts({ why }: { why: NoPrompts }) {
   const model = useModel();
   const { icon, words } = WHY[why];
   return (
-    <p class="hint no-prompts" role="status">
-      <Icon name={icon} /> {words}{" "}
+    <div class="hint no-prompts" role="status">
+      <Icon name={icon} /> {words}
       {why === "other_engine" && (
-        <>
-          <button type="button" class="link" onClick={() => model.newSession()}>
+        <div class="buttons">
+          <button type="button" class="primary" onClick={() => model.newSession()}>
             New session
-          </button>{" "}
+          </button>
           <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
             Choose the engine
           </button>
-        </>
+        </div>
       )}
-    </p>
+    </div>
   );
 }

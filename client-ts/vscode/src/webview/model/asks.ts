@@ -96,7 +96,7 @@ export class Asks {
         ...(content === undefined ? {} : { content }),
       });
       if (answer.outcome === "already_resolved")
-        this.sentences.alert(
+        throw new Error(
           `This was answered before${answer.resolvedBy ? ` (by: ${answer.resolvedBy})` : ""}: ` +
             `${answer.resolution ?? "settled"}.`,
         );

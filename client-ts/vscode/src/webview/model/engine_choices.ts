@@ -54,6 +54,20 @@ export class EngineChoices {
     return this.choose("set_config_option", { configId, value });
   }
 
+  /** Logs in at the agent in front, in one of its ways; whether it was taken. */
+  async logIn(methodId: string): Promise<boolean> {
+    const session = this.tabs.active.value;
+    if (session === undefined) return false;
+    const { sessionId } = session;
+    let taken = false;
+    await this.sentences.attempt(async () => {
+      await this.client.request("bb/command", { sessionId, command: "authenticate", args: { methodId } });
+      taken = true;
+    });
+    await session.readInfo();
+    return taken;
+  }
+
   /** Starts an agent anew, after it ended or when it hangs; without a name, that of the settings. */
   async restartAgent(agent?: string): Promise<void> {
     if (this.restarting.value) return;

@@ -15,6 +15,7 @@ import { OpenTabs } from "./open_tabs";
 import { Prompts } from "./prompts";
 import { RawEvents } from "./raw_events";
 import { Reading } from "./reading";
+import { Retries } from "./retries";
 import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
 import { Sentences } from "./sentences";
 import { type NoPrompts, Standing, type State } from "./standing";
@@ -37,14 +38,17 @@ interface Wanted {
 
 export class Model {
   readonly standing = new Standing();
-  readonly sentences = new Sentences();
+  readonly sentences = new Sentences(() => this.tabs.frontId.value);
   readonly tabs: OpenTabs;
   readonly prompts: Prompts;
+  readonly retries: Retries;
   readonly asks: Asks;
   readonly choices: EngineChoices;
   readonly reading: Reading;
   readonly raw: RawEvents;
   readonly pane = signal<PaneName>("chat");
+  /** Whether the list of all sessions is open. */
+  readonly listing = signal(false);
   readonly running = computed(() => {
     const sessionId = this.tabs.activeId.value;
     return sessionId !== undefined && this.standing.runs(sessionId);
@@ -81,6 +85,13 @@ export class Model {
       draftMoves: (from, to) => this.prompts.move(from, to),
     });
     this.prompts = new Prompts({ client, link, tabs: this.tabs, sentences: this.sentences, uuid, remember });
+    this.retries = new Retries({
+      session: () => this.tabs.active.value,
+      running: () => this.running.value,
+      triesOf: (messageId) => this.prompts.triesOf(messageId),
+      again: (prompt, tries) => this.prompts.again(prompt, tries),
+      isHidden: () => document.hidden,
+    });
     this.asks = new Asks(client, this.tabs, this.sentences);
     this.choices = new EngineChoices(client, this.tabs, this.sentences);
     this.reading = new Reading(client, this.tabs, this.sentences);
@@ -100,7 +111,7 @@ export class Model {
       if (!this.touched) this.restore(newer(this.saved, status.remembered));
       await this.heardStatus(status);
     } catch (error) {
-      this.sentences.alert(error);
+      this.sentences.alertEverywhere(error);
     }
   }
 
@@ -110,6 +121,7 @@ export class Model {
     if (method === "page.focus") this.prompts.focus.value += 1;
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
+    if (method === "page.showSessions") this.listing.value = true;
     if (method === "page.showSession") void this.showSession({ sessionId: params["sessionId"] as string });
     if (method === "page.showAsk")
       void this.showSession({
@@ -184,7 +196,7 @@ export class Model {
       await this.hello();
     } catch (error) {
       this.bootedGeneration = -1;
-      this.sentences.alert(error);
+      this.sentences.alertEverywhere(error);
     }
   }
 

@@ -89,7 +89,7 @@ export class OpenSession {
   /** Asks that wait, oldest first: the order never changes under a hand. */
   pending(): readonly BlockOf<"permission">[] {
     return this.blocks("chat").filter(
-      (block): block is BlockOf<"permission"> => block.kind === "permission" && block.status === "pending",
+      (block): block is BlockOf<"permission"> => block.kind === "permission" && (block.status === "pending" || block.status === "saving"),
     );
   }
 
@@ -188,7 +188,7 @@ export function sayResume(resume: Resume): string {
   const reason = resume.reason ? ` ${resume.reason}` : "";
   switch (resume.verdict) {
     case "complete":
-      return `nothing is missing.${reason}`;
+      return "nothing is missing.";
     case "replayed":
       return `${resume.events ?? "All"} missed events were read again.${reason}`;
     case "resynced":

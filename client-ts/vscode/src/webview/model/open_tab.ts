@@ -5,12 +5,13 @@
  */
 import { signal } from "@preact/signals";
 import type { OpenSession } from "./open_session";
+import type { TabFailure } from "./tab_failure";
 
 export class OpenTab {
   /** Its session, once there is one. */
   readonly session = signal<OpenSession | undefined>(undefined);
   /** Why its session could not be made. */
-  readonly failure = signal<string | undefined>(undefined);
+  readonly failure = signal<TabFailure | undefined>(undefined);
   /** Gives the id of its session when it is made, or `undefined` when it was refused or the tab was closed. */
   ready: Promise<string | undefined> = Promise.resolve(undefined);
 

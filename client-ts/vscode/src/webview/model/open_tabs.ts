@@ -13,6 +13,7 @@ import { OpenTab } from "./open_tab";
 import { MOST_OPEN, type SavedTab } from "./saved_state";
 import { type Sentences, sentenceOf } from "./sentences";
 import type { Standing } from "./standing";
+import { tabFailureOf } from "./tab_failure";
 import { TabLink, type TabOfSession } from "./tab_link";
 
 /** What the strip needs of the rest of the page. */
@@ -78,7 +79,7 @@ export class OpenTabs {
         if (tab !== this.front.value) this.link.hide(tab.tabId);
       }
     } catch (error) {
-      this.ports.sentences.alert(error);
+      this.ports.sentences.alertEverywhere(error);
     }
     if (this.front.value !== undefined) await this.show(this.front.value);
   }
@@ -130,7 +131,7 @@ export class OpenTabs {
     if (tab === undefined) return;
     if (tab.sessionId === undefined) this.ports.draftMoves(tab.tabId, "");
     const ending = tab.sessionId === undefined ? Promise.resolve() : this.link.close(tabId);
-    await Promise.all([ending.catch((error: unknown) => this.ports.sentences.alert(error)), this.showNext()]);
+    await Promise.all([ending.catch((error: unknown) => this.ports.sentences.alertEverywhere(error)), this.showNext()]);
   }
 
   /** Sessions are gone: so are their tabs. */
@@ -163,7 +164,7 @@ export class OpenTabs {
     try {
       ({ sessionId } = await this.ports.client.request("bb/createSession", agent === undefined ? {} : { agent }));
     } catch (error) {
-      tab.failure.value = sentenceOf(error);
+      tab.failure.value = tabFailureOf(error);
       return undefined;
     }
     if (!this.all.value.includes(tab)) {
@@ -189,6 +190,7 @@ export class OpenTabs {
     // The oldest makes room; its session lives on in the list.
     for (const left of tooMany) {
       left.dispose();
+      this.ports.sentences.forget(left.tabId);
       this.link.leave(left.tabId);
     }
     this.turnTo(tab);
@@ -215,6 +217,7 @@ export class OpenTabs {
       if (wasFront) this.frontId.value = (rest[at] ?? rest[at - 1])?.tabId;
     });
     tab.dispose();
+    this.ports.sentences.forget(tabId);
     if (wasFront) this.ports.turned();
     this.ports.remember();
     return tab;

@@ -13,6 +13,12 @@ import type { OpenTabs } from "./open_tabs";
 import { type Attachment, type Draft, EMPTY_DRAFT } from "./saved_state";
 import { type Sentences, sentenceOf } from "./sentences";
 
+/** What an engine is asked that stopped in the middle. */
+const CONTINUE = "Continue where you stopped.";
+
+/** Prompts that are remembered as sent here; only the last one of a session matters. */
+const MOST_SENT = 64;
+
 /** What the prompts need of the rest of the page. */
 export interface PromptPorts {
   readonly client: BreadboardClient;
@@ -28,6 +34,8 @@ export class Prompts {
   readonly drafts = signal<Readonly<Record<string, Draft>>>({});
   /** Raised to move the focus into the prompt. */
   readonly focus = signal(0);
+  /** The prompts of this page's own sending, and how often each was sent again by itself before. */
+  private readonly sentHere = new Map<string, number>();
   readonly draft = computed(() => this.drafts.value[this.key()] ?? EMPTY_DRAFT);
 
   constructor(private readonly ports: PromptPorts) {
@@ -92,10 +100,10 @@ export class Prompts {
     const { tabs, sentences } = this.ports;
     const draft = this.draft.value;
     if (draft.text.trim() === "") return;
+    const messageId = draft.messageId ?? this.ports.uuid();
+    this.keep(this.key(), { ...draft, messageId });
+    const tab = tabs.front.value ?? tabs.create();
     await sentences.attempt(async () => {
-      const messageId = draft.messageId ?? this.ports.uuid();
-      this.keep(this.key(), { ...draft, messageId });
-      const tab = tabs.front.value ?? tabs.create();
       const attachmentIds = draft.attachments.map(({ attachmentId }) => attachmentId);
       const sessionId = await this.deliver(tab, messageId, draft.text, attachmentIds);
       // Only what was sent is taken away: the user may have typed on.
@@ -104,15 +112,35 @@ export class Prompts {
     });
   }
 
-  /** Sends what was asked before once more, as a prompt of its own; what is typed stays. */
-  async again(prompt: BlockOf<"user">): Promise<void> {
+  /** Asks the engine to continue where it stopped; what is typed stays. */
+  async goOn(): Promise<void> {
+    const { tabs, sentences } = this.ports;
+    const tab = tabs.front.value;
+    if (tab?.sessionId === undefined) return;
+    await sentences.attempt(async () => {
+      await this.deliver(tab, this.ports.uuid(), CONTINUE, []);
+      this.focus.value += 1;
+    });
+  }
+
+  /** How often a prompt was sent again by itself before; `undefined` where this page did not send it. */
+  triesOf(messageId: string): number | undefined {
+    return this.sentHere.get(messageId);
+  }
+
+  /**
+   * Sends what was asked before once more, as a prompt of its own; what is typed stays. By itself (`tries` says how often)
+   * it does so silently.
+   */
+  async again(prompt: BlockOf<"user">, tries = 0): Promise<void> {
     const { tabs, sentences } = this.ports;
     const tab = tabs.front.value;
     const sessionId = tab?.sessionId;
     if (tab === undefined || sessionId === undefined) return;
     await sentences.attempt(async () => {
-      await this.deliver(tab, this.ports.uuid(), await this.whole(sessionId, prompt), prompt.attachmentIds ?? []);
-      this.focus.value += 1;
+      const text = await this.whole(sessionId, prompt);
+      await this.deliver(tab, this.ports.uuid(), text, prompt.attachmentIds ?? [], tries);
+      if (tries === 0) this.focus.value += 1;
     });
   }
 
@@ -137,11 +165,13 @@ export class Prompts {
     messageId: string,
     text: string,
     attachmentIds: readonly string[],
+    tries = 0,
   ): Promise<string | undefined> {
     const { tabs, sentences } = this.ports;
     if ((await tab.ready) === undefined) return undefined;
     const at = whereabouts(tab);
     if (at === undefined) return undefined;
+    this.sends(messageId, tries);
     const prompted = tabs.link.prompt(at, {
       messageId,
       text,
@@ -156,6 +186,12 @@ export class Prompts {
       await tab.session.value?.readQueue();
     }
     return at.sessionId;
+  }
+
+  private sends(messageId: string, tries: number): void {
+    this.sentHere.set(messageId, tries);
+    const [oldest] = this.sentHere.keys();
+    if (this.sentHere.size > MOST_SENT && oldest !== undefined) this.sentHere.delete(oldest);
   }
 
   /** Stops the turn in front; what waits stays where it is. */
@@ -198,7 +234,7 @@ export class Prompts {
         leftOut: number;
       };
       this.attached(sessionId, attachments);
-      if (leftOut > 0) this.ports.sentences.alert(`${leftOut} files were left out: at most 20 are attached at once.`);
+      if (leftOut > 0) throw new Error(`${leftOut} files were left out: at most 20 are attached at once.`);
     });
   }
 

@@ -66,7 +66,7 @@ export class Reading {
         await this.tabs.active.value?.rebuild();
       } catch (error) {
         if (!(error instanceof BreadboardError) || error.code !== "unsupported") throw error;
-        this.sentences.alert(`It cannot be rebuilt: ${error.message}`);
+        throw new Error(`It cannot be rebuilt: ${error.message}`);
       }
     });
   }

@@ -48,8 +48,7 @@ export class Standing {
     const summary = this.summary(sessionId);
     if (summary?.heldBy === "other_window") return "other_window";
     // Agents are there beside whatever engine the settings name.
-    const told = (summary as { readonly engine?: unknown } | undefined)?.engine;
-    const engine = typeof told === "string" ? told : this.engines.value[sessionId ?? ""];
+    const engine = summary?.engine ?? this.engines.value[sessionId ?? ""];
     const inUse = this.engine.value?.kind;
     if (engine === undefined || summary?.agent != null || inUse === undefined) return undefined;
     return engine === inUse ? undefined : "other_engine";

@@ -1,7 +1,7 @@
 /** What the user has to know of the link: server, trust, connection, events that are missing. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "../blocks/icon";
-import { SetToken } from "../blocks/set_token";
+import { Remedies } from "../blocks/remedies";
 import { Words } from "../blocks/words";
 import { useModel } from "../model/context";
 import { sayResume } from "../model/open_session";
@@ -118,7 +118,7 @@ export function Banners() {
           </button>
         </Banner>
       )}
-      {model.sentences.alerts.value.map(({ id, text }) => (
+      {model.sentences.alertsOver(model.tabs.frontId.value).map(({ id, text }) => (
         <Banner key={id} tone="error" icon="error">
           <Words text={text} />{" "}
           <button type="button" class="link" onClick={() => model.sentences.dismiss(id)}>
@@ -135,7 +135,7 @@ function EngineError({ why }: { why: string }) {
   return (
     <>
       {!/\bended the session\b/.test(why) && "The engine does not answer. "}
-      <Words text={why} /> <SetToken reason={why} />
+      <Words text={why} /> <Remedies reason={why} />
     </>
   );
 }

@@ -53,17 +53,15 @@ export function DebugPane({ session }: { session: OpenSession }) {
     return model.sentences.attempt(() => model.raw.read(true));
   }
 
-  async function openRaw(seq: number): Promise<void> {
-    try {
+  function openRaw(seq: number): Promise<void> {
+    return model.sentences.attempt(async () => {
       const event = await model.reading.eventBody(seq);
       await model.editor("editor.openText", {
         title: `Event ${seq}`,
         text: JSON.stringify(event, null, 2),
         language: "json",
       });
-    } catch (error) {
-      model.sentences.alert(error);
-    }
+    });
   }
 }
 

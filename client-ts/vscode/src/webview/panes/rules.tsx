@@ -3,6 +3,7 @@ import type { RuleHolder, RuleScope } from "@breadboard-ls/sdk";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
+import { visible } from "../visible";
 
 /** Where a rule is taken back that cannot be taken back here. */
 const TAKEN_BACK: Readonly<Record<RuleHolder, string>> = {
@@ -31,11 +32,13 @@ export function Rules() {
       {rules === undefined && <p class="empty">They are being read.</p>}
       {rules?.length === 0 && <p class="hint">None is saved: every request that needs your word is asked.</p>}
       <ul class="files">
-        {rules?.map(({ ruleId, pattern, scope, sessionId, holder, revocable }) => (
+        {rules?.map(({ ruleId, pattern, scope, sessionId, holder, keptBy, revocable }) => (
           <li key={ruleId}>
             <Icon name="pass" />
             <code class="path">{pattern}</code>
-            <span class="hint">{[holds(scope, sessionId), `kept by the ${holder}`].filter(Boolean).join(", ")}</span>
+            <span class="hint">{[holds(scope, sessionId), `kept by ${keptBy == null ? `the ${holder}` : visible(keptBy)}`]
+                .filter(Boolean)
+                .join(", ")}</span>
             {revocable ? (
               <button
                 type="button"

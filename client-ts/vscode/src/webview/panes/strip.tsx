@@ -20,10 +20,10 @@ export function moveFocus(event: KeyboardEvent): void {
 
 export function SessionStrip() {
   const model = useModel();
-  const [listing, setListing] = useState(false);
   /** A tab that is to be closed while its turn runs. */
   const [closing, setClosing] = useState<string | undefined>(undefined);
   const { tabs, standing } = model;
+  const listing = model.listing.value;
   const close = (tab: OpenTab): void => {
     if (standing.runs(tab.sessionId)) setClosing(tab.tabId);
     else void tabs.close(tab.tabId);
@@ -43,7 +43,7 @@ export function SessionStrip() {
           ))}
         </div>
         <NewSession />
-        <IconButton icon="history" label="All sessions" pressed={listing} onClick={() => setListing(!listing)} />
+        <IconButton icon="history" label="All sessions" pressed={listing} onClick={() => (model.listing.value = !listing)} />
       </div>
       {asked !== undefined && (
         <CloseQuestion
@@ -55,7 +55,7 @@ export function SessionStrip() {
           onKeep={keep}
         />
       )}
-      {listing && <SessionList onDone={() => setListing(false)} />}
+      {listing && <SessionList onDone={() => (model.listing.value = false)} />}
     </div>
   );
 }
@@ -129,6 +129,8 @@ function describe(model: Model, tab: OpenTab): Description {
     return { title, word: ", belongs to another engine", icon: "circle-slash", spin: false, inactive: true };
   if (noPrompts === "other_window")
     return { title, word: ", another window works on it", icon: "multiple-windows", spin: false, inactive: true };
+  if (model.sentences.hasAlert(tab.tabId) && tab.tabId !== model.tabs.frontId.value)
+    return { title, word: ", has a message for you", icon: "warning", spin: false };
   if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
   if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
   if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };

@@ -22,13 +22,9 @@ export interface Row {
   readonly prompt?: BlockOf<"user"> | undefined;
 }
 
-/** What the server says before anything is thought. */
-const NO_THOUGHT = "Reading the question.";
-
-/** The thought of a block, without what says only that there is none yet. */
-export function thoughtOf(text: string): string {
-  const whole = text.trim();
-  return whole.startsWith(NO_THOUGHT) ? whole.slice(NO_THOUGHT.length).trim() : whole;
+/** Whether an end has something to say that the chat does not: why, or that somebody stopped the turn. */
+export function saysWhy({ outcome, text }: BlockOf<"turn-end">): boolean {
+  return outcome === "stopped" || (outcome !== "done" && text != null);
 }
 
 export function rowsOf(blocks: readonly Block[]): readonly Row[] {
@@ -78,7 +74,8 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
         if (call !== undefined) {
           // A call may be asked about again: the last answer counts.
           refused.delete(call);
-          if (block.status === "denied" || block.status === "expired") refused.set(call, block.status);
+          if (block.status === "pending" || block.status === "saving") refused.set(call, "pending");
+          else if (block.status === "denied" || block.status === "expired") refused.set(call, block.status);
           callOf.set(block, call);
           if (subject.kind === "edit" && isEdit(call.name)) hidden.add(call);
         }
@@ -88,8 +85,8 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
       case "notice":
         if (block.level === "error" && prompt !== undefined) ends.set(prompt, block);
         break;
-      case "summary":
-        if (prompt !== undefined) ends.set(prompt, block);
+      case "turn-end":
+        if (prompt !== undefined && saysWhy(block)) ends.set(prompt, block);
         break;
       case "assistant":
         // It went on.
@@ -97,7 +94,7 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
         last = undefined;
         break;
       case "reasoning":
-        if (!block.streaming && thoughtOf(block.text) === "") hidden.add(block);
+        if (!block.streaming && block.text.trim() === "") hidden.add(block);
         last = undefined;
         break;
       default:

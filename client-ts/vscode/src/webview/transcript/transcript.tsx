@@ -6,14 +6,12 @@ import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
 import { type Row, rowsOf } from "./rows";
-import { withTurnEnds } from "./turn_ends";
 import { type Rows, useRows } from "./window";
 
 export function Transcript({ session }: { session: OpenSession }) {
   const model = useModel();
   const chat = session.blocks("chat");
-  const run = session.blocks("run");
-  const shown = useMemo(() => rowsOf(withTurnEnds(chat, run)), [chat, run]);
+  const shown = useMemo(() => rowsOf(chat), [chat]);
   const hasMore = session.hasMore("chat");
   const loading = useRef(false);
   const keys = useMemo(() => shown.map(({ block }) => block.id), [shown]);
@@ -56,7 +54,7 @@ export function Transcript({ session }: { session: OpenSession }) {
                 aria-setsize={hasMore ? -1 : shown.length}
                 style={{ transform: `translateY(${row.start}px)` }}
               >
-                <BlockView {...one} inChat />
+                <BlockView {...one} />
               </article>
             );
           })}

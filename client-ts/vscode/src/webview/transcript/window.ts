@@ -137,6 +137,8 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       ["wheel", moves],
       ["touchmove", moves],
       ["keydown", moves],
+      // A focus that comes from outside scrolls to where it is.
+      ["focusin", moves],
       ["pointerdown", holds],
       ["pointerup", moves],
       ["pointercancel", moves],

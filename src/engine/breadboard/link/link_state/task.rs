@@ -13,6 +13,7 @@ use crate::domain::delivery::Resumption;
 use crate::domain::delivery::continuity::HOLE_TRIES;
 use crate::engine::breadboard::client::From;
 use crate::engine::breadboard::engine_error::{EngineError, ErrorWindow};
+use crate::engine::breadboard::failed_session::configuration_of;
 use crate::engine::breadboard::link::connection::{Connection, Cut};
 use crate::engine::breadboard::link::report_sender::Closed;
 use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
@@ -57,7 +58,8 @@ impl<S: Source> StreamLink<S> {
         match self.follow(connection, opened.stream).await? {
             Cut::Drained if self.lacks_the_end().await? => {}
             Cut::Drained => {
-                self.desk.end(LinkNews::Ended { status: summary.status }).await?;
+                let configuration = configuration_of(&summary.metadata);
+                self.desk.end(LinkNews::Ended { status: summary.status, configuration }).await?;
                 return Ok(Some(()));
             }
             Cut::Broken(why) => self.broken = Some(why),

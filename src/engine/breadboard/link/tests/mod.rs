@@ -299,7 +299,7 @@ fn words(report: EngineReport) -> Vec<String> {
             }
             LinkNews::Gap { from, to, reason } => format!("gap {from}..{}: {reason}", open(to)),
             LinkNews::Waiting(ids) => format!("waiting {ids:?}"),
-            LinkNews::Ended { status } => format!("ended {status}"),
+            LinkNews::Ended { status, .. } => format!("ended {status}"),
             LinkNews::Gone { .. } => "gone".to_owned(),
         },
         other => panic!("a link never says {other:?}"),

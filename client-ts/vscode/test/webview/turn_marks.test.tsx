@@ -1,8 +1,7 @@
 // @vitest-environment jsdom
-/** A turn that did not come to its end says so in the chat, and can be asked for again. */
+/** Where a turn begins, how it ended, and what can be asked for again. */
 import type { Block } from "@breadboard-ls/sdk";
 import { describe, expect, it } from "vitest";
-import { withTurnEnds } from "../../src/webview/transcript/turn_ends";
 import { openPage, uuid } from "./page";
 
 const CUT = "The server ended while this turn ran; what it had said is kept. Send the prompt again to go on.";
@@ -17,7 +16,7 @@ const half = (turn: number): Block => ({
   streaming: false,
 });
 const end = (turn: number, more: object = {}): Block =>
-  ({ id: `s-${turn}-1`, seq: turn * 10 + 2, turn, kind: "summary", success: false, text: CUT, ...more }) as Block;
+  ({ id: `e-${turn}`, seq: turn * 10 + 2, turn, kind: "turn-end", outcome: "cut", text: CUT, ...more }) as Block;
 const notice = (turn: number, level: "error" | "warning", text: string): Block => ({
   id: `n${turn}`,
   seq: turn * 10 + 2,
@@ -25,36 +24,6 @@ const notice = (turn: number, level: "error" | "warning", text: string): Block =
   kind: "notice",
   level,
   text,
-});
-
-describe("which ends of turns the transcript has", () => {
-  const ids = (chat: Block[], run: Block[]): string[] => withTurnEnds(chat, run).map(({ id }) => id);
-
-  it("that of the server itself stands behind the last block of its turn", () => {
-    const chat = [user(1), half(1), user(2), half(2)];
-    expect(ids(chat, [end(1), end(2)])).toEqual(["u1", "a1", "end-s-1-1", "u2", "a2", "end-s-2-1"]);
-  });
-
-  it("those that went well and those of older pages are not there", () => {
-    const chat = [user(2), half(2)];
-    expect(withTurnEnds(chat, [end(1), end(2, { success: true })])).toBe(chat);
-  });
-
-  it("one that somebody stopped is there, though the engine itself told it in the run lane", () => {
-    const stopped = end(1, { text: "The turn was stopped.", details: { cancelled: true } });
-    expect(ids([user(1), half(1)], [stopped])).toEqual(["u1", "a1", "end-s-1-1"]);
-  });
-
-  it("what the chat says already is not said twice", () => {
-    expect(ids([user(1), notice(1, "error", "The agent ended.")], [end(1)])).toEqual(["u1", "n1"]);
-    expect(ids([user(1), notice(1, "warning", CUT)], [end(1)])).toEqual(["u1", "n1"]);
-    expect(ids([user(1), notice(1, "warning", "Events are missing.")], [end(1)])).toEqual(["u1", "n1", "end-s-1-1"]);
-  });
-
-  it("the row of an end stays the same", () => {
-    const run = [end(1)];
-    expect(withTurnEnds([user(1)], run).at(-1)).toBe(withTurnEnds([user(1), half(1)], run).at(-1));
-  });
 });
 
 const texts = (page: Awaited<ReturnType<typeof openPage>>, selector: string) =>
@@ -67,7 +36,7 @@ describe("in the chat", () => {
   };
 
   it("a turn that was cut off says so, and its prompt is sent again as a new one, whole and with what went with it", async () => {
-    const page = await openPage({ lanes: { chat: [user(1, { attachmentIds: ["at1"] }), half(1)], run: [end(1)] }, answers });
+    const page = await openPage({ lanes: { chat: [user(1, { attachmentIds: ["at1"] }), half(1), end(1)] }, answers });
     await page.type("a draft");
     expect(page.one(".row .notice.warning span").textContent).toBe(CUT);
     await page.click(".row .notice button", "Send it again");
@@ -80,17 +49,37 @@ describe("in the chat", () => {
 
   it("while a turn runs, and where another prompt came after it, nothing can be sent again", async () => {
     const sessions = [{ sessionId: "s1", title: "First", status: "running" }];
-    const running = await openPage({ sessions, lanes: { chat: [user(1), half(1)], run: [end(1)] } });
+    const running = await openPage({ sessions, lanes: { chat: [user(1), half(1), end(1)] } });
     expect([running.all(".row .notice", CUT).length, running.all(".row .notice button").length]).toEqual([1, 0]);
-    const older = await openPage({ lanes: { chat: [user(1), half(1), user(2)], run: [end(1)] } });
+    const older = await openPage({ lanes: { chat: [user(1), half(1), end(1), user(2)] } });
     expect([older.all(".row .notice", CUT).length, older.all(".row .notice button").length]).toEqual([1, 0]);
   });
 
   it("a turn that was stopped is marked where it was stopped, and no fault of anybody", async () => {
-    const stopped = end(1, { text: "The turn was stopped.", details: { cancelled: true } });
-    const page = await openPage({ lanes: { chat: [user(1), half(1)], run: [stopped] } });
-    expect(texts(page, ".row .notice")).toEqual(["The turn was stopped.Send it again"]);
+    const stopped = end(1, { outcome: "stopped", text: undefined, durationMs: 1_250 });
+    const page = await openPage({ lanes: { chat: [user(1), half(1), stopped] } });
+    expect(texts(page, ".row .notice")).toEqual(["The turn was stopped.1.2 sSend it again"]);
     expect(page.one(".row .notice").className).toBe("notice stopped");
+  });
+
+  it("R003-31, R003-32, R003-35: a turn begins with who answers and ends with one quiet line", async () => {
+    const start = { id: "t-1", seq: 10, turn: 1, kind: "turn-start", startedAt: Date.now(), engine: "claude", model: "Opus" };
+    const done = { outcome: "done", text: undefined, durationMs: 61_999, inputTokens: 1_200, outputTokens: 34 };
+    const cost = { amount: 0.25, currency: "EUR" };
+    const page = await openPage({ lanes: { chat: [user(1), start as Block, half(1), end(1, { ...done, cost })] } });
+    const [first, last] = texts(page, ".row .turn-mark");
+    expect(first).toMatch(/^claude · Opus · \d/);
+    expect(last).toMatch(/^ ?Done · 1 min 1 s · 1.200 tokens read, 34 written · .*0.25/);
+    expect(page.all(".row .notice")).toEqual([]);
+  });
+
+  it("why a turn failed is said once, and what is known of it stands below", async () => {
+    const failed = notice(1, "error", "The agent ended.");
+    const page = await openPage({
+      lanes: { chat: [user(1), failed, end(1, { outcome: "failed", text: undefined, totalTokens: 7 })] },
+    });
+    expect(texts(page, ".row .notice button")).toEqual(["Retry"]);
+    expect(texts(page, ".row .turn-mark").map((text) => text?.trim())).toEqual(["The turn failed · 7 tokens"]);
   });
 
   it("a turn that failed is sent again by a press, and by nothing else", async () => {
@@ -121,7 +110,7 @@ describe("in the chat", () => {
 
   it("where it cannot be sent the server's sentence stands above, and it can be tried again", async () => {
     const refused = { ...answers, "bb.tab.prompt": () => Promise.reject({ code: "busy", message: "Not now." }) };
-    const page = await openPage({ lanes: { chat: [user(1), half(1)], run: [end(1)] }, answers: refused });
+    const page = await openPage({ lanes: { chat: [user(1), half(1), end(1)] }, answers: refused });
     await page.click(".row .notice button", "Send it again");
     expect(page.one(".banner.error").textContent).toContain("Not now.");
     expect(page.one(".row .notice button", "Send it again").getAttribute("aria-disabled")).toBe("false");

@@ -1,0 +1,130 @@
+//! The steps of a turn of our own agent, and what a turn is that only its steps are left of.
+//!
+//! Owns the meaning of the steps in their order. Pure: a turn that outlived its process is a value made from them. Never runs
+//! one: that is the agent's, on an answer (decision 0016).
+
+mod fold;
+mod reply;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub(crate) use fold::fold;
+pub(crate) use reply::{Call, Part, SpokenCall};
+
+/// Something that happened in a turn, as much of it as going on takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum TurnStep {
+    /// The model replied, and wants calls to be made.
+    Replied {
+        /// What of it the user saw as the answer.
+        said: String,
+        /// All of it, in order.
+        parts: Vec<Part>,
+    },
+    /// A call asks the user.
+    Asked(Box<AskedStep>),
+    /// What was asked for was allowed, and begins.
+    Performing {
+        /// The engine's id of the request.
+        request_id: String,
+    },
+    /// A call is over.
+    Result {
+        /// What the model is told.
+        text: String,
+    },
+}
+
+/// A call that asks the user, and how the turn stood then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedStep {
+    /// The engine's id of the request.
+    pub request_id: String,
+    /// What would happen.
+    pub effect: EffectAsked,
+    /// The call as the user sees it.
+    pub call: CallInOutput,
+    /// What the user saw of the answer since the last step.
+    pub said: String,
+    /// What the turn counted so far.
+    pub tally: Tally,
+}
+
+/// What a call would do, as far as it can be told apart from something else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum EffectAsked {
+    /// A file is written.
+    Write {
+        /// The file as it was shown.
+        path: String,
+        /// Hash of the text that it was made from; `None` for a new file.
+        base_hash: Option<String>,
+        /// Hash of the text to be written.
+        text_hash: String,
+    },
+    /// A command is run.
+    Command {
+        /// The command line.
+        command: String,
+        /// Where.
+        cwd: String,
+        /// Hash of the command line as it is: the journal has it without secrets.
+        hash: String,
+    },
+}
+
+/// A tool that began and has not ended, as the user sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallInOutput {
+    /// Pairs its end with its beginning.
+    pub call_id: String,
+    /// Name of the tool.
+    pub tool_name: String,
+    /// Its arguments, cut.
+    pub args: Map<String, Value>,
+}
+
+/// What a turn counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Tokens in and out.
+    pub tokens_used: u64,
+    /// Files that were changed.
+    pub files_modified: Vec<String>,
+    /// Names of the tools that were used, each once.
+    pub tools_used: Vec<String>,
+}
+
+/// One reply of the model, and what it was told of its calls so far, in their order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Exchange {
+    /// The reply.
+    pub parts: Vec<Part>,
+    /// What it was told.
+    pub results: Vec<String>,
+}
+
+/// A turn that waits for an answer, and has nothing running.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PausedTurn {
+    /// What was said with the model, oldest first. In the last one the next call is the one that asks.
+    pub exchanges: Vec<Exchange>,
+    /// The answer so far.
+    pub said: String,
+    /// What is asked.
+    pub asked: AskedStep,
+}
+
+/// What is left of a turn whose process is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LeftTurn {
+    /// It asked, and whether that was answered is the ledger's to say; nothing of it was begun.
+    Asking(Box<PausedTurn>),
+    /// This had begun, and how it ended is not known.
+    Unfinished(EffectAsked),
+    /// The model had the word, or a call that changes nothing ran.
+    Between,
+}
