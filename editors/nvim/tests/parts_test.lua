@@ -89,6 +89,31 @@ test('what can be folded is told by its lines alone', function()
   same(render.fold_level('text'), '0')
 end)
 
+test('D21: a command that did not end well says its exit code, and has no ✓', function()
+  local function head(block)
+    return render.block(vim.tbl_extend('force', { kind = 'tool', name = 'run', title = 'run make' }, block))[1]
+  end
+  same({
+    head({ status = 'ok', exitCode = 0 }),
+    head({ status = 'ok', exitCode = 3, preview = 'out\nerr\n[exit code 3]' }),
+    head({ status = 'failed', exitCode = 3 }),
+    head({ status = 'failed', exitCode = vim.NIL }),
+    head({ status = 'running', exitCode = 3 }),
+    head({ status = 'ok', preview = 'The command ended with exit code 3.\nstdout:' }),
+    head({ status = 'ok', preview = 'The command ended with exit code 0.\nstdout:' }),
+    head({ status = 'ok', preview = 'It said: The command ended with exit code 3.' }),
+  }, {
+    '▸ ✓ run make',
+    '▸ ⚠ run make (exit code 3)',
+    '▸ ✗ run make (exit code 3)',
+    '▸ ✗ run make',
+    '▸ … run make',
+    '▸ ⚠ run make (exit code 3)',
+    '▸ ✓ run make',
+    '▸ ✓ run make',
+  })
+end)
+
 test('every kind of block has its lines, and no line holds a line end', function()
   local blocks = {
     { kind = 'user', text = 'why\nso', lines = { '## You', 'why', 'so' } },

@@ -182,6 +182,18 @@ describe("a card", () => {
     expect(texts(page, ".tool .status")).toEqual(["done", "exit code 3"]);
   });
 
+  it("D21: says the exit code that its block has, whatever the words of its result are", async () => {
+    const ended = (status: string, exitCode: number) =>
+      call({ id: `${status}${exitCode}`, status, exitCode, preview: "out\nerr\n" });
+    const cards = [ended("ok", 0), ended("ok", 3), ended("failed", 3), ended("failed", 0), ended("running", 3)];
+    const page = await openPage({ lanes: { chat: cards } });
+    const icons = page.all(".tool summary > .codicon").map(({ className }) => /codicon-(?!modifier)[\w-]+/.exec(className)?.[0]);
+    expect([texts(page, ".tool .status"), icons]).toEqual([
+      ["done", "exit code 3", "failed: exit code 3", "failed", "running"],
+      ["codicon-check", "codicon-warning", "codicon-error", "codicon-error", "codicon-loading"],
+    ]);
+  });
+
   it("whose result is a diff draws it as one", async () => {
     const page = await openPage({ lanes: { chat: [call({ preview: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })] } });
     expect(texts(page, ".diff .added")).toEqual(["+b\n"]);

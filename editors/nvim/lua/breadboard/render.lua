@@ -125,6 +125,18 @@ local function uncoloured(text)
   return (text:gsub('\27%[[%d;:]*m', ''))
 end
 
+--- How a command that is over ended; 0 where nothing says that it ended badly.
+---@param block table
+---@return integer
+local function exit_code(block)
+  if block.status ~= 'ok' and block.status ~= 'failed' then
+    return 0
+  end
+  -- The built-in engine tells it in the words of the result only.
+  local words = (block.preview or ''):match('^The command ended with exit code (%-?%d+)%.')
+  return type(block.exitCode) == 'number' and block.exitCode or tonumber(words) or 0
+end
+
 function KINDS.tool(block)
   local shown = {}
   for _, text in ipairs({ block.diff or '', block.preview or '' }) do
@@ -142,8 +154,13 @@ function KINDS.tool(block)
   if block.artifact then
     table.insert(body, '(artifact: ' .. block.artifact .. ')')
   end
-  local told = block.status == 'denied' and ' (denied)' or ''
-  return folded((TOOL_MARK[block.status] or '?') .. ' ' .. deed(block) .. told, body)
+  local mark, told = TOOL_MARK[block.status] or '?', block.status == 'denied' and ' (denied)' or ''
+  local code = exit_code(block)
+  if code ~= 0 then
+    -- It ran, and that may be all that was wanted of it; but well it did not end.
+    mark, told = block.status == 'ok' and LEVEL_MARK.warning or mark, (' (exit code %d)'):format(code)
+  end
+  return folded(mark .. ' ' .. deed(block) .. told, body)
 end
 
 function KINDS.permission(block)

@@ -38,14 +38,17 @@ const REFUSED: Readonly<Record<Refusal, Standing>> = {
 
 /** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
 export function standingOf(
-  { status, preview }: Pick<Call, "status" | "preview">,
+  { status, preview, exitCode }: Pick<Call, "status" | "preview" | "exitCode">,
   refused: Refusal | undefined,
 ): Standing {
   if (refused !== undefined && status !== "ok") return REFUSED[refused];
-  const code = status === "ok" ? exitCodeOf(preview ?? "") : 0;
+  const standing = STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
+  // The built-in engine tells it in the words of the result only.
+  const code = exitCode ?? exitCodeOf(preview ?? "");
+  if (code === 0) return standing;
   // It ran, and that may be all that was wanted of it; but well it did not end.
-  if (code !== 0) return { icon: "warning", word: `exit code ${code}`, look: "ok" };
-  return STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
+  if (status === "ok") return { icon: "warning", word: `exit code ${code}`, look: "ok" };
+  return status === "failed" ? { ...standing, word: `failed: exit code ${code}` } : standing;
 }
 
 /** What the server puts in the place of output that went to a terminal. */
