@@ -10,7 +10,7 @@ import { AgentTerminal } from "./host/agent_terminal";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
-import { Credentials, type Scope } from "./host/credentials";
+import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { Remembered } from "./host/remembered";
 import { mention } from "./host/selection";
@@ -19,6 +19,7 @@ import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
 import { plainly } from "./host/toast";
+import { askForToken, tellOfToken } from "./host/token_prompt";
 import type { HostStatus } from "./shared/page_methods";
 
 let connection: ServerConnection | undefined;
@@ -31,7 +32,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   let state: ServerNotifications["bb/state"] | undefined;
   let engine: ServerNotifications["bb/connection"] | undefined;
 
-  const server = new ServerConnection({ extensionPath: context.extensionPath, log, credentials, terminal, heard });
+  const server = new ServerConnection({
+    extensionPath: context.extensionPath,
+    log,
+    credentials,
+    terminal,
+    toldOfToken: (sentence, wanted) => {
+      log[wanted === undefined ? "info" : "warn"](sentence);
+      void tellOfToken(sentence, wanted);
+    },
+    heard,
+  });
   connection = server;
   const ask = server.request.bind(server);
 
@@ -53,7 +64,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       (sentence) => log.warn(sentence),
     ),
     showLog: () => log.show(true),
-    setToken,
+    setToken: (scope) => askForToken(scope, server),
   });
 
   const specs = new CreateSpecPanel({
@@ -167,18 +178,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       await server.restart();
   }
 
-  async function setToken(scope: Scope): Promise<void> {
-    const place = server.place(scope);
-    const token = await vscode.window.showInputBox({
-      title: scope === "engine" ? "Token of the Engine" : "Token of the Model",
-      prompt: `For ${place}. It is kept in the editor's secret storage and given to the server only.`,
-      password: true,
-      ignoreFocusOut: true,
-    });
-    if (token === undefined || token.trim() === "") return;
-    await told(credentials.set(scope, token.trim(), place, server.sendToken), "The token is stored.");
-  }
-
   async function told(work: Promise<unknown>, done: string): Promise<void> {
     try {
       await work;
@@ -283,8 +282,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.showRequest": () => showRequest(),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
-    "breadboard.setEngineToken": () => setToken("engine"),
-    "breadboard.setModelToken": () => setToken("model"),
+    "breadboard.setEngineToken": () => askForToken("engine", server),
+    "breadboard.setModelToken": () => askForToken("model", server),
     "breadboard.clearEngineToken": () => told(credentials.clear("engine", server.sendToken), "The token is forgotten."),
     "breadboard.clearModelToken": () => told(credentials.clear("model", server.sendToken), "The token is forgotten."),
     "breadboard.restart": () => server.restart(),

@@ -2,7 +2,8 @@
  * Tokens: kept in SecretStorage, handed to the server with `bb/setCredentials`, and to nobody else.
  *
  * A token is stored with the place that it was given for. When the settings name another place, it is not sent there: a
- * changed address must not carry a token away.
+ * changed address must not carry a token away. One that came before there was a place belongs to the first that is
+ * chosen, and from then on to no other.
  */
 import type { SecretStorage } from "vscode";
 import type { UserSettings } from "./settings";
@@ -12,11 +13,12 @@ export type Scope = "engine" | "model";
 
 interface Stored {
   readonly token: string;
-  readonly place: string;
+  /** Absent until something is chosen that takes a token. */
+  readonly place?: string;
 }
 
 /** What became of a token at the start of a server. */
-export type Handed = "sent" | "none" | "other_place";
+export type Handed = "sent" | "sent_first" | "none" | "no_place" | "other_place";
 
 /** Sends one token. */
 export type Send = (scope: Scope, token: string | null) => Promise<void>;
@@ -24,10 +26,10 @@ export type Send = (scope: Scope, token: string | null) => Promise<void>;
 export class Credentials {
   constructor(private readonly secrets: Pick<SecretStorage, "get" | "store" | "delete">) {}
 
-  /** Stores the token for this place, and sends it. */
-  async set(scope: Scope, token: string, place: string, send: Send): Promise<void> {
-    await this.secrets.store(key(scope), JSON.stringify({ token, place } satisfies Stored));
-    await send(scope, token);
+  /** Stores the token for this place, or for the first that there will be. */
+  async keep(scope: Scope, token: string, place: string | undefined): Promise<void> {
+    const stored: Stored = { token, ...(place === undefined ? {} : { place }) };
+    await this.secrets.store(key(scope), JSON.stringify(stored));
   }
 
   /** Forgets it, here and at the server. */
@@ -37,29 +39,61 @@ export class Credentials {
   }
 
   /** Gives a stored token to a server that has just started. */
-  async handOver(scope: Scope, place: string, send: Send): Promise<Handed> {
+  async handOver(scope: Scope, place: string | undefined, send: Send): Promise<Handed> {
     const text = await this.secrets.get(key(scope));
     const stored = text === undefined ? undefined : read(text);
     if (stored === undefined) return "none";
-    if (stored.place !== place) return "other_place";
+    if (place === undefined) return "no_place";
+    if (stored.place !== undefined && stored.place !== place) return "other_place";
     await send(scope, stored.token);
-    return "sent";
+    if (stored.place !== undefined) return "sent";
+    await this.keep(scope, stored.token, place);
+    return "sent_first";
   }
 }
 
-/** Where a token of this scope would go: origin and kind, never a path or a query, which may change. */
+/**
+ * Where a token of this scope would go: origin or provider, never a path or a query, which may change. Absent while
+ * nothing is chosen that takes one.
+ */
 export function placeOf(
   scope: Scope,
   settings: UserSettings,
   env: Readonly<Record<string, string | undefined>>,
-): string {
+): string | undefined {
+  // The environment is stronger than the options.
+  const url = env["BREADBOARD_API_URL"] ?? settings.engine?.url;
+  const kind = env["BREADBOARD_API_URL"] === undefined ? (settings.engine?.kind ?? "embedded") : "breadboard";
   if (scope === "engine") {
-    // The environment is stronger than the options.
-    const url = env["BREADBOARD_API_URL"] ?? settings.engine?.url;
-    return `${url === undefined ? (settings.engine?.kind ?? "embedded") : origin(url)}`;
+    // The built-in engine has models, and an agent has its own login.
+    if (kind === "embedded" || kind === "acp") return undefined;
+    return url === undefined ? kind : origin(url);
   }
   const { model } = settings;
-  return model?.url === undefined ? `provider:${model?.provider ?? "guessed"}` : origin(model.url);
+  if (model === undefined || kind !== "embedded") return undefined;
+  if (model.url !== undefined) return origin(model.url);
+  return `provider:${model.provider ?? providerOf(model.name)}`;
+}
+
+const PROVIDERS: Readonly<Record<string, string>> = {
+  openai: "OpenAI",
+  anthropic: "Anthropic",
+  gemini: "Google Gemini",
+  ollama: "Ollama on this machine",
+};
+
+/** A place as a person calls it. */
+export function placeInWords(place: string): string {
+  if (place === "breadboard") return "the BreadBoard engine";
+  const provider = /^provider:(.*)$/.exec(place)?.[1];
+  return provider === undefined ? place : (PROVIDERS[provider] ?? `the provider ${provider}`);
+}
+
+/** The provider of a model whose setting names neither one nor an address, by the rule of the server. */
+function providerOf(name: string): string {
+  if (name.startsWith("claude")) return "anthropic";
+  if (name.startsWith("gemini")) return "gemini";
+  return /^(?:o1|o3|o4|chatgpt|codex|gpt-(?!oss))/.test(name) ? "openai" : "ollama";
 }
 
 function origin(url: string): string {
@@ -79,7 +113,8 @@ function read(text: string): Stored | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const { token, place } = value as Partial<Stored>;
-    return typeof token === "string" && typeof place === "string" ? { token, place } : undefined;
+    if (typeof token !== "string") return undefined;
+    return typeof place === "string" ? { token, place } : place === undefined ? { token } : undefined;
   } catch {
     return undefined;
   }

@@ -20,7 +20,7 @@ import {
 import type { HostStatus, ServerState } from "../shared/page_methods";
 import { type AgentTerminal, NotRun, type TerminalRun } from "./agent_terminal";
 import { fitServer } from "./compatibility";
-import { type Credentials, placeOf, type Scope } from "./credentials";
+import { type Credentials, placeInWords, placeOf, type Scope } from "./credentials";
 import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
 import { findServer } from "./server_binary";
@@ -35,6 +35,8 @@ export interface ServerPorts {
   readonly log: vscode.LogOutputChannel;
   readonly credentials: Credentials;
   readonly terminal: AgentTerminal;
+  /** Tells the user what became of a token that was stored; `wanted` names the one that should be set anew. */
+  toldOfToken(sentence: string, wanted?: Scope): void;
   /** Hears every `bb/*` notification. */
   heard(method: string, params: unknown): void;
 }
@@ -67,7 +69,7 @@ export class ServerConnection implements vscode.Disposable {
   private state: ServerState = "stopped";
   private sentence: string | undefined;
   private generation = 0;
-  private startedWith: string | undefined;
+  private startedWith: UserSettings | undefined;
   private agents: readonly string[] = [];
   private disposed = false;
   private working: Promise<void> = Promise.resolve();
@@ -130,9 +132,29 @@ export class ServerConnection implements vscode.Disposable {
     if (this.state === "running") await this.request("bb/setCredentials", { scope, token });
   };
 
-  /** Where a token given now would go. */
-  place(scope: Scope): string {
+  /** Where a token given now would go; absent while nothing is chosen that takes one. */
+  place(scope: Scope): string | undefined {
     return placeOf(scope, this.settings(), process.env);
+  }
+
+  /** Keeps a token for a place, and hands it over where that can be done now; says which of both came of it. */
+  async setToken(scope: Scope, token: string, place: string | undefined): Promise<string> {
+    await this.ports.credentials.keep(scope, token, place);
+    if (place === undefined)
+      return scope === "model"
+        ? "The token is stored; it is used once a model of the built-in engine is chosen in the settings."
+        : "The token is stored; it is used once an engine that takes one is chosen in the settings.";
+    const words = placeInWords(place);
+    if (this.state !== "running") return `The token is stored; it is used for ${words} once the server runs.`;
+    // The server binds it to what it was started with, which the settings may not be any more.
+    if (this.startedWith === undefined || placeOf(scope, this.startedWith, process.env) !== place)
+      return `The token is stored; it is used for ${words} once the server was restarted.`;
+    try {
+      await this.sendToken(scope, token);
+    } catch (error) {
+      throw new Error(`The token is stored, but the server did not take it: ${message(error)}`);
+    }
+    return `The token is stored, and used for ${words} from now on.`;
   }
 
   async dispose(): Promise<void> {
@@ -148,7 +170,7 @@ export class ServerConnection implements vscode.Disposable {
 
   /** Whether the user's settings are others than those that the server was started with. */
   settingsChanged(): boolean {
-    return this.startedWith !== undefined && this.startedWith !== JSON.stringify(this.settings());
+    return this.startedWith !== undefined && JSON.stringify(this.startedWith) !== JSON.stringify(this.settings());
   }
 
   private settings(): UserSettings {
@@ -158,7 +180,7 @@ export class ServerConnection implements vscode.Disposable {
   private async start(): Promise<void> {
     if (this.disposed) return;
     const settings = this.settings();
-    this.startedWith = JSON.stringify(settings);
+    this.startedWith = settings;
     // Those that this server knows, whatever the settings say by now.
     this.agents = Object.keys(settings.agents ?? {});
     const found = findServer({
@@ -220,20 +242,19 @@ export class ServerConnection implements vscode.Disposable {
 
   private async handTokens(settings: UserSettings): Promise<void> {
     for (const scope of ["engine", "model"] as const) {
+      const place = placeOf(scope, settings, process.env);
+      const words = place === undefined ? "" : placeInWords(place);
       try {
-        const handed = await this.ports.credentials.handOver(
-          scope,
-          placeOf(scope, settings, process.env),
-          this.sendToken,
-        );
-        if (handed === "other_place") {
-          this.ports.log.warn(
-            `The stored ${scope} token was given for another address and was not sent; ` +
-              `set it again with "BreadBoard: Set ${scope === "engine" ? "Engine" : "Model"} Token".`,
+        const handed = await this.ports.credentials.handOver(scope, place, this.sendToken);
+        if (handed === "sent_first")
+          this.ports.toldOfToken(`The ${scope} token that you stored is used for ${words} from now on.`);
+        if (handed === "other_place")
+          this.ports.toldOfToken(
+            `The stored ${scope} token was given for another address than ${words}, so it was not sent there.`,
+            scope,
           );
-        }
       } catch (error) {
-        this.ports.log.error(`The ${scope} token was not taken: ${message(error)}`);
+        this.ports.toldOfToken(`The server did not take the stored ${scope} token: ${message(error)}`, scope);
       }
     }
   }

@@ -5,7 +5,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 vi.mock("vscode-languageclient/node", async () => {
   const { FakeClient, ...rest } = await import("./language_client_stub");
@@ -15,6 +15,7 @@ import { FakeClient } from "./language_client_stub";
 import type { AgentTerminal } from "../../src/host/agent_terminal";
 import { Credentials } from "../../src/host/credentials";
 import { ServerConnection } from "../../src/host/server_connection";
+import { askForToken, tellOfToken } from "../../src/host/token_prompt";
 import type { LogOutputChannel, SecretStorage } from "vscode";
 import * as stub from "./vscode_stub";
 
@@ -40,6 +41,7 @@ afterEach(() => {
 
 function server(secrets: Record<string, string> = {}) {
   const heard: unknown[] = [];
+
   const logged: string[] = [];
   const log = (text: string) => void logged.push(text);
   const subject = new ServerConnection({
@@ -48,9 +50,10 @@ function server(secrets: Record<string, string> = {}) {
     terminal: {} as AgentTerminal,
     credentials: new Credentials({
       get: async (key: string) => secrets[key],
-      store: async () => undefined,
-      delete: async () => undefined,
+      store: async (key: string, value: string) => void (secrets[key] = value),
+      delete: async (key: string) => void delete secrets[key],
     } as unknown as SecretStorage),
+    toldOfToken: (sentence, wanted) => void tellOfToken(sentence, wanted),
     heard: (method, params) => heard.push([method, params]),
   });
   return { subject, heard, logged };
@@ -130,6 +133,13 @@ it("what a workspace may say goes to the server when it asks, and nothing else",
   ]);
 });
 
+/** What the person was told since the last look. */
+function seen(): unknown[][] {
+  return stub.done.splice(0).filter(([what]) => String(what).startsWith("show"));
+}
+const info = (sentence: string) => ["showInformationMessage", sentence];
+const sentTokens = (of = FakeClient.made.at(-1)) => (of?.sent ?? []).map((sent) => (sent as unknown[])[1]);
+
 it("R000-07 R002-07: a token is sent before the server is said to run, and only to its address", async () => {
   const secrets = {
     "breadboard.token.engine": JSON.stringify({ token: "t1", place: "http://127.0.0.1:9099" }),
@@ -138,12 +148,136 @@ it("R000-07 R002-07: a token is sent before the server is said to run, and only 
   const { subject, logged } = server(secrets);
   let sentBefore: unknown[] = [];
   subject.onDidChange(() => {
-    if (subject.status().server === "running") sentBefore = [...(FakeClient.made[0]?.sent ?? [])];
+    if (subject.status().server === "running") sentBefore = [...(FakeClient.made.at(-1)?.sent ?? [])];
   });
   await subject.restart();
   expect(sentBefore).toEqual([["bb/setCredentials", { scope: "engine", token: "t1" }]]);
-  expect(logged.some((line) => line.includes("given for another address"))).toBe(true);
+  expect(seen()).toEqual([]);
+  stub.configuration.user = { ...stub.configuration.user, engine: { kind: "embedded" }, model: { name: "claude-x" } };
+  await subject.restart();
+  expect([sentBefore, seen()]).toEqual([
+    [],
+    [
+      [
+        "showWarningMessage",
+        "The stored model token was given for another address than Anthropic, so it was not sent there.",
+        "Set the Token",
+        "Forget the Stored One",
+      ],
+    ],
+  ]);
   expect(logged.some((line) => line.includes("t1") || line.includes("t2"))).toBe(false);
+});
+
+it.each([
+  ["Set the Token", "breadboard.setModelToken"],
+  ["Forget the Stored One", "breadboard.clearModelToken"],
+])("a token of another address is answered with a button: %s", async (button, command) => {
+  stub.configuration.user = { ...stub.configuration.user, engine: { kind: "embedded" }, model: { name: "claude-x" } };
+  stub.answers.warning = button;
+  await server({ "breadboard.token.model": JSON.stringify({ token: "t", place: "p" }) }).subject.restart();
+  await vi.waitFor(() => expect(stub.done.at(-1)).toEqual([command]));
+});
+
+describe("what a person is told when the token of a model is given", () => {
+  const anthropic = { name: "m", provider: "anthropic" };
+  const choose = (model: object | undefined) =>
+    void (stub.configuration.user = { ...stub.configuration.user, engine: { kind: "embedded" }, model });
+  const KEPT = " It is kept in the editor's secret storage and given to the server only.";
+  const asked = () => stub.dialogs.splice(0).map((dialog) => (dialog as { prompt: string }).prompt);
+  beforeEach(() => {
+    choose(undefined);
+    stub.answers.input = " t0ken\n";
+  });
+
+  it("before a model is chosen: that it waits for one; and when one is chosen, that it is used", async () => {
+    const { subject } = server();
+    await subject.restart();
+    await askForToken("model", subject);
+    expect([asked(), seen(), sentTokens()]).toEqual([
+      [`No model is chosen yet, so it will be for the first one that you choose.${KEPT}`],
+      [info("The token is stored; it is used once a model of the built-in engine is chosen in the settings.")],
+      [],
+    ]);
+    // Nothing is chosen still: no word, and nothing sent.
+    await subject.restart();
+    expect([seen(), sentTokens()]).toEqual([[], []]);
+    choose(anthropic);
+    await subject.restart();
+    expect([seen(), sentTokens()]).toEqual([
+      [info("The model token that you stored is used for Anthropic from now on.")],
+      [{ scope: "model", token: "t0ken" }],
+    ]);
+    // From then on it belongs there.
+    await subject.restart();
+    expect([seen(), sentTokens()]).toEqual([[], [{ scope: "model", token: "t0ken" }]]);
+    choose({ ...anthropic, url: "https://proxy.example/v1" });
+    await subject.restart();
+    expect([seen().map(([what]) => what), sentTokens()]).toEqual([["showWarningMessage"], []]);
+  });
+
+  it("after it is chosen and before the server knows it: that it waits for the restart", async () => {
+    const { subject } = server();
+    await subject.restart();
+    choose(anthropic);
+    await askForToken("model", subject);
+    expect([asked(), seen(), sentTokens()]).toEqual([
+      [`For Anthropic.${KEPT}`],
+      [info("The token is stored; it is used for Anthropic once the server was restarted.")],
+      [],
+    ]);
+    await subject.restart();
+    expect([seen(), sentTokens()]).toEqual([[], [{ scope: "model", token: "t0ken" }]]);
+  });
+
+  it("after the server has the model: that it is used", async () => {
+    choose({ name: "gpt-x" });
+    const { subject } = server();
+    await subject.restart();
+    await askForToken("model", subject);
+    expect([asked(), seen(), sentTokens()]).toEqual([
+      [`For OpenAI.${KEPT}`],
+      [info("The token is stored, and used for OpenAI from now on.")],
+      [{ scope: "model", token: "t0ken" }],
+    ]);
+  });
+
+  it("while no server runs: that it waits for one", async () => {
+    choose(anthropic);
+    const { subject } = server();
+    await askForToken("model", subject);
+    expect(seen()).toEqual([info("The token is stored; it is used for Anthropic once the server runs.")]);
+    await subject.restart();
+    expect(sentTokens()).toEqual([{ scope: "model", token: "t0ken" }]);
+  });
+
+  it("that the server did not take it, where it did not", async () => {
+    choose(anthropic);
+    const { subject } = server();
+    await subject.restart();
+    vi.spyOn(FakeClient.made[0] as FakeClient, "sendRequest").mockRejectedValue(new Error("It has a line end."));
+    await expect(askForToken("model", subject)).rejects.toThrow(
+      "The token is stored, but the server did not take it: It has a line end.",
+    );
+  });
+
+  it("nothing, where none was given", async () => {
+    stub.answers.input = " ";
+    const secrets = {};
+    await askForToken("model", server(secrets).subject);
+    expect([seen(), secrets]).toEqual([[], {}]);
+  });
+
+  it("of the built-in engine: that the token of an engine waits for one that takes it", async () => {
+    const { subject } = server();
+    await subject.restart();
+    await askForToken("engine", subject);
+    expect([asked(), seen(), sentTokens()]).toEqual([
+      [`No engine that takes a token is chosen yet, so it will be for the first one that you choose.${KEPT}`],
+      [info("The token is stored; it is used once an engine that takes one is chosen in the settings.")],
+      [],
+    ]);
+  });
 });
 
 it("a server that ends is started again after a pause, and given up after too many ends", async () => {

@@ -67,7 +67,7 @@ export const ProgressLocation = { Notification: 15 };
 /** What was done, in order. */
 export const done: unknown[][] = [];
 /** What the next dialogs answer. */
-export const answers: { open?: Uri[]; warning?: string; message?: string; pick?: number; files?: Uri[]; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
+export const answers: { open?: Uri[]; input?: string; warning?: string; message?: string; pick?: number; files?: Uri[]; terminals: { options: { name: string; pty: Pty } }[] } = { terminals: [] };
 
 /** What each picker was asked for. */
 export const dialogs: unknown[] = [];
@@ -172,6 +172,10 @@ export const window = {
     dialogs.push(options);
     return answers.open;
   },
+  showInputBox: async (options: unknown) => {
+    dialogs.push(options);
+    return answers.input;
+  },
   showQuickPick: async <T extends { label: string }>(items: T[]): Promise<T | undefined> => {
     picks.push(items.map(({ label }) => label));
     return answers.pick === undefined ? undefined : items[answers.pick];
@@ -219,6 +223,7 @@ export function reset(): void {
   delete answers.warning;
   delete answers.message;
   delete answers.pick;
+  delete answers.input;
   delete answers.files;
   searches.length = 0;
   picks.length = 0;
