@@ -319,7 +319,7 @@ describe("what an agent offers", () => {
     ]);
   });
 
-  it("what it used stands in one line, exact as a tooltip, and follows what it says in the run lane", async () => {
+  it("what it used stands in one line, closer as a tooltip, and follows what it says in the run lane", async () => {
     let usage: object = { used: 53_211, size: 200_000, cost: { amount: 0.0045, currency: "USD" } };
     const page = await ofAgent({}, { "bb.session.info": () => ({ agent: AGENT, usage }) });
     const line = () => [page.one(".usage").textContent, page.one(".usage").title];
@@ -327,8 +327,22 @@ describe("what an agent offers", () => {
       "Context: 53k of 200k tokens (27 %) · 0.0045 USD",
       "Context: 53211 of 200000 tokens; cost so far: 0.0045 USD",
     ]);
+    // As an agent adds them up.
+    let seq = 10;
+    for (const [amount, told] of [
+      [0.006400000000000001, "0.0064"],
+      [0.1 + 0.2, "0.3"],
+      [12.34567, "12.3457"],
+      [0.0000123, "0.000012"],
+      [0, "0"],
+    ] as const) {
+      usage = { used: 1, size: 2, cost: { amount, currency: "USD" } };
+      seq += 1;
+      await page.put(seq, "run", { id: "usage-1", seq, kind: "notice", level: "info", text: `Cost ${amount}.` });
+      expect(line()[1]).toBe(`Context: 1 of 2 tokens; cost so far: ${told} USD`);
+    }
     usage = { used: 1_234, size: 0 };
-    await page.put(11, "run", { id: "usage-1", seq: 11, kind: "notice", level: "info", text: "Context: 1234 tokens." });
+    await page.put(16, "run", { id: "usage-1", seq: 16, kind: "notice", level: "info", text: "Context: 1234 tokens." });
     expect(line()).toEqual(["Context: 1.2k tokens", "Context: 1234 tokens"]);
   });
 

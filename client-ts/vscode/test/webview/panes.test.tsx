@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 /** Seed 003's panes and seed 000's webview lines, each on a page. */
+import { readFileSync } from "node:fs";
 import type { Block } from "@breadboard-ls/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { SHEET } from "../../src/webview/blocks/sheets";
@@ -447,6 +448,45 @@ describe("the tasks pane", () => {
     expect(
       page.all("[data-task]").map((item) => `${path(item)} ${item.querySelector(".status")?.textContent}`),
     ).toEqual(["a running", "a/b failed", "orphans queued", "orphans/c completed"]);
+  });
+
+  it("R003-27: the conversation tree is one closed group a run with no task in it, and its nodes stand in Debug alone", async () => {
+    // What the server makes of the nodes of two runs, with tasks before and behind.
+    const { expected } = JSON.parse(
+      readFileSync("../../tests/fixtures/reducers/r003_63_nodes_of_the_tree_and_unknown_events_leave_the_chat_alone.json", "utf8"),
+    ) as { expected: Record<"chat" | "tasks" | "run" | "debug", { blocks: Block[] }> };
+    const [first, second] = expected.tasks.blocks as [Block, Block];
+    const page = await openPage({
+      lanes: {
+        chat: expected.chat.blocks,
+        tasks: [task("a", "running"), first, task("b", "failed", "a"), second, task("c", "queued")],
+        run: expected.run.blocks,
+        debug: expected.debug.blocks,
+      },
+    });
+    const nodes = () => page.root.textContent?.match(/ctn_\d+|ctree_node/g) ?? [];
+    expect(nodes()).toEqual([]);
+    await page.pane("Tasks");
+    const drawn = (item: Element): unknown[] => [
+      item.querySelector(":scope > .task")?.textContent?.trim(),
+      item.getAttribute("aria-expanded"),
+      [...item.querySelectorAll(":scope > ul > li")].map(drawn),
+    ];
+    expect(page.all(".tree > li").map(drawn)).toEqual([
+      ["a running", "true", [["b failed", null, []]]],
+      ["Conversation tree: 2 nodes completed", null, []],
+      ["Conversation tree: 1 node running", null, []],
+      ["c queued", null, []],
+    ]);
+    expect(nodes()).toEqual([]);
+    await page.pane("Debug");
+    expect(page.all('[aria-label="Without a word of ours"] .unknown summary code').map(({ textContent }) => textContent)).toEqual([
+      "ctree_node",
+      "never.heard",
+      "ctree_snapshot",
+      "ctree_node",
+    ]);
+    expect(nodes().filter((node) => node !== "ctree_node")).toEqual(["ctn_000002", "ctn_000003"]);
   });
 
   it("a tree that bites its own tail is drawn once", async () => {

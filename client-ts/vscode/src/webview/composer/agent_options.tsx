@@ -115,7 +115,7 @@ function Picker({
   );
 }
 
-/** How full the agent's context is and what the session cost, where the agent counts it; exact as a tooltip. */
+/** How full the agent's context is and what the session cost, where the agent counts it; closer as a tooltip. */
 export function Usage({ session }: { session: OpenSession }) {
   const { usage } = session.info.value;
   if (usage == null) return null;
@@ -126,7 +126,7 @@ export function Usage({ session }: { session: OpenSession }) {
   const price = (amount: (amount: number) => string) =>
     cost == null ? "" : `${amount(cost.amount)} ${cost.currency}`.trimEnd();
   return (
-    <p class="usage hint" title={`${tokens(String)}${cost == null ? "" : `; cost so far: ${price(String)}`}`}>
+    <p class="usage hint" title={`${tokens(String)}${cost == null ? "" : `; cost so far: ${price(rounded)}`}`}>
       {`${tokens(short)}${share}${cost == null ? "" : ` · ${price(money)}`}`}
     </p>
   );
@@ -138,6 +138,12 @@ function short(count: number): string {
   const [size, sign] = count < 1_000_000 ? [1_000, "k"] : [1_000_000, "M"];
   const some = count / size;
   return `${some < 10 ? some.toFixed(1) : Math.round(some)}${sign}`;
+}
+
+/** No more decimals than a person reads: four, or two digits where all four would be zero. */
+function rounded(amount: number): string {
+  const near = Number(amount.toFixed(4));
+  return String(near === 0 ? Number(amount.toPrecision(2)) : near);
 }
 
 /** Small amounts keep two digits that say something. */
