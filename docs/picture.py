@@ -53,7 +53,7 @@ def draw(lines: list[str]) -> str:
     )
 
 
-QUESTION = "How does a saved rule decide whether a command may run?"
+QUESTION = "Where is the frame guard that refuses oversized frames?"
 
 
 def answered(program: str) -> str:

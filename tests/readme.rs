@@ -1,0 +1,143 @@
+//! The example of an answer in README.md: what it quotes stands where it says, and the picture shows the same.
+//!
+//! The example is made by `python3 docs/picture.py <program>`; a complaint here means that it must be made anew.
+
+use std::fs;
+use std::path::Path;
+
+const MADE_BY: &str =
+    "make the example anew: cargo build && python3 docs/picture.py target/debug/breadboard-ls";
+
+#[test]
+fn every_place_of_the_example_holds_what_is_said_of_it() {
+    let session = session(&read("README.md"));
+    let places = places(&session);
+    assert_eq!(places.len(), 5, "{session}");
+    let faults: Vec<String> =
+        places.iter().filter_map(|place| fault_of(place, source(&place.path).as_deref())).collect();
+    assert!(faults.is_empty(), "{}\n{MADE_BY}", faults.join("\n"));
+    assert!(places.iter().any(|place| !place.excerpt.is_empty()), "an excerpt is shown");
+}
+
+#[test]
+fn the_picture_shows_the_lines_of_the_example() {
+    let picture = read("docs/ask.svg");
+    let missing: Vec<String> = session(&read("README.md"))
+        .lines()
+        .map(|line| line.trim().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+        .filter(|line| !picture.contains(&format!(">{line}<")) && !line.is_empty())
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}\n{MADE_BY}");
+}
+
+#[test]
+fn the_check_itself_sees_what_is_stale() {
+    let file = "//! A head.\n\n/// It guards.\npub struct Guard {\n    cap: u64,\n}\n";
+    let fault = |text: &str| places(text).iter().find_map(|place| fault_of(place, Some(file)));
+    for well in [
+        "1. `a.rs:4` — struct `Guard`\n…",
+        "1. `a.rs:5` — in struct `Guard`\n…",
+        "1. `a.rs:1`\n\n```rs\n//! A head.\n\n/// It guards.\n```\n",
+        "1. `a.rs:4` — struct `Guard`\n\n```rs\n/// It guards.\npub struct Guard {\n```\n",
+    ] {
+        assert_eq!(fault(well), None, "{well}");
+    }
+    for stale in [
+        "1. `a.rs:3` — struct `Guard`\n…",
+        "1. `a.rs:4` — struct `Guar`\n…",
+        "1. `a.rs:7`\n…",
+        "1. `a.rs:5` — in struct `Warden`\n…",
+        "1. `a.rs:2`\n\n```rs\n//! A head.\n```\n",
+        "1. `a.rs:1`\n\n```rs\n//! Another head.\n```\n",
+    ] {
+        assert!(fault(stale).is_some(), "{stale}");
+    }
+    assert!(places("1. `gone.rs:1`\n…").iter().all(|place| fault_of(place, None).is_some()));
+}
+
+/// A place as the example quotes it.
+struct Quoted {
+    path: String,
+    line: usize,
+    /// What is declared there, or what the place is in.
+    name: Option<String>,
+    within: bool,
+    /// The lines that are shown of it.
+    excerpt: Vec<String>,
+}
+
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The question is asked in `src`.
+fn source(path: &str) -> Option<String> {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path)).ok()
+}
+
+/// The terminal session that the picture is drawn from.
+fn session(readme: &str) -> String {
+    let (_, behind) = readme.split_once("<!-- ask.svg -->").expect("the picture has its mark");
+    let (_, fenced) = behind.split_once("\n````text\n").expect("the session is fenced");
+    fenced.split_once("\n````").expect("the fence has an end").0.to_owned()
+}
+
+fn places(session: &str) -> Vec<Quoted> {
+    let mut found: Vec<Quoted> = Vec::new();
+    let mut in_excerpt = false;
+    for line in session.lines() {
+        if line.starts_with("```") {
+            in_excerpt = !in_excerpt;
+        } else if in_excerpt {
+            found.last_mut().expect("an excerpt has its place").excerpt.push(line.to_owned());
+        } else if let Some(place) = place(line) {
+            found.push(place);
+        }
+    }
+    found
+}
+
+/// `2. `path:line` — in method `name``, where what stands behind the place may be missing.
+fn place(line: &str) -> Option<Quoted> {
+    let (number, rest) = line.split_once(". `")?;
+    number.parse::<u32>().ok()?;
+    let (place, rest) = rest.split_once('`')?;
+    let (path, line) = place.rsplit_once(':')?;
+    Some(Quoted {
+        path: path.to_owned(),
+        line: line.parse().ok()?,
+        name: rest.split('`').nth(1).map(str::to_owned),
+        within: rest.starts_with(" — in "),
+        excerpt: Vec::new(),
+    })
+}
+
+fn fault_of(place: &Quoted, text: Option<&str>) -> Option<String> {
+    let at = format!("`{}:{}`", place.path, place.line);
+    let Some(text) = text else { return Some(format!("{at}: there is no such file")) };
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(line) = place.line.checked_sub(1).and_then(|line| lines.get(line)) else {
+        return Some(format!("{at}: the file has {} lines", lines.len()));
+    };
+    if let Some(name) = &place.name {
+        let above = &lines[..place.line];
+        let is_there =
+            if place.within { above.iter().any(|line| has_word(line, name)) } else { has_word(line, name) };
+        if !is_there {
+            return Some(format!("{at}: `{name}` is not there, but: {line}"));
+        }
+    }
+    let shown = &place.excerpt;
+    let stands =
+        |first: usize| lines[first..].iter().zip(shown).filter(|(line, shown)| line == shown).count();
+    let nearby = place.line.saturating_sub(shown.len())..place.line;
+    if !shown.is_empty() && !nearby.into_iter().any(|first| stands(first) == shown.len()) {
+        return Some(format!("{at}: what is shown of it stands there no more"));
+    }
+    None
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').any(|found| found == word)
+}
