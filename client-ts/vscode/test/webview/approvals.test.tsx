@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** What an ask draws of its subject, when it may be allowed, and which rule an answer saves. */
-import type { Block, Permission, PermissionOption, Subject } from "@breadboard-ls/sdk";
+import type { Block, FileChange, Permission, PermissionOption, Subject } from "@breadboard-ls/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { GRACE_MS } from "../../src/webview/blocks/approval_card";
 import { kindsOf } from "../../src/webview/blocks/diff";
@@ -275,6 +275,7 @@ describe("a subject that was cut", () => {
     });
     give(whole(edit(longDiff(300))));
     await wait(page, () => expect(texts(page, ".approval .diff .line").length).toBe(200));
+    await page.click(".approval .diff button", "Show all 301 lines");
     await calmly(() => page.click(".approval button", /^Allow once$/));
     expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "no" }, once]);
   });
@@ -352,6 +353,126 @@ describe("a subject that was cut", () => {
   it("one that is whole is not read again", async () => {
     const page = await openPage({ status, lanes: { chat: [ask(edit("+x\n"))] } });
     expect(page.asked("bb.permission.get")).toEqual([]);
+  });
+});
+
+describe("an ask that is longer than its card draws at first", () => {
+  const file = (at: number, diff: string): FileChange => ({ filePath: `f${at}.rs`, change: "create", diff });
+  const edits = (...files: FileChange[]): Subject => ({ kind: "edit", files });
+  const allow = (page: Page) => page.one(".approval button", /^Allow once$/);
+  const tryIt = async (page: Page) => {
+    await calmly(() => page.click(".approval button", /^Allow once$/));
+    return page.asked("bb.approvePermission");
+  };
+  const folded = (page: Page) => texts(page, ".approval .hint[role=status]");
+  const hint = (what: string) => `Folded away and not shown yet: ${what}. It can be allowed once all of it was shown. Show all of it`;
+
+  it("cannot be allowed while lines of it are folded away, and can be denied", async () => {
+    const page = await openPage({ lanes: { chat: [ask(edit(longDiff(300)))] } });
+    expect([folded(page), allow(page).getAttribute("aria-disabled"), await tryIt(page)]).toEqual([
+      [hint("101 lines")],
+      "true",
+      [],
+    ]);
+    expect(document.getElementById(allow(page).getAttribute("aria-describedby") ?? "")?.textContent).toBe(hint("101 lines"));
+    await calmly(() => page.click(".approval button", /^Deny$/));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "no" }]);
+  });
+
+  it("can be allowed once all was unfolded, and not by the hand that unfolded it", async () => {
+    const page = await openPage({ lanes: { chat: [ask(edit(longDiff(300)))] } });
+    const now = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+    await page.click(".approval .hint[role=status] button", "Show all of it");
+    expect([texts(page, ".approval .diff .line").length, folded(page)]).toEqual([301, []]);
+    expect(document.activeElement).toBe(page.one(".diff pre"));
+    allow(page).click();
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+    now.mockReturnValue(performance.now() + GRACE_MS);
+    allow(page).click();
+    now.mockRestore();
+    await page.frame();
+    expect(page.asked("bb.approvePermission")).toEqual([once]);
+  });
+
+  it("a rule of it cannot be saved either", async () => {
+    const rule: PermissionOption = {
+      optionId: "session",
+      label: "Allow for this session",
+      kind: "allow_rule",
+      rule: { pattern: "edit: src/a.rs", scope: "session", holder: "server" },
+    };
+    const page = await openPage({ lanes: { chat: [ask(edit(longDiff(300)), { options: [...OPTIONS, rule] })] } });
+    await calmly(() => page.click(".buttons button", "Allow for this session"));
+    await calmly(() => page.click(".rule button", "Save the rule and allow"));
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+  });
+
+  it("in several parts needs each of them: files that are not listed, and long changes of those that are", async () => {
+    const files = Array.from({ length: 52 }, (_, at) => file(at, longDiff(at === 3 || at === 51 ? 300 : 1)));
+    const page = await openPage({ lanes: { chat: [ask(edits(...files))] } });
+    expect(folded(page)).toEqual([hint("2 files and 202 lines")]);
+    await page.click(".approval .diff button", "Show all 301 lines");
+    expect([folded(page), await tryIt(page)]).toEqual([[hint("2 files and 101 lines")], []]);
+    await page.click(".approval .subject > .hint button", "Show all 52 files");
+    expect([folded(page), await tryIt(page)]).toEqual([[hint("101 lines")], []]);
+    await page.click(".approval .diff button", "Show all 301 lines");
+    expect([folded(page), await tryIt(page)]).toEqual([[], [once]]);
+  });
+
+  it("counts as shown where the editor compares it, and not where the editor could not", async () => {
+    const patch: Block = {
+      id: "patch-x1",
+      seq: 4,
+      turn: 1,
+      kind: "patch",
+      patchId: "x1",
+      files: [
+        { filePath: "f1.rs", added: 300, removed: 0 },
+        { filePath: "f2.rs", added: 300, removed: 0 },
+      ],
+    };
+    const page = await openPage({
+      lanes: { chat: [patch, ask(edits(file(1, longDiff(300)), file(2, longDiff(300))), { patchId: "x1" })] },
+      answers: { "editor.showDiff": refuse("not_found", "There is no such file") },
+    });
+    const compare = async (at: number) => {
+      page.all(".approval .files button", "Compare")[at]?.click();
+      await page.frame();
+      return folded(page);
+    };
+    expect([await compare(0), page.asked("editor.showDiff").length]).toEqual([[hint("202 lines")], 1]);
+    page.answers["editor.showDiff"] = () => ({});
+    expect([await compare(0), await tryIt(page)]).toEqual([[hint("101 lines")], []]);
+    expect([await compare(1), texts(page, ".approval .diff .line").length]).toEqual([[], 400]);
+    expect(await tryIt(page)).toEqual([once]);
+  });
+
+  it("whose change is that of its patch counts the lines of the patch", async () => {
+    const patch: Block = {
+      id: "patch-x1",
+      seq: 4,
+      turn: 1,
+      kind: "patch",
+      patchId: "x1",
+      files: [{ filePath: "f1.rs", added: 300, removed: 0 }],
+      diff: longDiff(300),
+    };
+    const page = await openPage({
+      lanes: { chat: [patch, ask(edits({ filePath: "f1.rs", change: "create" }), { patchId: "x1" })] },
+    });
+    expect([folded(page), await tryIt(page)]).toEqual([[hint("101 lines")], []]);
+    await page.click(".approval .diff button", "Show all 301 lines");
+    expect(await tryIt(page)).toEqual([once]);
+  });
+
+  it("of 200 lines is drawn whole, and what was unfolded of one text counts for no other", async () => {
+    const page = await openPage({ lanes: { chat: [ask(edit(longDiff(199)))] } });
+    expect(folded(page)).toEqual([]);
+    await page.put(11, "chat", ask(edit(longDiff(300)), { digest: "sha256:d2" }));
+    await page.click(".approval .diff button", "Show all 301 lines");
+    expect(folded(page)).toEqual([]);
+    await page.put(12, "chat", ask(edit(longDiff(300)), { digest: "sha256:d3" }));
+    expect([folded(page), await tryIt(page)]).toEqual([[hint("101 lines")], []]);
   });
 });
 

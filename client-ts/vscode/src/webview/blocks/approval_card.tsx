@@ -2,7 +2,7 @@
  * An ask: exactly what would happen, and the answers.
  *
  * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, what the
- * server cut cannot be allowed before the whole of it is drawn, a card never changes its place for another, a click in
+ * server cut or the card folded cannot be allowed before the whole of it was shown, a card never changes its place for another, a click in
  * the moment that it appears is taken for one that was meant for something else, and a key that is held down answers
  * once. Owns where the focus goes when its buttons go, and what was changed in the rule of each answer.
  */
@@ -16,6 +16,7 @@ import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
 import { askState } from "./ask_state";
+import { useFolds } from "./folds";
 import { Icon } from "./icon";
 import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
 import { SettledEdit } from "./settled_edit";
@@ -52,6 +53,9 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   // What is saved first can still be answered otherwise: an editor may never say that it saved.
   const pending = status === "pending" || status === "saving";
   const { subject, missing, read } = useWhole(permission, pending);
+  const folds = useFolds(subject, permission.digest, patch);
+  const unseen = missing === undefined ? folds.unseen : undefined;
+  const isHeld = missing !== undefined || unseen !== undefined;
   // Its call has a card with all of it; the answer needs no more than a line.
   const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();
@@ -61,11 +65,12 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const broughtAt = brought?.requestId === permission.requestId ? brought.at : undefined;
 
   // It can be answered a while after it came, after the rest of it came, and after the page put the focus on it.
-  const drawn = useRef(subject);
+  const drawn = useRef({ subject, unseen });
   useLayoutEffect(() => {
     if (broughtAt !== undefined) readyAt.current = Math.max(readyAt.current, broughtAt + GRACE_MS);
-    if (drawn.current !== subject) readyAt.current = performance.now() + GRACE_MS;
-    drawn.current = subject;
+    if (drawn.current.subject !== subject || drawn.current.unseen !== unseen)
+      readyAt.current = performance.now() + GRACE_MS;
+    drawn.current = { subject, unseen };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = (): void => {
       const left = readyAt.current - performance.now();
@@ -74,7 +79,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     };
     look();
     return () => clearTimeout(timer);
-  }, [broughtAt, subject]);
+  }, [broughtAt, subject, unseen]);
 
   // Looked at while the buttons are still there: afterwards the focus is on nothing.
   const holds = (): boolean => section.current?.contains(document.activeElement) === true;
@@ -90,7 +95,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
 
   const answer = async (option: PermissionOption, details: AnswerDetails = {}): Promise<void> => {
     const allows = option.kind !== "deny";
-    if (sending || performance.now() < readyAt.current || (allows && missing !== undefined)) return;
+    if (sending || performance.now() < readyAt.current || (allows && isHeld)) return;
     let content: Record<string, unknown> | undefined;
     if (allows && form?.schema != null) {
       const made = answerOf(fields, filled);
@@ -106,6 +111,10 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const readAgain = (): void => {
     section.current?.querySelector<HTMLElement>(".buttons button:not(:disabled)")?.focus();
     read();
+  };
+  const showAll = (): void => {
+    section.current?.querySelector<HTMLElement>(".diff pre, .buttons button")?.focus({ preventScroll: true });
+    folds.openAll();
   };
   const press = (option: PermissionOption): void => {
     if (isOurs(option)) setRuling(ruling === option.optionId ? undefined : option.optionId);
@@ -144,7 +153,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
         </p>
       )}
       {pending ? (
-        <SubjectView subject={subject} title={permission.title} patch={patch} />
+        <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} />
       ) : (
         !inCall && <p class="asked">{permission.title}</p>
       )}
@@ -198,6 +207,14 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               )}
             </p>
           )}
+          {unseen !== undefined && (
+            <p class="hint" id={note} role="status">
+              Folded away and not shown yet: {unseen}. It can be allowed once all of it was shown.{" "}
+              <button type="button" class="link" onClick={showAll}>
+                Show all of it
+              </button>
+            </p>
+          )}
           <div class="buttons">
             {permission.options.map((option) => (
               <button
@@ -205,8 +222,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
                 type="button"
                 class={option === first ? "primary" : "secondary"}
                 disabled={!trusted && option.kind !== "deny"}
-                aria-disabled={busy || (missing !== undefined && option.kind !== "deny")}
-                aria-describedby={missing !== undefined && option.kind !== "deny" ? note : undefined}
+                aria-disabled={busy || (isHeld && option.kind !== "deny")}
+                aria-describedby={isHeld && option.kind !== "deny" ? note : undefined}
                 aria-expanded={isOurs(option) ? ruling === option.optionId : undefined}
                 onClick={() => press(option)}
               >
@@ -239,7 +256,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               rule={ruled.rule}
               edit={edits.get(ruled.optionId) ?? {}}
               change={(edit) => setEdits(new Map(edits).set(ruled.optionId, edit))}
-              busy={busy || missing !== undefined}
+              busy={busy || isHeld}
               save={() =>
                 void answer(ruled, {
                   ruleUpdate: ruled.rule == null ? undefined : updateOf(ruled.rule, edits.get(ruled.optionId) ?? {}),

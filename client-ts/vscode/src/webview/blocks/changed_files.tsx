@@ -59,22 +59,27 @@ export function Counts({ added, removed }: Pick<ChangedFile, "added" | "removed"
   );
 }
 
-export function Compare({ file, patchId }: { file: ReturnType<typeof fileOf>; patchId: string }) {
+interface CompareProps {
+  readonly file: ReturnType<typeof fileOf>;
+  readonly patchId: string;
+  /** The editor shows it. */
+  readonly onShown?: () => void;
+}
+
+export function Compare({ file, patchId, onShown }: CompareProps) {
   const model = useModel();
+  const compare = async (): Promise<void> => {
+    const shown = await model.editor("editor.showDiff", {
+      sessionId: model.tabs.activeId.value,
+      filePath: file.path,
+      ...(file.root === undefined ? {} : { root: file.root }),
+      beforeRef: "disk",
+      afterRef: `patch:${patchId}`,
+    });
+    if (shown) onShown?.();
+  };
   return (
-    <button
-      type="button"
-      class="link"
-      onClick={() =>
-        void model.editor("editor.showDiff", {
-          sessionId: model.tabs.activeId.value,
-          filePath: file.path,
-          ...(file.root === undefined ? {} : { root: file.root }),
-          beforeRef: "disk",
-          afterRef: `patch:${patchId}`,
-        })
-      }
-    >
+    <button type="button" class="link" onClick={() => void compare()}>
       Compare
     </button>
   );

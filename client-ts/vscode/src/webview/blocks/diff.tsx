@@ -5,17 +5,35 @@ import { TheRest } from "./the_rest";
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
 
-export function Diff({ text, label }: { text: string; label: string }) {
-  const [all, setAll] = useState(false);
+export function linesOf(text: string): readonly string[] {
+  return text.replace(/\n$/, "").split("\n");
+}
+
+interface DiffProps {
+  readonly text: string;
+  readonly label: string;
+  /** Whether all of it is drawn, where somebody else keeps count of that. */
+  readonly fold?: { readonly open: boolean; readonly onOpen: () => void } | undefined;
+}
+
+export function Diff({ text, label, fold }: DiffProps) {
+  const [opened, setOpened] = useState(false);
+  const all = fold?.open ?? opened;
+  const pressed = useRef(false);
   const pre = useRef<HTMLPreElement>(null);
-  const lines = text.replace(/\n$/, "").split("\n");
+  const lines = linesOf(text);
   const kinds = kindsOf(lines);
   const shown = all ? lines : lines.slice(0, FIRST_LINES);
   const hidden = lines.length - shown.length;
   // The button that had the focus is gone.
   useLayoutEffect(() => {
-    if (all) pre.current?.focus({ preventScroll: true });
+    if (all && pressed.current) pre.current?.focus({ preventScroll: true });
   }, [all]);
+  const open = (): void => {
+    pressed.current = true;
+    setOpened(true);
+    fold?.onOpen();
+  };
   return (
     <div class="diff">
       <pre ref={pre} tabindex={0} aria-label={label}>
@@ -26,7 +44,7 @@ export function Diff({ text, label }: { text: string; label: string }) {
           </span>
         ))}
       </pre>
-      <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={() => setAll(true)} />
+      <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={open} />
     </div>
   );
 }

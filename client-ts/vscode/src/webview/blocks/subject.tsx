@@ -5,18 +5,15 @@
  * said. Decides nothing: the card around it knows what may be answered.
  */
 import type { BlockOf, FileChange, InputForm, Subject } from "@breadboard-ls/sdk";
-import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { fileOf } from "../places";
 import { Arguments, Lines } from "./arguments";
 import { Compare, Counts } from "./changed_files";
 import { Diff } from "./diff";
+import { FIRST_FILES, type Folds, isDrawnByPatch } from "./folds";
 import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
 import { PlainWords } from "./words";
-
-/** Files that are drawn at first. */
-export const FIRST_FILES = 50;
 
 const CHANGE = { modify: "change", create: "create", delete: "delete", rename: "rename" } as const;
 
@@ -46,9 +43,10 @@ interface SubjectProps {
   readonly title: string;
   /** The patch that an edit is of: it can be compared in the editor. */
   readonly patch?: BlockOf<"patch"> | undefined;
+  readonly folds: Folds;
 }
 
-export function SubjectView({ subject, title, patch }: SubjectProps) {
+export function SubjectView({ subject, title, patch, folds }: SubjectProps) {
   return (
     <div class="subject">
       {subject.unknown === true && (
@@ -57,7 +55,7 @@ export function SubjectView({ subject, title, patch }: SubjectProps) {
           <span>The agent did not say exactly what it would do, so this can be allowed once only.</span>
         </p>
       )}
-      <Action subject={subject} title={title} patch={patch} />
+      <Action subject={subject} title={title} patch={patch} folds={folds} />
       {subject.reason != null && (
         <p class="reason">
           Reason: <PlainWords text={subject.reason} />
@@ -67,10 +65,10 @@ export function SubjectView({ subject, title, patch }: SubjectProps) {
   );
 }
 
-function Action({ subject, title, patch }: SubjectProps) {
+function Action({ subject, title, patch, folds }: SubjectProps) {
   switch (subject.kind) {
     case "edit":
-      return <Files files={subject.files} title={title} patch={patch} />;
+      return <Files subject={subject} title={title} patch={patch} folds={folds} />;
     case "command":
       return (
         <>
@@ -108,35 +106,40 @@ function Action({ subject, title, patch }: SubjectProps) {
   }
 }
 
-function Files({
-  files,
-  title,
-  patch,
-}: {
-  files: readonly FileChange[];
-  title: string;
-  patch: BlockOf<"patch"> | undefined;
-}) {
-  const [all, setAll] = useState(false);
-  const shown = all ? files : files.slice(0, FIRST_FILES);
+type Edit = Extract<Subject, { kind: "edit" }>;
+
+function Files({ subject, title, patch, folds }: SubjectProps & { readonly subject: Edit }) {
+  const { files } = subject;
+  const shown = folds.isOpen("files") ? files : files.slice(0, FIRST_FILES);
   const hidden = files.length - shown.length;
   if (files.length === 0) return <p class="asked">{title}</p>;
   return (
     <>
       <ul class="files changes">
         {shown.map((file, at) => (
-          <File key={at} file={file} patchId={patch?.patchId} />
+          <File key={at} file={file} at={at} patchId={patch?.patchId} folds={folds} />
         ))}
       </ul>
-      {patch?.diff != null && files.every(({ diff, truncated }) => (diff ?? "") === "" && truncated !== true) && (
-        <Diff text={patch.diff} label="The diff" />
+      {isDrawnByPatch(subject, patch) && (
+        <Diff
+          text={patch?.diff ?? ""}
+          label="The diff"
+          fold={{ open: folds.isOpen("patch"), onOpen: () => folds.open("patch") }}
+        />
       )}
-      <TheRest of={files.length} hidden={hidden} noun={["file", "files"]} onAll={() => setAll(true)} />
+      <TheRest of={files.length} hidden={hidden} noun={["file", "files"]} onAll={() => folds.open("files")} />
     </>
   );
 }
 
-function File({ file, patchId }: { file: FileChange; patchId: string | undefined }) {
+interface FileProps {
+  readonly file: FileChange;
+  readonly at: number;
+  readonly patchId: string | undefined;
+  readonly folds: Folds;
+}
+
+function File({ file, at, patchId, folds }: FileProps) {
   const { roots } = useModel().standing.host.value;
   const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
   return (
@@ -144,8 +147,20 @@ function File({ file, patchId }: { file: FileChange; patchId: string | undefined
       <span class="change">{CHANGE[file.change] ?? file.change}</span>
       <code class="path">{file.oldPath == null ? path : `${file.oldPath} → ${path}`}</code>
       <Counts added={file.added} removed={file.removed} />
-      {patchId !== undefined && <Compare file={fileOf(file.filePath, file.root, roots)} patchId={patchId} />}
-      {file.diff != null && file.diff !== "" && <Diff text={file.diff} label={`What would change in ${path}`} />}
+      {patchId !== undefined && (
+        <Compare
+          file={fileOf(file.filePath, file.root, roots)}
+          patchId={patchId}
+          onShown={() => folds.compared(at)}
+        />
+      )}
+      {file.diff != null && file.diff !== "" && (
+        <Diff
+          text={file.diff}
+          label={`What would change in ${path}`}
+          fold={{ open: folds.isOpen(`file ${at}`), onOpen: () => folds.open(`file ${at}`) }}
+        />
+      )}
       {file.truncated === true && <p class="hint">This is not all of the change.</p>}
     </li>
   );

@@ -181,10 +181,13 @@ export class Model {
   }
 
   /** Has something done in the editor. */
-  editor(...[method, params]: Parameters<HostLink["editor"]>): Promise<void> {
-    return this.sentences.attempt(async () => {
+  async editor(...[method, params]: Parameters<HostLink["editor"]>): Promise<boolean> {
+    let done = false;
+    await this.sentences.attempt(async () => {
       await this.ports.link.editor(method, params);
+      done = true;
     });
+    return done;
   }
 
   private async heardStatus(status: HostStatus): Promise<void> {
