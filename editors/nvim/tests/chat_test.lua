@@ -106,6 +106,94 @@ test('a cursor on the last line follows, and any other stays', function()
   same(vim.api.nvim_win_get_cursor(window)[1], 2)
 end)
 
+--- What is painted, as the words and the group of each mark.
+local function painted()
+  local buffer = chat.of(SESSION).buffer
+  local space = vim.api.nvim_get_namespaces()['breadboard.colours']
+  local found = {}
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, space, 0, -1, { details = true })) do
+    local words = vim.api.nvim_buf_get_text(buffer, mark[2], mark[3], mark[4].end_row, mark[4].end_col, {})[1]
+    table.insert(found, words .. ' ' .. mark[4].hl_group)
+  end
+  return found
+end
+
+local function result(preview)
+  local block = { id = 't', kind = 'tool', name = 'run', status = 'ok', seq = seq, preview = preview }
+  return { lane = 'chat', op = 'put', id = 't', block = block }
+end
+
+local function sees_painted(want)
+  vim.wait(harness.PATIENCE, function()
+    return vim.deep_equal(painted(), want)
+  end, 2)
+  same(painted(), want)
+end
+
+test('what a program printed has its colours, which follow the words and change with them', function()
+  for _, gone in ipairs({ 'u', 'a', 't', 'b' }) do
+    change({ lane = 'chat', op = 'remove', id = gone })
+  end
+  change(result('\27[31mbad\27[0m and \27[1;32mgood\27[0m'))
+  sees_painted({ 'bad BreadBoardRed', 'good BreadBoardGreen', 'good BreadBoardBold' })
+  same(vim.api.nvim_get_hl(0, { name = 'BreadBoardRed' }).ctermfg, 1)
+  -- The same words in another colour.
+  change(result('\27[33mbad\27[0m and good'))
+  sees_painted({ 'bad BreadBoardYellow' })
+  -- What comes behind leaves it; what comes before moves it.
+  change(put('z', 'assistant', 'behind'))
+  change(result('before\n\27[33mbad\27[0m and good'))
+  sees_painted({ 'bad BreadBoardYellow' })
+  -- The same colours at the same place of other words.
+  change(result('before\n\27[33mill\27[0m and good'))
+  sees_painted({ 'ill BreadBoardYellow' })
+  vim.cmd('silent! highlight clear BreadBoardRed')
+  vim.api.nvim_exec_autocmds('ColorScheme', {})
+  same(vim.api.nvim_get_hl(0, { name = 'BreadBoardRed' }).ctermfg, 1)
+end)
+
+test('a wait counts down beside its line, by itself, and goes when it is over', function()
+  for _, gone in ipairs({ 't', 'z' }) do
+    change({ lane = 'chat', op = 'remove', id = gone })
+  end
+  local seconds, microseconds = vim.uv.gettimeofday()
+  local now = seconds * 1000 + math.floor(microseconds / 1000)
+  local retry = { taken = 'no', when = 'later', afterMs = 2700 }
+  local function block(id, kind, more)
+    local made = vim.tbl_extend('error', { id = id, kind = kind, seq = seq }, more)
+    return { lane = 'chat', op = 'put', id = id, block = made }
+  end
+  change(
+    put('u', 'user', 'go'),
+    block('s', 'turn-start', { startedAt = now - 100 }),
+    block('n', 'notice', { level = 'error', text = 'Busy.', retry = retry }),
+    block('e', 'turn-end', { outcome = 'failed', durationMs = 100 })
+  )
+  local space = vim.api.nvim_get_namespaces()['breadboard.beside']
+  local seen = {}
+  local function beside()
+    local buffer = chat.of(SESSION).buffer
+    local texts = {}
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, space, 0, -1, { details = true })) do
+      local line = vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, false)[1]
+      if line == '  It asks to wait 3 s; :BreadBoard retry sends it again.' then
+        table.insert(texts, mark[4].virt_text[1][1])
+      end
+    end
+    return texts[1]
+  end
+  await('the wait to be over', function()
+    local text = beside()
+    if text and seen[#seen] ~= text then
+      table.insert(seen, text)
+    end
+    return #seen > 0 and not text
+  end)
+  -- A busy machine may sleep over one of them.
+  local falling = vim.fn.reverse(vim.fn.sort(vim.deepcopy(seen)))
+  check(#seen >= 2 and vim.deep_equal(seen, falling), vim.inspect(seen))
+end)
+
 test('the buffer cannot be written in, and is gone with its session', function()
   local buffer = chat.of(SESSION).buffer
   same(vim.bo[buffer].modifiable, false)

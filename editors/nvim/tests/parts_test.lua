@@ -1,6 +1,7 @@
 --- The pure parts: which lines change, how blocks look, what settings, commands and notices say.
 
 local harness = require('harness')
+local colours = require('breadboard.colours')
 local command = require('breadboard.command')
 local config = require('breadboard.config')
 local files = require('breadboard.files')
@@ -688,6 +689,80 @@ test('D10: what can be done about a failure is told as what can be typed', funct
     }),
     { '  :terminal codex login', '  :BreadBoard login key (API key)', '  :terminal codex login --web' }
   )
+end)
+
+test('what a program printed is its words, and the look of each stretch of a line', function()
+  local function read(text)
+    local words, coloured = colours.lines(text)
+    local flat = {}
+    for at, stretches in pairs(coloured) do
+      for _, stretch in ipairs(stretches) do
+        local groups = table.concat(stretch.groups, ' '):gsub('BreadBoard', '')
+        table.insert(flat, ('%d:%s=%s'):format(at, words[at]:sub(stretch.first + 1, stretch.last), groups))
+      end
+    end
+    table.sort(flat)
+    return { words, flat }
+  end
+  same(read('plain\n'), { { 'plain' }, {} })
+  same(read('a \27[31mred\27[0m é \27[92;44mboth\27[39m back\27[49m'), {
+    { 'a red é both back' },
+    { '1: back=OnBlue', '1:both=BrightGreen OnBlue', '1:red=Red' },
+  })
+  same(read('\27[1;33mWARN\27[22m on\n\nover\27[m\n\27[3;4mx\27[23my\27[24mz\27[0m\n'), {
+    { 'WARN on', '', 'over', 'xyz' },
+    { '1: on=Yellow', '1:WARN=Yellow Bold', '3:over=Yellow', '4:x=Italic Underline', '4:y=Underline' },
+  })
+  -- A colour that is mixed takes its numbers with it, and the one before away.
+  same(read('\27[31;38;5;31mm\27[32;48;2;31;32;33mg'), { { 'mg' }, { '1:g=Green' } })
+end)
+
+test('colours of a result stand where the chat has its words', function()
+  local lane = {
+    blocks = {
+      { id = 'u', kind = 'user', text = 'go', seq = 1 },
+      { id = 't', kind = 'tool', name = 'run', status = 'ok', seq = 2, diff = '+a\n' },
+    },
+  }
+  lane.blocks[2].preview = 'one\n\27[31mtwo\27[0m\n'
+  local drawing = render.lane(lane, {})
+  same(drawing.lines, { '## You', 'go', '', '▸ ✓ run', '  │ +a', '  │ one', '  │ two' })
+  same(drawing.coloured, { [7] = { { first = 6, last = 9, groups = { 'BreadBoardRed' } } } })
+  same(drawing.lines[7]:sub(7, 9), 'two')
+end)
+
+test('the wait of what failed last counts down from the end of its turn, and what is over is over', function()
+  local function turn(seq, retry, started)
+    return {
+      { id = 'u' .. seq, kind = 'user', text = 'go', seq = seq },
+      { id = 't' .. seq, kind = 'turn-start', seq = seq, startedAt = started },
+      { id = 'n' .. seq, kind = 'notice', level = 'error', text = 'Busy.', seq = seq, retry = retry },
+      { id = 'e' .. seq, kind = 'turn-end', outcome = 'failed', seq = seq, durationMs = 500 },
+    }
+  end
+  local busy = { taken = 'no', when = 'later', afterMs = 13000 }
+  local function left(blocks, now)
+    local drawing = render.lane({ blocks = blocks }, {}, nil, now)
+    local beside = {}
+    for at, text in pairs(drawing.beside) do
+      if drawing.lines[at]:find('It asks to wait', 1, true) then
+        table.insert(beside, text)
+      end
+    end
+    return { beside, drawing.waits }
+  end
+  same(left(turn(1, busy, 1000), 1500), { { '13 s left' }, 13 })
+  same(left(turn(1, busy, 1000), 1501), { { '13 s left' }, 13 })
+  same(left(turn(1, busy, 1000), 14499), { { '1 s left' }, 1 })
+  same(left(turn(1, busy, 1000), 14500), { {} })
+  same(left(turn(1, { taken = 'no', when = 'later', afterMs = 600000 }, 1000), 1500), { { '10 min left' }, 600 })
+  for _, other in ipairs({ { taken = 'no', when = 'never', afterMs = 13000 }, { taken = 'no', when = 'later' } }) do
+    same(left(turn(1, other, 1000), 1500), { {} })
+  end
+  -- Somebody went on: nothing waits for the first any more.
+  same(left(vim.list_extend(turn(1, busy, 1000), { { id = 'u9', kind = 'user', text = 'on', seq = 9 } }), 1500), { {} })
+  -- A turn of which no end is known counts nothing.
+  same(left(vim.list_slice(turn(1, busy, 1000), 1, 3), 1500), { {} })
 end)
 
 test('the prompt that can be sent again is that of the last turn, where it failed', function()

@@ -5,6 +5,7 @@ local config = require('breadboard.config')
 local files = require('breadboard.files')
 local info = require('breadboard.info')
 local lines = require('breadboard.lines')
+local looks = require('breadboard.looks')
 local notices_of = require('breadboard.notices')
 local render = require('breadboard.render')
 local store = require('breadboard.store')
@@ -24,6 +25,7 @@ local SIDE_BY_SIDE = 90
 ---@field shown string[]
 ---@field owners table<integer, breadboard.Block>
 ---@field beside table<integer, string>
+---@field coloured table<integer, breadboard.Stretch[]>
 ---@field timer uv.uv_timer_t
 ---@field due boolean
 ---@field last number
@@ -34,23 +36,6 @@ local SIDE_BY_SIDE = 90
 local chats = {}
 local space = vim.api.nvim_create_namespace('breadboard')
 local margin = vim.api.nvim_create_namespace('breadboard.beside')
-
-local LINKS = {
-  BreadBoardUser = 'Title',
-  BreadBoardHead = 'Comment',
-  BreadBoardBody = 'Comment',
-  BreadBoardAdded = 'Added',
-  BreadBoardRemoved = 'Removed',
-  BreadBoardAsk = 'WarningMsg',
-  BreadBoardError = 'ErrorMsg',
-  BreadBoardPlace = 'Underlined',
-}
-
-local function define_groups()
-  for group, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, group, { link = link, default = true })
-  end
-end
 
 ---@param chat breadboard.Chat
 local function followers(chat)
@@ -74,8 +59,25 @@ local function put_beside(chat, beside)
   end
 end
 
+local draw
+
+--- Draws once more when a second of a wait is over; what changes before is drawn before.
 ---@param chat breadboard.Chat
-local function draw(chat)
+---@param waits? integer
+local function tick(chat, waits)
+  if waits and not chat.due then
+    chat.timer:start(
+      waits > 120 and 10000 or 1000,
+      0,
+      vim.schedule_wrap(function()
+        draw(chat)
+      end)
+    )
+  end
+end
+
+---@param chat breadboard.Chat
+function draw(chat)
   chat.due = false
   chat.last = vim.uv.hrtime() / 1e6
   if not vim.api.nvim_buf_is_valid(chat.buffer) then
@@ -89,17 +91,21 @@ local function draw(chat)
   if chat.lane == 'chat' then
     local summary = store.summary(chat.session)
     local held = summary and summary.heldBy and notices_of.HELD or nil
-    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, held)
+    local seconds, microseconds = vim.uv.gettimeofday()
+    local now = seconds * 1000 + math.floor(microseconds / 1000)
+    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, held, now)
   else
     drawing = render.lane(view.lanes[chat.lane], {})
   end
   local new = #drawing.lines > 0 and drawing.lines or { '' }
   chat.owners = drawing.owners
+  tick(chat, drawing.waits)
   local hunks = lines.changes(chat.shown, new)
   if #hunks == 0 then
     if not vim.deep_equal(chat.beside, drawing.beside) then
       put_beside(chat, drawing.beside)
     end
+    looks.paint(chat, drawing.coloured, new, hunks)
     return
   end
   local following = followers(chat)
@@ -122,6 +128,7 @@ local function draw(chat)
   end
   vim.bo[chat.buffer].modifiable = false
   put_beside(chat, drawing.beside)
+  looks.paint(chat, drawing.coloured, new, hunks)
   chat.shown = new
   chat.redraws = chat.redraws + 1
   for _, window in ipairs(following) do
@@ -191,7 +198,7 @@ end
 ---@param lane string
 ---@return breadboard.Chat
 local function make(session, lane)
-  define_groups()
+  looks.define()
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buffer, ('breadboard://%s/%s'):format(lane, session))
   vim.bo[buffer].buftype = 'nofile'
@@ -211,6 +218,7 @@ local function make(session, lane)
     shown = { '' },
     owners = {},
     beside = {},
+    coloured = {},
     timer = assert(vim.uv.new_timer()),
     due = false,
     last = 0,

@@ -59,4 +59,32 @@ function M.failed(blocks)
   return nil, 'Nothing was asked here yet, so there is nothing to send again.'
 end
 
+--- The failure at the end of this chat whose wait is not over, and the seconds that are left of it. The wait began when
+--- the turn ended: one of yesterday is over.
+---@param blocks breadboard.Block[]
+---@param now integer milliseconds since 1970
+---@return breadboard.Block? notice
+---@return integer? seconds
+function M.waits(blocks, now)
+  local last = {} ---@type table<string, breadboard.Block>
+  for at = #blocks, 1, -1 do
+    local block = blocks[at]
+    if block.kind == 'user' then
+      break
+    elseif block.kind ~= 'notice' or block.level == 'error' then
+      last[block.kind] = last[block.kind] or block
+    end
+  end
+  local notice, begun, ended = last.notice, last['turn-start'], last['turn-end']
+  local retry = notice and notice.retry
+  local is_known = begun and begun.startedAt and ended and ended.durationMs
+  if not retry or retry.when == 'never' or not retry.afterMs or not is_known then
+    return
+  end
+  local left = begun.startedAt + ended.durationMs + retry.afterMs - now
+  if left > 0 then
+    return notice, math.ceil(left / 1000)
+  end
+end
+
 return M

@@ -4,13 +4,13 @@
 local notices_of = require('breadboard.notices')
 local remedy = require('breadboard.remedy')
 local subject = require('breadboard.subject')
+local tool = require('breadboard.tool')
 
 local M = {}
 
 M.HEAD = '▸ '
 M.BODY = '  │ '
 
-local TOOL_MARK = { running = '…', ok = '✓', failed = '✗', denied = '⊘', cancelled = '⊘' }
 local STEP_MARK = { pending = '[ ]', running = '[~]', in_progress = '[~]', done = '[x]', completed = '[x]' }
 local LEVEL_MARK = { info = 'ℹ', warning = '⚠', error = '✗' }
 local ASK_STATE = {
@@ -23,8 +23,6 @@ local ASK_STATE = {
 }
 
 local WHERE = { session = ' for this session', workspace = ' for this workspace' }
-
-local NO_NEWLINE = '\\ No newline at end of file'
 
 ---@param text? string
 ---@return string[]
@@ -80,7 +78,7 @@ local function marked(first, text)
   return lines
 end
 
----@type table<string, fun(block: table): string[]>
+---@type table<string, fun(block: table): string[], table<integer, breadboard.Stretch[]>?>
 local KINDS = {}
 
 function KINDS.user(block)
@@ -105,62 +103,15 @@ function KINDS.reasoning(block)
   return folded('Thinking: ' .. lines[1], #lines > 1 and lines or {})
 end
 
---- What a call does. A name alone, such as `Shell`, says nothing of what is run; the command or the file does.
----@param block table
----@return string
-local function deed(block)
-  local title = block.title or block.name
-  if not title:match('^%w+$') or type(block.input) ~= 'table' then
-    return title
-  end
-  local input = block.input
-  local aim = input.command or input.file_path or input.filePath or input.absolute_path or input.path
-  return type(aim) == 'string' and aim ~= '' and title .. ' ' .. aim or title
-end
-
---- The text without the colours that a program printed; a line of a buffer would show their codes.
----@param text string
----@return string
-local function uncoloured(text)
-  return (text:gsub('\27%[[%d;:]*m', ''))
-end
-
---- How a command that is over ended; 0 where nothing says that it ended badly.
----@param block table
----@return integer
-local function exit_code(block)
-  if block.status ~= 'ok' and block.status ~= 'failed' then
-    return 0
-  end
-  -- The built-in engine tells it in the words of the result only.
-  local words = (block.preview or ''):match('^The command ended with exit code (%-?%d+)%.')
-  return type(block.exitCode) == 'number' and block.exitCode or tonumber(words) or 0
-end
-
 function KINDS.tool(block)
-  local shown = {}
-  for _, text in ipairs({ block.diff or '', block.preview or '' }) do
-    if text ~= '' then
-      vim.list_extend(shown, split((uncoloured(text):gsub('\n$', ''))))
-    end
+  local head, body, coloured = tool.of(block)
+  local below = {}
+  for at, stretches in pairs(coloured) do
+    below[at + 1] = vim.tbl_map(function(stretch)
+      return { first = stretch.first + #M.BODY, last = stretch.last + #M.BODY, groups = stretch.groups }
+    end, stretches)
   end
-  -- A diff of a snippet ends where the snippet does, so how the file ends is not in it.
-  local body = vim.tbl_filter(function(line)
-    return line ~= NO_NEWLINE
-  end, shown)
-  if block.truncated then
-    table.insert(body, ('(cut; K shows all%s)'):format(block.bytes and (' %d bytes'):format(block.bytes) or ''))
-  end
-  if block.artifact then
-    table.insert(body, '(artifact: ' .. block.artifact .. ')')
-  end
-  local mark, told = TOOL_MARK[block.status] or '?', block.status == 'denied' and ' (denied)' or ''
-  local code = exit_code(block)
-  if code ~= 0 then
-    -- It ran, and that may be all that was wanted of it; but well it did not end.
-    mark, told = block.status == 'ok' and LEVEL_MARK.warning or mark, (' (exit code %d)'):format(code)
-  end
-  return folded(mark .. ' ' .. deed(block) .. told, body)
+  return folded(head, body), below
 end
 
 function KINDS.permission(block)
@@ -289,15 +240,16 @@ end
 --- The lines of one block. A kind of a later version is shown by its name and text.
 ---@param block breadboard.Block
 ---@return string[]
+---@return table<integer, breadboard.Stretch[]> coloured by line, from 1
 function M.block(block)
-  local lines = (KINDS[block.kind] or function(unknown)
+  local lines, coloured = (KINDS[block.kind] or function(unknown)
     return folded(unknown.kind, split(unknown.text))
   end)(block)
   for at, line in ipairs(lines) do
     -- A line of a buffer holds no line end; Neovim would refuse the whole.
     lines[at] = line:gsub('\n', ' ')
   end
-  return lines
+  return lines, coloured or {}
 end
 
 ---@param notice breadboard.Notice
@@ -343,18 +295,19 @@ end
 ---@field lines string[]
 ---@field owners table<integer, breadboard.Block> the block of each line, from 1
 ---@field beside table<integer, string> what stands beside a line and is no text of it, from 1
+---@field coloured table<integer, breadboard.Stretch[]> what is coloured of a line, from 1
+---@field waits? integer seconds until what failed last can be sent again
 
----@type table<breadboard.Block, string[]>
+---@type table<breadboard.Block, { lines: string[], coloured: table<integer, breadboard.Stretch[]> }>
 local drawn = setmetatable({}, { __mode = 'k' }) -- by identity: a block that changes is a new table
 
 ---@param block breadboard.Block
 local function cached(block)
-  local lines = drawn[block]
-  if not lines then
-    lines = M.block(block)
-    drawn[block] = lines
+  if not drawn[block] then
+    local lines, coloured = M.block(block)
+    drawn[block] = { lines = lines, coloured = coloured }
   end
-  return lines
+  return drawn[block].lines, drawn[block].coloured
 end
 
 local FOLDS = { reasoning = true, tool = true, patch = true, unknown = true }
@@ -380,9 +333,14 @@ end
 ---@param lane breadboard.Lane
 ---@param notices breadboard.Notice[]
 ---@param last? string what stands below all
+---@param now? integer milliseconds since 1970; without them nothing counts down
 ---@return breadboard.Drawing
-function M.lane(lane, notices, last)
-  local lines, owners, beside = {}, {}, {}
+function M.lane(lane, notices, last, now)
+  local lines, owners, beside, coloured = {}, {}, {}, {}
+  local waiting, waits
+  if now then
+    waiting, waits = remedy.waits(lane.blocks, now)
+  end
   local heads = {} ---@type table<integer, integer> the first line of each prompt, by the seq of its event
   local before ---@type string?
 
@@ -426,10 +384,17 @@ function M.lane(lane, notices, last)
       -- Beside the prompt that it answers: no line of its own.
       beside[head] = M.turn_start(block)
     else
-      add(cached(block), block.kind, block)
+      local shown, colours_of = cached(block)
+      add(shown, block.kind, block)
+      for at, stretches in pairs(colours_of) do
+        coloured[#lines - #shown + at] = stretches
+      end
+    end
+    if block == waiting then
+      beside[#lines] = waits < 120 and ('%d s left'):format(waits) or ('%d min left'):format(math.ceil(waits / 60))
     end
     if block.kind == 'user' then
-      heads[block.seq] = #lines - #cached(block) + 1
+      heads[block.seq] = #lines - #(cached(block)) + 1
     end
     for _, notice in ipairs(behind[block.id] or {}) do
       if not is_told(notice, texts) then
@@ -440,7 +405,7 @@ function M.lane(lane, notices, last)
   if last then
     add({ last }, 'notice')
   end
-  return { lines = lines, owners = owners, beside = beside }
+  return { lines = lines, owners = owners, beside = beside, coloured = coloured, waits = waits }
 end
 
 return M
