@@ -23,7 +23,11 @@ export default async function asShown(stage) {
   await ask("rename all of them");
   await card.waitFor();
   const allow = card.getByRole("button", { name: "Allow once" });
+  const held = card.getByText("It can be allowed once all of it was shown.");
+  await held.waitFor();
+  await allow.and(card.locator('[aria-disabled="true"]')).waitFor();
   await card.getByRole("button", { name: /^Show all \d+ lines$/ }).click();
+  await held.waitFor({ state: "detached" });
   await card.locator(".diff .line", { hasText: `NEW_${LINES}:` }).waitFor();
   const lines = await card.locator(".diff .line").allTextContents();
   assert.equal(lines.filter((line) => line.startsWith("-pub")).length, LINES);

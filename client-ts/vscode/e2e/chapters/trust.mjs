@@ -20,7 +20,7 @@ export default async function trust({ page, view, prompt, model, ask, show, comm
   await box.waitFor();
   await box.fill(CANARY);
   await page.keyboard.press("Enter");
-  await page.locator(".notification-list-item", { hasText: "The token is stored" }).waitFor();
+  await page.locator(".notification-list-item", { hasText: "The token is stored, and used for http://127.0.0.1:" }).waitFor();
   say("the token is stored");
 
   // The embedded engine reads, and has no tool that writes or runs.
