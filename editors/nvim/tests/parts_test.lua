@@ -203,6 +203,18 @@ test('every kind of block has its lines, and no line holds a line end', function
       cost = { amount = 0.25, currency = 'EUR' },
       lines = { '✓ Done (1 min 1 s · 1200 tokens read, 34 written · 0.25 EUR)' },
     },
+    {
+      kind = 'turn-end',
+      outcome = 'done',
+      cost = { amount = 1.5e-05, currency = 'USD' },
+      lines = { '✓ Done (less than 0.0001 USD)' },
+    },
+    {
+      kind = 'turn-end',
+      outcome = 'done',
+      cost = { amount = 12.345678, currency = 'USD' },
+      lines = { '✓ Done (12.3457 USD)' },
+    },
     { kind = 'turn-end', outcome = 'stopped', durationMs = 1250, lines = { '⊘ The turn was stopped. (1.2 s)' } },
     { kind = 'turn-end', outcome = 'cut', text = 'It ended at its limit.', lines = { '✗ It ended at its limit.' } },
     { kind = 'turn-end', outcome = 'failed', totalTokens = 7, lines = { '✗ The turn failed. (7 tokens)' } },

@@ -70,6 +70,16 @@ function M.round(text)
   )
 end
 
+--- An amount of money in the words of the server.
+---@param amount number
+---@return string
+function M.amount(amount)
+  if amount > 0 and amount < 0.0001 then
+    return 'less than 0.0001'
+  end
+  return (('%.4f'):format(amount):gsub('0+$', ''):gsub('%.$', ''))
+end
+
 M.HELD = '⚠ Another window works on this session, so it can only be read here until its turn is over; '
   .. ':BreadBoard take stops it there and goes on here.'
 
