@@ -149,6 +149,25 @@ fn help_tells_the_exit_codes() {
 }
 
 #[test]
+fn no_help_offers_an_engine_that_is_not_there() {
+    // Given every help that names the engines
+    for words in [&["--help"][..], &["ask", "--help"], &["doctor", "--help"], &["sessions", "--help"]] {
+        let output = binary().args(words).output().expect("runs");
+        let help = text(&output.stdout);
+        // Then the one that this version refuses is not among them
+        assert!(!help.to_lowercase().contains("desktop"), "{words:?}: {help}");
+    }
+    // And neither is it where a wrong one is refused, while its name still says that it is to come
+    let refused = binary().args(["ask", "q", "--engine", "desktops"]).output().expect("runs");
+    let said = text(&refused.stderr);
+    assert!(said.contains("there are embedded, breadboard, acp and acp:"), "{said}");
+    let named =
+        binary().args(["ask", "q", "--engine", "desktop"]).stdin(Stdio::null()).output().expect("runs");
+    let said = text(&named.stderr);
+    assert!(said.contains("has no `desktop` engine yet"), "{said}");
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_on_a_bare_machine_and_shows_no_token() {
     let place = place();
     let mut command = binary();
