@@ -193,6 +193,15 @@ test('every kind of block has its lines, and no line holds a line end', function
       lines = { 'Checkpoint before: made' },
     },
     { kind = 'link', uri = 'file:///l', label = 'log', lines = { 'log: file:///l' } },
+    {
+      kind = 'assistant',
+      text = 'Found.\n\nTo get answers from a model, choose one. Until then each answer is what searching finds.\n',
+      lines = {
+        'Found.',
+        '',
+        'To get answers from a model, choose one (:BreadBoard model). Until then each answer is what searching finds.',
+      },
+    },
     { kind = 'turn-start', engine = 'claude', model = 'Opus', lines = { 'claude · Opus' } },
     {
       kind = 'turn-end',

@@ -37,6 +37,7 @@ fn turn(heard: &std::path::Path) -> AskTurn {
         trusted: true,
         dialect: Dialect::Acp,
         waiting: Vec::new(),
+        advice: None,
     };
     let console = Console::new(std::io::stdout(), std::io::stderr(), None);
     AskTurn::new(client, console, person, &args, "/".into(), opened, Arc::new(AtomicBool::new(false)))

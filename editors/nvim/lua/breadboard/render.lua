@@ -93,7 +93,7 @@ function KINDS.user(block)
 end
 
 function KINDS.assistant(block)
-  local lines = split(block.text)
+  local lines = split(notices_of.of_model(block.text))
   if block.truncated then
     table.insert(lines, '(cut here; the whole is in the events of the session)')
   end
