@@ -6,9 +6,7 @@ use super::ports::{EngineCursor, EngineReport, EngineTraits, LedgerRow, Settleme
 use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
-use crate::domain::approval::{
-    PermissionAsk, PermissionOptionKind, PermissionStatus, RuleHolder, rule_allows,
-};
+use crate::domain::approval::{PermissionAsk, PermissionOptionKind, PermissionStatus, rule_allows};
 use crate::domain::dialect::{Dialect, fact, normalize, runs_here};
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
 use crate::domain::fact::{Answered, Confirmed, Fact, Prompt, TurnReport};
@@ -217,7 +215,6 @@ impl App {
         // Another window may have taken a rule back.
         self.read_rules();
         let covered = self.turn_trusted(session_id)
-            && self.traits_of(session_id).rules == RuleHolder::Server
             && (rule_allows(&self.rules, asked, &ask.root) || self.known(session_id).is_ok_and(of_session));
         let by_rule = PermissionAsk::choose(
             &ask.permission.options,

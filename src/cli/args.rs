@@ -84,15 +84,14 @@ pub(crate) enum Command {
 /// Settings of the server, the strongest layer.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerArgs {
-    /// Which engine runs the turns: embedded, breadboard, desktop, acp, or acp:"<command line of an agent>"
-    /// [default: embedded].
+    /// Which engine runs the turns: embedded, breadboard, acp, or acp:"<command line of an agent>" [default: embedded].
     #[arg(long, value_parser = EngineArg::read, value_name = "KIND")]
     pub engine: Option<EngineArg>,
     /// The agent of the acp engine: opencode, claude-agent-acp, codex-acp, gemini-cli, qwen-code, goose or another that the
     /// settings name; alone it means `--engine acp`.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Base URL of a breadboard or desktop engine; alone it means `--engine breadboard`.
+    /// Base URL of a breadboard engine; alone it means `--engine breadboard`.
     #[arg(long, value_name = "URL")]
     pub engine_url: Option<String>,
     /// Configuration file of a breadboard engine, as the engine names it; alone it means `--engine breadboard`.
@@ -123,7 +122,7 @@ pub(crate) enum EngineArg {
     Embedded,
     /// A Breadboard server over HTTP.
     Breadboard,
-    /// A desktop host over HTTP and WebSocket.
+    /// A desktop host over HTTP and WebSocket. Read, so that the refusal says that this version has none; offered nowhere.
     Desktop,
     /// An agent process, by its name.
     Acp,
@@ -144,9 +143,7 @@ impl EngineArg {
             "acp" => Ok(Self::Acp),
             _ => match text.strip_prefix("acp:") {
                 Some(line) => Ok(Self::AcpCommand(text.to_owned(), words(line)?)),
-                None => {
-                    Err("there are embedded, breadboard, desktop, acp and acp:\"<command line>\"".to_owned())
-                }
+                None => Err("there are embedded, breadboard, acp and acp:\"<command line>\"".to_owned()),
             },
         }
     }

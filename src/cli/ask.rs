@@ -32,6 +32,8 @@ use crate::protocol::settings::EngineKind;
 
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
 const SESSION: Duration = Duration::from_secs(200);
+/// How one chooses a model here; that there is none, the answer says.
+const CHOOSE_MODEL: &str = "Choose a model with --model, as in --model qwen3; --help tells the rest.";
 
 /// Asks, shows the answer, and tells how it went.
 pub(super) fn ask(args: &AskArgs) -> Exit {
@@ -172,7 +174,9 @@ fn open(
     }
     let dialect = hello.engine.kind.dialect();
     let waiting = Vec::new();
-    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect, waiting }))
+    let without_model = hello.engine.kind == EngineKind::Embedded && hello.engine.model.is_none();
+    let advice = without_model.then_some(CHOOSE_MODEL);
+    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect, waiting, advice }))
 }
 
 /// The mode that was asked for, before the prompt goes out.
@@ -229,7 +233,7 @@ fn resume(
     })?;
     let waiting = listed.pending.into_iter().map(|pending| pending.permission).collect();
     let dialect = kind.dialect();
-    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect, waiting })
+    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect, waiting, advice: None })
 }
 
 /// Asks for a session; that it takes its time is said.

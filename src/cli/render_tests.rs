@@ -277,10 +277,34 @@ fn a_call_is_named_by_what_it_does_and_a_failed_one_says_why() {
         ended(json!({"title": "make", "kind": "execute"}), text("\nno rule\nmore\n[exit code 2]")),
         "✗ execute make failed: no rule [exit code 2]"
     );
+    // d21: the agent calls it well, and its command was not.
+    assert_eq!(
+        ended(
+            json!({"title": "make", "kind": "execute"}),
+            json!({"status": "completed", "rawOutput": {"exit_code": 3, "stdout": "no rule"}})
+        ),
+        "✗ execute make failed: no rule [exit code 3]"
+    );
     assert_eq!(
         ended(json!({"title": "w", "kind": "edit"}), text("{\"ok\": false, \"error\": \"Is a directory\"}")),
         "✗ edit w failed: Is a directory"
     );
+}
+
+#[test]
+fn d21_a_call_that_went_well_says_the_exit_code_of_a_command_that_did_not() {
+    let ran = |code: i64| {
+        let payload = json!({"tool_name": "run_command", "args": {"command": "make"}, "status": "completed",
+            "result": {"exit_code": code, "stdout": "out", "stderr": ""}});
+        let pieces = drawn_of(
+            &mut Renderer::new(PIPED),
+            Dialect::Desktop,
+            &[event("tool.result", "tool.execute", payload)],
+        );
+        notes(&pieces).join("|")
+    };
+    assert_eq!(ran(0), "· run_command make");
+    assert_eq!(ran(3), "· run_command make [exit code 3]");
 }
 
 #[test]

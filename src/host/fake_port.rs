@@ -86,7 +86,7 @@ impl FakePort {
         self.said().into_iter().filter_map(state).collect()
     }
 
-    /// The types of what was said, in order, thinking and states left out.
+    /// The types of what was said, in order, states left out.
     pub(crate) fn kinds(&self) -> Vec<String> {
         self.said()
             .iter()
@@ -95,7 +95,7 @@ impl FakePort {
                 (kind, Some(status)) => format!("{kind}:{status}"),
                 (kind, None) => kind.to_owned(),
             })
-            .filter(|kind| kind != "assistant.thinking" && kind != "session.state")
+            .filter(|kind| kind != "session.state")
             .collect()
     }
 }

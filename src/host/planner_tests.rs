@@ -1,7 +1,8 @@
 //! The answer without a model, on a real folder.
 
 use super::fake_port::{FakePort, User};
-use super::request::TurnRequest;
+use super::planner;
+use super::request::{NoModel, TurnRequest};
 use super::turn;
 use crate::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use crate::domain::edits::text::content_hash;
@@ -17,22 +18,30 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
-    let request = TurnRequest {
+fn asking(text: &str) -> TurnRequest {
+    TurnRequest {
         text: text.to_owned(),
         history: vec![],
         attachments: vec![],
         model: None,
+        no_model: NoModel::Unsaid,
         goes_on: None,
-    };
-    turn::run(port, request).await;
+    }
+}
+
+async fn ask(port: &FakePort, text: &str) -> FinalMetadata {
+    turn::run(port, asking(text)).await;
+    let thought = |kind: &String| kind == "assistant.thinking";
+    assert!(
+        !port.kinds().iter().any(thought),
+        "what it does stands on the cards of its tools: {:?}",
+        port.said()
+    );
     match port.said().last().unwrap() {
         ServerMessage::MessageFinal { message, metadata } => {
             assert_eq!(*message, port.text());
             assert!(message.starts_with("No model is configured"), "{message}");
-            assert!(
-                metadata.cancelled || message.trim_end().ends_with("or start with `--model ollama/qwen3`.")
-            );
+            assert!(metadata.cancelled || message.ends_with(planner::CHOOSE_MODEL));
             metadata.clone()
         }
         other => panic!("the turn ended with {other:#?}"),
@@ -53,6 +62,27 @@ async fn a_question_is_answered_with_places_and_their_lines() {
         kinds.contains(&"agent.retrieve.status".to_owned())
             && kinds.contains(&"tool.execute:completed".to_owned())
     );
+}
+
+#[tokio::test]
+async fn that_there_is_no_model_is_said_once_in_a_session_and_in_words_of_no_client() {
+    let folder = folder();
+    let first = FakePort::new(folder.path(), false, User::Denies);
+    ask(&first, "list files").await;
+    // Given a session that was told so, in this process or in an earlier one
+    let told = TurnRequest { no_model: NoModel::Said, ..asking("list files") };
+    let history = vec![("list files".to_owned(), first.text()), ("more".to_owned(), "plain".to_owned())];
+    let before = TurnRequest { history, ..asking("list files") };
+    for request in [told, before] {
+        // When it asks again, then the answer is plain
+        let port = FakePort::new(folder.path(), false, User::Denies);
+        turn::run(&port, request).await;
+        assert_eq!(port.text(), "2 names in the workspace:\n\n- `src/`\n- `notes.txt`\n");
+    }
+    // And what helps is said without the commands and flags of one client
+    for word in ["editor", "command", "--", "`", "setting"] {
+        assert!(!planner::CHOOSE_MODEL.contains(word), "{word}");
+    }
 }
 
 #[tokio::test]

@@ -18,8 +18,20 @@ pub(crate) struct TurnRequest {
     pub attachments: Vec<Attached>,
     /// The model; `None` when none is configured, an error when it cannot be used.
     pub model: Option<Result<ModelInUse, ModelError>>,
+    /// Whether an answer without a model says that there is none.
+    pub no_model: NoModel,
     /// Where it goes on, if an earlier process began it.
     pub goes_on: Option<GoesOn>,
+}
+
+/// That a session has no model is said once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NoModel {
+    /// This process has not said it, or there was a model since.
+    #[default]
+    Unsaid,
+    /// It was said.
+    Said,
 }
 
 /// A turn that waited for an answer, and the answer.

@@ -71,10 +71,10 @@ async fn drive(voice: &mut TurnOutput<'_>, request: TurnRequest) -> ReplyEnd {
     match (&request.model, &request.goes_on) {
         (None, Some(goes_on)) => {
             let call_id = &goes_on.from.asked.call.call_id;
-            let success = planner::go_on(voice, &request.text, call_id, goes_on.answered()).await;
+            let success = planner::go_on(voice, &request, call_id, goes_on.answered()).await;
             ReplyEnd::Answered { success }
         }
-        (None, None) => ReplyEnd::Answered { success: planner::answer(voice, &request.text).await },
+        (None, None) => ReplyEnd::Answered { success: planner::answer(voice, &request).await },
         (Some(Err(error)), _) => ReplyEnd::Failed(error.clone()),
         (Some(Ok(model)), _) => converse(voice, model, &request).await,
     }

@@ -11,7 +11,7 @@ use super::models::Finished;
 use super::ports::TurnPort;
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, PatchProposed, RetrieveStage, ServerError, ServerErrorCode, ServerMessage, SessionState,
-    ThinkingPhase, ToolStatus,
+    ToolStatus,
 };
 use crate::domain::steps::{AskedStep, CallInOutput, EffectAsked, PausedTurn, Tally, TurnStep};
 
@@ -156,11 +156,6 @@ impl<'a> TurnOutput<'a> {
     /// Any other message.
     pub(crate) async fn say(&self, message: ServerMessage) {
         self.port.say(message).await;
-    }
-
-    /// What the agent is busy with.
-    pub(crate) async fn thinking(&self, phase: ThinkingPhase, message: impl Into<String>) {
-        self.say(ServerMessage::Thinking { phase, message: message.into() }).await;
     }
 
     /// How a search goes.

@@ -223,11 +223,9 @@ requests! {
 }
 
 impl Request {
-    /// Refuses one that names neither a session nor a tab where either is needed. `bb/approvePermission` says so itself, and
-    /// others mean every session, or the active one.
+    /// Refuses one that names neither a session nor a tab where either is needed. Others mean every session, or the active one.
     fn names_its_session(mut self) -> Result<Self, CodedError> {
-        let needs =
-            !matches!(self, Self::ApprovePermission(_) | Self::PermissionList(_) | Self::CreateSpecSubmit(_));
+        let needs = !matches!(self, Self::PermissionList(_) | Self::CreateSpecSubmit(_));
         match self.session_or_tab() {
             Some((None, None)) if needs => {
                 Err(misfit(self.method(), "a `sessionId` or a `tabId` is needed".to_owned()))

@@ -72,6 +72,7 @@ pub(crate) struct SavedRule {
 /// Params of `bb/permission/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = super::request::session_or_tab()))]
 pub struct PermissionGetParams {
     /// Id of the session; this or `tabId`.
     pub session_id: Option<String>,

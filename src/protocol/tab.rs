@@ -364,6 +364,7 @@ macro_rules! session_or_tab {
 
 session_or_tab!(
     super::agent::SessionInfoParams,
+    super::permission::PermissionGetParams,
     super::request::QueueParams,
     super::request::ApprovePermissionParams,
     super::request::ListFilesParams,

@@ -545,14 +545,56 @@ fn d21_the_card_of_a_call_shows_what_its_terminal_printed_and_how_it_ended() {
     story.chunk("agent_message_chunk", None, "text");
     story.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
         "rawOutput": {"output": "out\nerr\n"}}));
-    // Then the card has the output and the code, the status is the agent's, and its answer is one text
+    // Then the card has the output and the code, which decides the status, and the agent's answer is one text
     let BlockBody::Tool { status, exit_code, preview, truncated, bytes, .. } = &story.chat()[2].body else {
         panic!("{:?}", story.chat())
     };
     let shown = preview.as_deref().unwrap();
     assert_eq!(shown, "out\n\u{1b}[31merr\u{1b}[0m\n[exit code 3]");
-    assert_eq!((*status, *exit_code, *truncated, *bytes), (ToolBlockStatus::Ok, Some(3), None, Some(17)));
+    assert_eq!((*status, *exit_code, *truncated, *bytes), (ToolBlockStatus::Failed, Some(3), None, Some(17)));
     assert_eq!(story.answers_shown(), [("one text", false)]);
+}
+
+#[test]
+fn d21_the_exit_code_of_a_command_that_we_ran_decides_how_its_call_stands() {
+    let code = |code: i64| json!({"began": true, "ended": true, "exitCode": code});
+    let killed = json!({"began": true, "ended": true, "signal": "SIGKILL"});
+    // Given how a command of ours ended, what the agent says of it, and whether it says that before the end
+    for (end, says, early, wanted) in [
+        (code(3), json!({}), false, ToolBlockStatus::Failed),
+        (code(3), json!({}), true, ToolBlockStatus::Failed),
+        (code(3), json!({"rawOutput": {"exit_code": 0}}), false, ToolBlockStatus::Failed),
+        (code(0), json!({}), false, ToolBlockStatus::Ok),
+        (code(0), json!({"status": "failed"}), false, ToolBlockStatus::Failed),
+        (code(0), json!({"status": "failed"}), true, ToolBlockStatus::Failed),
+        (code(3), json!({"status": "cancelled"}), false, ToolBlockStatus::Cancelled),
+        (code(3), json!({"status": "cancelled"}), true, ToolBlockStatus::Cancelled),
+        // An agent ends a server that it started, and its call was well.
+        (killed, json!({}), false, ToolBlockStatus::Ok),
+    ] {
+        let mut story = Story::new();
+        story.prompt("go");
+        shows(&mut story, "t", "in_progress");
+        let mut last = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"});
+        for (name, value) in says.as_object().unwrap() {
+            last[name] = value.clone();
+        }
+        // When both are told
+        if early {
+            story.update(last);
+            terminal(&mut story, end.clone());
+        } else {
+            terminal(&mut story, end.clone());
+            story.update(last);
+        }
+        // Then a code other than 0 is no success, whatever the agent calls it
+        let BlockBody::Tool { status, exit_code, .. } = &story.chat()[2].body else { panic!() };
+        assert_eq!(
+            (*status, exit_code.map(Value::from)),
+            (wanted, end.get("exitCode").cloned()),
+            "{end} {says} {early}"
+        );
+    }
 }
 
 #[test]

@@ -123,14 +123,14 @@ fn d21_a_command_that_we_run_for_an_agent_stands_on_its_card_before_and_after_a_
     let ask = server.wait_ask(&session);
     server.decide(&session, &ask, "allow_once");
     server.wait_end(&session);
-    // Then the card has output and exit code
+    // Then the card has output and exit code, and the code decides how it stands
     let card = |server: &mut Server| {
         let view = server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].clone();
         let blocks = view["lanes"]["chat"]["blocks"].as_array().expect("blocks").clone();
         let tool = blocks.into_iter().find(|block| block["kind"] == "tool").expect("a card");
         json!([tool["status"], tool["exitCode"], tool["preview"], tool["bytes"]])
     };
-    let shown = json!(["ok", 3, "out\nerr\n[exit code 3]", 8]);
+    let shown = json!(["failed", 3, "out\nerr\n[exit code 3]", 8]);
     assert_eq!(card(&mut server), shown);
     // And the same after a restart
     server.kill();
@@ -181,6 +181,80 @@ fn d17_what_is_allowed_always_at_an_agent_is_said_and_listed_as_its_own() {
     let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), settings);
     again.shake_hands();
     assert_eq!(settled_card(&mut again, &session), card);
+}
+
+#[test]
+fn d8_all_edits_of_a_session_are_allowed_by_one_answer_that_is_listed_and_taken_back() {
+    // Given an agent that writes two files, one outside of the workspace, and runs a command; and then writes another one
+    let write = |path: &str| {
+        json!({ "request": "fs/write_text_file", "params": { "path": path, "content": "new" },
+            "on": { "error": [{ "chunk": format!("no {path}; ") }] } })
+    };
+    let outside = tempfile::tempdir().expect("a directory");
+    let beside = outside.path().join("d.txt");
+    let many = json!([
+        write("${cwd}/a.txt"),
+        write("${cwd}/b.txt"),
+        write(beside.to_str().expect("is text")),
+        { "request": "terminal/create", "params": { "command": "touch ran" }, "on": { "error": [{ "chunk": "not run" }] } },
+    ]);
+    let script = json!({ "prompts": [
+        { "when": "many", "steps": many },
+        { "when": "one", "steps": [write("${cwd}/c.txt")] },
+    ] });
+    let mut server = Server::ready(settings(&script, &json!({ "fileSystem": true, "terminals": true })));
+    let allowing = session(&mut server);
+    server.prompt(&allowing, "many");
+    let ask = server.wait_ask(&allowing);
+    // When the user allows all edits of the session at the first
+    server.ask(
+        "bb/approvePermission",
+        json!({ "sessionId": allowing, "requestId": ask["permission"]["requestId"],
+            "decision": "allow_rule", "optionId": "allow_session" }),
+    );
+    let ask =
+        server.wait_event(&allowing, "the ask for the command", |event| event["type"] == "terminal/create");
+    server.decide(&allowing, &ask, "deny");
+    server.wait_end(&allowing);
+    // Then the second is done without a question and says by what, and nothing else is
+    let events = server.events(&allowing);
+    let settled = events.iter().filter(|event| event["type"] == "local.permission_settled");
+    let by: Vec<&Value> = settled.map(|event| &event["payload"]["resolvedBy"]).collect();
+    assert_eq!(by, [&json!("user"), &json!("rule"), &json!("user")]);
+    let chunks = events.iter().filter(|event| event["type"] == "agent_message_chunk");
+    let said: Vec<&str> = chunks.filter_map(|event| event["payload"]["content"]["text"].as_str()).collect();
+    assert_eq!(said, [format!("no {}; ", beside.display()).as_str(), "not run"]);
+    assert_eq!((server.read("a.txt"), server.read("b.txt")), ("new".to_owned(), "new".to_owned()));
+    assert!(!beside.exists() && !server.workspace.path().join("ran").exists());
+    // And it is listed with the words of the option
+    let listed = server.ask("bb/permission/list", json!({}));
+    let mut rule = listed["rules"][0].clone();
+    let (id, folder) = (rule["ruleId"].take(), rule["folder"].take());
+    assert_eq!(
+        (listed["rules"].as_array().map(Vec::len), rule),
+        (
+            Some(1),
+            json!({ "ruleId": null, "pattern": "write any file in the open folders", "scope": "session",
+                "holder": "server", "revocable": true, "folder": null, "sessionId": allowing })
+        )
+    );
+    assert!(folder.is_string(), "{folder}");
+    // And it holds in the next turn, in no other session, and no more once it is taken back
+    server.turn(&allowing, "one");
+    assert_eq!(server.read("c.txt"), "new");
+    std::fs::remove_file(server.workspace.path().join("c.txt")).expect("removes");
+    let other = session(&mut server);
+    for revoked in [false, true] {
+        if revoked {
+            server.ask("bb/permission/revoke", json!({ "ruleId": id }));
+        }
+        let session = if revoked { &allowing } else { &other };
+        server.prompt(session, "one");
+        let ask = server.wait_ask(session);
+        server.decide(session, &ask, "deny");
+        server.wait_end(session);
+        assert!(!server.workspace.path().join("c.txt").exists());
+    }
 }
 
 fn settled_card(server: &mut Server, session: &str) -> Value {

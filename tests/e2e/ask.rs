@@ -149,6 +149,42 @@ fn help_tells_the_exit_codes() {
 }
 
 #[test]
+fn without_a_model_it_names_its_own_flag_below_the_answer() {
+    let place = place();
+    let output = place.ask("where are frame headers parsed?", &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("To get answers from a model, choose one.") && !out.contains("--model"), "{out}");
+    let advice = "Choose a model with --model, as in --model qwen3; --help tells the rest.\n";
+    assert!(err.ends_with(advice), "{err}");
+    // A script reads events, and a session that is taken up was told.
+    for flags in [&["--json"][..], &["--continue"]] {
+        let output = place.ask("where are frame headers parsed?", flags);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(!err.contains("--model"), "{flags:?}: {err}");
+        assert_eq!(out.contains("No model is configured"), flags == ["--json"], "{out}");
+    }
+}
+
+#[test]
+fn no_help_offers_an_engine_that_is_not_there() {
+    // Given every help that names the engines
+    for words in [&["--help"][..], &["ask", "--help"], &["doctor", "--help"], &["sessions", "--help"]] {
+        let output = binary().args(words).output().expect("runs");
+        let help = text(&output.stdout);
+        // Then the one that this version refuses is not among them
+        assert!(!help.to_lowercase().contains("desktop"), "{words:?}: {help}");
+    }
+    // And neither is it where a wrong one is refused, while its name still says that it is to come
+    let refused = binary().args(["ask", "q", "--engine", "desktops"]).output().expect("runs");
+    let said = text(&refused.stderr);
+    assert!(said.contains("there are embedded, breadboard, acp and acp:"), "{said}");
+    let named =
+        binary().args(["ask", "q", "--engine", "desktop"]).stdin(Stdio::null()).output().expect("runs");
+    let said = text(&named.stderr);
+    assert!(said.contains("has no `desktop` engine yet"), "{said}");
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_on_a_bare_machine_and_shows_no_token() {
     let place = place();
     let mut command = binary();

@@ -1,5 +1,6 @@
 //! `breadboard-ls ask` with an agent process: by its command line, without trust, and when it asks or is not there.
 
+use std::io::BufRead;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
@@ -131,6 +132,40 @@ fn a_denial_that_ends_the_turn_is_told_as_that_and_not_as_a_stop() {
         ),
         "{err}"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn d13_that_an_agent_takes_its_time_is_said_before_it_greets() {
+    // Given an agent that does not begin before something is written into a pipe
+    let place = tempfile::tempdir().expect("a directory");
+    let pipe = place.path().join("begin");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .expect("a pipe");
+    let script = place.path().join("script.json");
+    std::fs::write(&script, json!([{ "chunk": "Hello" }]).to_string()).expect("a script");
+    let late = place.path().join("late");
+    let lines = format!(
+        "read -r word < '{}'\nexec '{PROGRAM}' simulate acp --script '{}'\n",
+        pipe.display(),
+        script.display()
+    );
+    std::fs::write(&late, lines).expect("an agent");
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "go", &format!("--engine=acp:sh '{}'", late.display()), "--trust", "--workspace"]);
+    command.arg(place.path()).arg("--state-dir").arg(place.path().join("state"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("BREADBOARD_API_URL");
+    let mut asking = command.spawn().expect("the binary runs");
+    let mut err = std::io::BufReader::new(asking.stderr.take().expect("a pipe"));
+    // When nothing is heard of it, then that is said while it is waited for
+    let mut first = String::new();
+    err.read_line(&mut first).expect("a line");
+    assert_eq!(first, "Waiting up to 200 s for the agent to start.\n");
+    // And when it begins, its answer comes
+    std::fs::write(&pipe, "now\n").expect("the agent reads it");
+    let (out, _, code) = said(&asking.wait_with_output().expect("it ends"));
+    assert_eq!((out.as_str(), code), ("Hello\n", Some(0)));
 }
 
 #[cfg(unix)]

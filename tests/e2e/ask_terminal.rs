@@ -312,6 +312,94 @@ fn an_agents_options_have_its_words_and_a_key_each() {
     assert!(session.shown.contains("for ever then"), "{}", session.shown);
 }
 
+/// An engine that is an agent of this script.
+fn agent(place: &tempfile::TempDir, script: &serde_json::Value) -> String {
+    let file = place.path().join("script.json");
+    std::fs::write(&file, script.to_string()).expect("a script");
+    format!("--engine=acp:'{PROGRAM}' simulate acp --script \"{}\"", file.display())
+}
+
+#[test]
+fn d4_a_change_that_is_longer_than_an_event_carries_is_drawn_whole_before_it_is_asked() {
+    // Given an agent that asks to write a long file, whose last line is what matters
+    let place = tempfile::tempdir().expect("a directory");
+    let lines: String = (0..4_000).map(|at| format!("line {at}\n")).collect();
+    let change = serde_json::json!({ "type": "diff", "path": "${cwd}/new.sh", "oldText": null,
+        "newText": format!("{lines}rm_rf_everything\n") });
+    let script = serde_json::json!([
+        { "ask": { "toolCall": { "toolCallId": "c", "kind": "edit", "content": [change] } },
+          "on": { "allow_once": [{ "chunk": "allowed" }], "else": [{ "chunk": "not allowed" }] } },
+    ]);
+    let mut session = Session::start("go", &[&agent(&place, &script)], 80);
+    // When it is asked
+    session.wait_for("Answer (");
+    // Then every line of it stands above the question, once
+    for line in ["+line 0\r\n", "+line 2000\r\n", "+line 3999\r\n", "+rm_rf_everything\r\n"] {
+        let shown = session.shown.replace("\x1b[32m", "").replace("\x1b[0m", "");
+        assert_eq!(shown.matches(line).count(), 1, "{line:?}");
+    }
+    session.type_line("n");
+    session.end();
+    assert!(session.shown.contains("not allowed"));
+}
+
+#[test]
+fn trust_is_asked_for_at_every_run_and_nothing_is_remembered() {
+    // Given an agent, which is started in a trusted folder only, and the same folder and state at every run
+    let place = tempfile::tempdir().expect("a directory");
+    let engine = agent(&place, &serde_json::json!([{ "chunk": "Hello you" }]));
+    let (workspace, state) = (place.path().join("w"), place.path().join("state"));
+    std::fs::create_dir(&workspace).expect("a workspace");
+    let run = |answer: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["ask", "go", &engine, "--workspace"]).arg(&workspace).arg("--state-dir").arg(&state);
+        let own = || tempfile::tempdir().expect("a directory");
+        let mut session = Session::of(command, 200, own(), own());
+        session.wait_for("Trust this folder (");
+        session.wait_for("? [y/N] ");
+        session.type_line(answer);
+        (session.end(), session.shown.contains("Hello you"))
+    };
+    // When it is trusted, then it works, and the next run asks again
+    assert_eq!(run("y"), (Some(0), true));
+    assert_eq!(run("yes"), (Some(0), true));
+    // And without a yes nothing is started
+    assert_eq!(run("n"), (Some(4), false));
+    assert_eq!(run(""), (Some(4), false));
+    assert_eq!(run("y"), (Some(0), true));
+}
+
+#[test]
+fn a_change_that_is_allowed_in_a_folder_that_is_not_trusted_asks_for_trust() {
+    for (answer, file) in [("y", "green and blue\n"), ("n", BEFORE)] {
+        // Given a change that waited, in a run that did trust the folder
+        let mut first = Session::ask("replace red with green in a.txt");
+        first.wait_for(QUESTION);
+        first.child.kill().expect("it can be killed");
+        first.child.wait().expect("it can be waited for");
+        // When it is allowed in a run that was not told to trust it
+        let mut command = Command::new(PROGRAM);
+        command.args(["ask", "--continue", "--workspace"]).arg(first.workspace.path());
+        command.arg("--state-dir").arg(first._state.path().join("state"));
+        let own = || tempfile::tempdir().expect("a directory");
+        let mut next = Session::of(command, 200, own(), own());
+        next.wait_for(QUESTION);
+        next.type_line("y");
+        // Then the folder is asked about, and without a yes nothing is written
+        next.wait_for("? [y/N] ");
+        assert_eq!(first.file(), BEFORE);
+        next.type_line(answer);
+        next.end();
+        assert_eq!(first.file(), file, "{}", next.shown);
+        assert_eq!(
+            next.shown.contains("denied: the folder is not trusted."),
+            answer == "n",
+            "{}",
+            next.shown
+        );
+    }
+}
+
 #[test]
 fn ctrl_c_stops_the_turn_that_waits_for_an_answer() {
     let mut session = Session::ask("replace red with green in a.txt");

@@ -174,6 +174,28 @@ fn how_one_logs_in_at_an_agent_is_told_as_data() {
         let details = json!({ "retry": retry, "login": login });
         assert_eq!(refused["data"], json!({ "code": "engine_unauthorized", "details": details }), "{agent}");
     }
+    // Given that their sessions are open, and a prompt is refused
+    let mut server = agents(json!([{ "chunk": "Hal" }, { "error": { "code": -32000, "message": "401" } }]));
+    let how = "log in with `codex login` in a shell, or set OPENAI_API_KEY in the environment.";
+    let tried = json!({ "taken": "perhaps", "when": "changed" });
+    for (agent, login, how) in [("codex", known.clone(), how), ("sim", json!({}), "it says: 401.")] {
+        let made = server.ask("bb/createSession", json!({ "agent": agent }));
+        let session = made["sessionId"].as_str().expect("an id").to_owned();
+        server.prompt(&session, "go");
+        // Then the end of the turn says how one logs in there, and so does the chat
+        let end = server.wait_event(&session, "the end", |event| event["type"] == "local.turn_end");
+        let sentence = format!("The agent `{agent}` wants a login first; {how}");
+        assert_eq!(
+            end["payload"],
+            json!({ "reason": "failed", "message": sentence, "retry": tried, "login": login })
+        );
+        let said = notices(&mut server, &session);
+        assert_eq!(
+            said.last(),
+            Some(&json!({ "level": "error", "retry": tried, "login": login })),
+            "{agent}"
+        );
+    }
     // Given one with two ways
     let mut server = agents(json!({ "agent": { "authRequired": true, "authMethods": [
         { "id": "key", "name": "API key" },

@@ -219,6 +219,15 @@ test('every kind of block has its lines, and no line holds a line end', function
       lines = { 'Checkpoint before: made' },
     },
     { kind = 'link', uri = 'file:///l', label = 'log', lines = { 'log: file:///l' } },
+    {
+      kind = 'assistant',
+      text = 'Found.\n\nTo get answers from a model, choose one. Until then each answer is what searching finds.\n',
+      lines = {
+        'Found.',
+        '',
+        'To get answers from a model, choose one (:BreadBoard model). Until then each answer is what searching finds.',
+      },
+    },
     { kind = 'turn-start', engine = 'claude', model = 'Opus', lines = { 'claude · Opus' } },
     {
       kind = 'turn-end',
@@ -228,6 +237,18 @@ test('every kind of block has its lines, and no line holds a line end', function
       outputTokens = 34,
       cost = { amount = 0.25, currency = 'EUR' },
       lines = { '✓ Done (1 min 1 s · 1200 tokens read, 34 written · 0.25 EUR)' },
+    },
+    {
+      kind = 'turn-end',
+      outcome = 'done',
+      cost = { amount = 1.5e-05, currency = 'USD' },
+      lines = { '✓ Done (less than 0.0001 USD)' },
+    },
+    {
+      kind = 'turn-end',
+      outcome = 'done',
+      cost = { amount = 12.345678, currency = 'USD' },
+      lines = { '✓ Done (12.3457 USD)' },
     },
     { kind = 'turn-end', outcome = 'stopped', durationMs = 1250, lines = { '⊘ The turn was stopped. (1.2 s)' } },
     { kind = 'turn-end', outcome = 'cut', text = 'It ended at its limit.', lines = { '✗ It ended at its limit.' } },

@@ -67,12 +67,6 @@ impl App {
     }
 
     fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, CodedError> {
-        if params.session_id.is_none() {
-            return Err(CodedError::new(
-                ErrorCode::InvalidParams,
-                "The params of `bb/approvePermission` need a `sessionId` or a `tabId`.",
-            ));
-        }
         let session_id = params.session().to_owned();
         self.load(&session_id)?;
         let request_id = params.request_id.clone();

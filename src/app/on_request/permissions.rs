@@ -137,12 +137,7 @@ impl App {
         &mut self,
         params: &PermissionGetParams,
     ) -> Result<PermissionGetResult, CodedError> {
-        let Some(session_id) = &params.session_id else {
-            return Err(CodedError::new(
-                ErrorCode::InvalidParams,
-                "The params of `bb/permission/get` need a `sessionId` or a `tabId`.",
-            ));
-        };
+        let session_id = params.session();
         self.load(session_id)?;
         let waiting = self.live_mut(session_id).and_then(|live| live.asks.get(&params.request_id).cloned());
         let ask = match waiting {

@@ -250,3 +250,7 @@ fn chosen(choices: &[Choice], word: &str) -> Option<Choice> {
     };
     choices.iter().find(|choice| choice.key == key).cloned()
 }
+
+#[cfg(all(test, unix))]
+#[path = "answers_tests.rs"]
+mod tests;

@@ -151,6 +151,8 @@ mod tests {
         let after = |millis| began + Duration::from_millis(millis);
         let mut patience = Patience::new(None, began);
         assert_eq!(patience.deadline(), Some(began + WORDLESS));
+        // d13: it is said within two seconds, also of a session or a mode that does not come.
+        assert!(WORDLESS <= Duration::from_secs(2));
         assert_eq!(patience.due(after(1_499)), None);
         let said = "Waiting up to 600 s for the engine's first word".to_owned();
         assert_eq!(patience.due(after(1_500)), Some(Due::Say(said)));

@@ -44,6 +44,8 @@ pub(super) struct OpenedSession {
     pub(super) dialect: Dialect,
     /// What waits in it for an answer.
     pub(super) waiting: Vec<Permission>,
+    /// What is said below the answer.
+    pub(super) advice: Option<&'static str>,
 }
 
 /// Whoever watches, and answers.
@@ -120,6 +122,7 @@ pub(super) struct AskTurn {
     pub(super) stop: Option<u64>,
     patience: Patience,
     again: Again,
+    advice: Option<&'static str>,
     /// That we wait was said where there is no progress line.
     wait_told: bool,
     interrupted: Arc<AtomicBool>,
@@ -167,6 +170,7 @@ impl AskTurn {
             stop: None,
             patience: Patience::new(limit, Instant::now()),
             again: Again::new(limit),
+            advice: opened.advice.filter(|_| !args.json),
             wait_told: false,
             interrupted,
             outcome: AskOutcome::default(),
@@ -238,7 +242,11 @@ impl AskTurn {
             }
         }
         let last = self.renderer.close();
-        self.show(&last)
+        self.show(&last)?;
+        if let Some(advice) = self.advice.filter(|_| !self.outcome.interrupted) {
+            self.say(Tone::Dim, advice);
+        }
+        Ok(())
     }
 
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {

@@ -71,7 +71,7 @@ impl Calls {
                 }
                 return Some(Line::Begins(call));
             }
-            // An agent may call a command well that failed.
+            // A call may be well whose command was not.
             ToolBlockStatus::Ok => match exit_code.filter(|code| *code != 0) {
                 Some(code) => (Tone::Warn, format!("· {call}{} [exit code {code}]", count(fact))),
                 None => (Tone::Dim, format!("· {call}{}", count(fact))),

@@ -31,8 +31,10 @@ pub(super) fn line(end: &BlockBody) -> Option<String> {
         (None, Some(written), None) => Some(format!("{written} tokens written")),
         (None, None, None) => None,
     });
-    let money = cost.as_ref().map(|cost| (cost.amount, visible_line(&cost.currency, CURRENCY)));
-    parts.extend(money.map(|(amount, currency)| format!("{amount} {currency}")));
+    parts.extend(cost.as_ref().map(|cost| {
+        let currency = visible_line(&cost.currency, CURRENCY);
+        format!("{} {currency}", cost.amount_in_words())
+    }));
     (!parts.is_empty()).then(|| format!("done: {}", parts.join(" · ")))
 }
 
@@ -52,7 +54,8 @@ mod tests {
 
     fn end(outcome: TurnOutcome, duration_ms: Option<u64>, tokens: [Option<u64>; 3]) -> BlockBody {
         let [input_tokens, output_tokens, total_tokens] = tokens;
-        let cost = duration_ms.map(|_| Cost { amount: 0.25, currency: "EUR\u{1b}".to_owned() });
+        let cost =
+            duration_ms.map(|_| Cost { amount: 0.250_000_000_000_01, currency: "EUR\u{1b}".to_owned() });
         BlockBody::TurnEnd {
             outcome,
             text: None,

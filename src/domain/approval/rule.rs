@@ -21,8 +21,8 @@ pub(crate) struct RootedRule {
 /// True when one of the saved rules covers an ask whose own rule would be `asked`, in this folder. Patterns are compared
 /// whole: a saved `cargo test` does not cover `cargo test && rm -r x`, because that ask's pattern is the longer text.
 ///
-/// Only for engines whose patterns begin with the tool's name. An engine that holds its sessions has categories beside the
-/// patterns, which a rule of ours does not keep; it applies its own rules, and the loop does not come here for it.
+/// Only for rules of ours: `asked` is one that this server would save. An engine that holds its sessions has categories beside
+/// the patterns, which a rule of ours does not keep; it applies its own rules, and its asks offer none of ours.
 pub(crate) fn rule_allows(saved: &[RootedRule], asked: Option<&PermissionRule>, root: &AskRoot) -> bool {
     match root {
         AskRoot::Closed => false,

@@ -50,6 +50,9 @@ pub struct Spent {
     pub cost: Option<Cost>,
 }
 
+/// The smallest amount that is said as a number.
+const LEAST: f64 = 0.0001;
+
 /// An amount of money.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
@@ -57,6 +60,17 @@ pub struct Cost {
     pub amount: f64,
     /// ISO 4217.
     pub currency: String,
+}
+
+impl Cost {
+    /// How much, with no more decimals than a person reads. Agents count in fractions that add up to long ones.
+    pub(crate) fn amount_in_words(&self) -> String {
+        if self.amount > 0.0 && self.amount < LEAST {
+            return format!("less than {LEAST}");
+        }
+        let rounded = format!("{:.4}", self.amount);
+        rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
 }
 
 impl Spent {
@@ -140,4 +154,27 @@ pub struct TurnClosed {
     pub notice: Option<Notice>,
     /// Why, in the words of `TurnEnd::reason`.
     pub reason: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d20_an_amount_has_no_more_decimals_than_a_person_reads() {
+        for (amount, said) in [
+            (0.006_400_000_000_000_001, "0.0064"),
+            (0.1 + 0.2, "0.3"),
+            (12.345_678, "12.3457"),
+            (10.0, "10"),
+            (100.5, "100.5"),
+            (0.0, "0"),
+            (0.000_1, "0.0001"),
+            (0.000_099_9, "less than 0.0001"),
+            (1e-12, "less than 0.0001"),
+        ] {
+            let cost = Cost { amount, currency: "USD".to_owned() };
+            assert_eq!(cost.amount_in_words(), said, "{amount:?}");
+        }
+    }
 }

@@ -284,11 +284,13 @@ impl Tool {
         }
         match state.progress {
             _ if self.refused.is_some() => self.refused.into_iter().for_each(|refused| self.set(refused)),
-            Some(ToolProgress::Completed) => self.set(match state.exit {
-                Some(None) => ToolBlockStatus::Cancelled,
-                Some(Some(0)) | None => ToolBlockStatus::Ok,
-                Some(Some(_)) => ToolBlockStatus::Failed,
-            }),
+            Some(ToolProgress::Completed) => {
+                self.set(match self.printed_exit().map(Some).or(state.exit) {
+                    Some(None) => ToolBlockStatus::Cancelled,
+                    Some(Some(0)) | None => ToolBlockStatus::Ok,
+                    Some(Some(_)) => ToolBlockStatus::Failed,
+                });
+            }
             Some(ToolProgress::Failed) => self.set(ToolBlockStatus::Failed),
             Some(ToolProgress::Cancelled) => self.set(ToolBlockStatus::Cancelled),
             Some(ToolProgress::Open) | None => self.set(ToolBlockStatus::Running),
@@ -351,6 +353,17 @@ impl Tool {
             terminal.hear(news, PREVIEW);
             self.show_printed();
         }
+        // The agent may have called it completed before its command ended.
+        if let BlockBody::Tool { status: ToolBlockStatus::Ok, .. } = self.block.body
+            && self.printed_exit().is_some_and(|code| code != 0)
+        {
+            self.set(ToolBlockStatus::Failed);
+        }
+    }
+
+    /// The exit code of the last terminal that it shows, where we ran the command and it ended.
+    fn printed_exit(&self) -> Option<i64> {
+        self.terminals.last()?.end.as_ref()?.code
     }
 
     /// Shows what its content says, then the end of what its terminals printed, and how the last of them ended.

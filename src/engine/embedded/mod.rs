@@ -24,7 +24,7 @@ use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
 use crate::host::ports::{Answer, Root, TurnPort};
-use crate::host::request::{GoesOn, ModelInUse, TurnRequest};
+use crate::host::request::{GoesOn, ModelInUse, NoModel, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{EngineKind, ModelSetting};
@@ -80,6 +80,7 @@ struct EmbeddedState {
 #[derive(Default)]
 struct EmbeddedSession {
     greeted: bool,
+    no_model: NoModel,
     running: Option<RunningTurn>,
 }
 
@@ -251,12 +252,14 @@ impl EmbeddedParts {
                     let asks = Arc::new(EmbeddedAsks::default());
                     session.running = Some(RunningTurn { turn, stop, asks: Arc::clone(&asks) });
                     let greeting = !std::mem::replace(&mut session.greeted, true);
-                    Ok((place, stopped, asks, greeting))
+                    let then = if model.is_some() { NoModel::Unsaid } else { NoModel::Said };
+                    let no_model = std::mem::replace(&mut session.no_model, then);
+                    Ok((place, stopped, asks, greeting, no_model))
                 }
             }
         };
         let shared = Arc::clone(self);
-        let (place, stopped, asks, greeting) = match begun {
+        let (place, stopped, asks, greeting, no_model) = match begun {
             Ok(begun) => begun,
             Err(why) => {
                 self.runtime.spawn(async move { shared.ended(session_id, turn, Some(why.into())).await });
@@ -273,7 +276,7 @@ impl EmbeddedParts {
                     port.say(hello(model.as_ref())).await;
                 }
                 let request = own.request(prompt, history, model).await;
-                turn::run(&port, TurnRequest { goes_on, ..request }).await;
+                turn::run(&port, TurnRequest { no_model, goes_on, ..request }).await;
             });
             let failure = work.await.err().map(|_| {
                 TurnFailure::from(
@@ -317,7 +320,7 @@ impl EmbeddedParts {
             let error = ModelError::passing("The model could not be prepared; ask again.".to_owned());
             (Some(Err(error)), Vec::new())
         });
-        TurnRequest { text, history, attachments, model, goes_on: None }
+        TurnRequest { text, history, attachments, model, no_model: NoModel::default(), goes_on: None }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {

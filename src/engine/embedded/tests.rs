@@ -151,6 +151,10 @@ async fn hello_comes_once_a_session_before_its_first_turn() {
     let (second, turn, _) = bench.rest().await;
     assert_eq!(turn, 2);
     assert!(!kinds(&second).contains(&"server.hello"));
+    // That there is no model is said once too.
+    let said = |events: &[EngineEvent]| events.last().unwrap().payload["message"].to_string();
+    assert!(said(&first).contains("No model is configured") && said(&first).contains("choose one"));
+    assert!(!said(&second).contains("model"), "{}", said(&second));
 }
 
 #[tokio::test]

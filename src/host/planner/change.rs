@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::intent::Replacement;
 use super::refused;
-use crate::domain::dialect::desktop::message::ThinkingPhase;
 use crate::host::counted;
 use crate::host::ports::WorkspaceView;
 use crate::host::proposal::{
@@ -22,7 +21,6 @@ const LINES_NAMED: usize = 20;
 
 /// Proposes the replacement and says how it went.
 pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> bool {
-    voice.thinking(ThinkingPhase::Retrieving, "Reading the file.").await;
     let call = voice.tool_started("read_file", args(&[("path", json!(wish.path))])).await;
     let view = voice.port().workspace();
     let trusted = view.trusted;
@@ -50,7 +48,6 @@ pub(super) async fn replace(voice: &mut TurnOutput<'_>, wish: &Replacement) -> b
             .await;
         return false;
     }
-    voice.thinking(ThinkingPhase::Executing, "Proposing the change.").await;
     let call = voice.tool_started("propose_patch", args(&[("file_path", json!(base.shown))])).await;
     propose_replacement(voice, wish, &base, &found, &call, None).await
 }

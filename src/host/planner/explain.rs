@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::json;
 
 use super::{list, places, refused};
-use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
+use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::retrieval::{self, ReadText, RetrievalError, Symbol, SymbolKind};
@@ -29,7 +29,6 @@ const READ_LIMIT: usize = 32 * 1024;
 
 /// Explains a file or a symbol; falls back to a search for the question.
 pub(super) async fn explain(voice: &mut TurnOutput<'_>, what: &str, question: &str) -> bool {
-    voice.thinking(ThinkingPhase::Retrieving, "Looking for the file or the definition.").await;
     if is_folder(voice, what).await {
         return list(voice, what.trim_end_matches('/')).await;
     }

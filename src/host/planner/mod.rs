@@ -1,6 +1,6 @@
 //! The answer without a model: what searching finds, and nothing else.
 //!
-//! Owns the plain sentence that says so, and the four things that need no model: ranked places, an outline, a listing, an
+//! Owns the plain sentences that say so, once in a session, and the four things that need no model: ranked places, an outline, a listing, an
 //! exact replacement. Never invents an answer; where nothing is found it says what was searched.
 
 mod change;
@@ -11,22 +11,21 @@ mod places;
 
 use super::counted;
 use super::proposal::ProposalRefusal;
-use super::request::AnsweredAsk;
+use super::request::{AnsweredAsk, NoModel, TurnRequest};
 use super::retrieval;
 use super::tools;
 use super::turn::args;
 use super::turn_output::TurnOutput;
-use crate::domain::dialect::desktop::message::ThinkingPhase;
 use intent::Intent;
 use serde_json::json;
 
 /// What kind of answer this is, first.
-const WITHOUT_MODEL: &str =
+pub(super) const WITHOUT_MODEL: &str =
     "No model is configured, so this answer is only what searching the workspace found.\n\n";
 
-/// How to get a model, last, where it stands in nobody's way.
-const HOW_TO_CONFIGURE: &str = "\nTo get answers from a model, choose one in your editor's BreadBoard commands, or start with \
-                                `--model ollama/qwen3`.\n";
+/// What helps, last, where it stands in nobody's way. How a model is chosen each client says in its own words, below this sentence.
+pub(super) const CHOOSE_MODEL: &str =
+    "\nTo get answers from a model, choose one. Until then each answer is what searching finds.\n";
 
 /// Said before the places when a change is wanted that takes a model.
 const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the only change is `replace OLD with NEW in FILE`. \
@@ -36,27 +35,40 @@ const ONLY_REPLACES: &str = "Nothing was changed or run: without a model the onl
 const NAMES: usize = 200;
 
 /// Answers a question; gives whether it did what was asked.
-pub(crate) async fn answer(voice: &mut TurnOutput<'_>, question: &str) -> bool {
-    voice.lines(WITHOUT_MODEL).await;
-    let done = without_model(voice, question).await;
-    voice.lines(HOW_TO_CONFIGURE).await;
+pub(crate) async fn answer(voice: &mut TurnOutput<'_>, request: &TurnRequest) -> bool {
+    let first = is_first(request);
+    if first {
+        voice.lines(WITHOUT_MODEL).await;
+    }
+    let done = without_model(voice, &request.text).await;
+    if first {
+        voice.lines(CHOOSE_MODEL).await;
+    }
     done
 }
 
 /// Goes on with an answer that asked in an earlier process; gives whether it did what was asked.
 pub(crate) async fn go_on(
     voice: &mut TurnOutput<'_>,
-    question: &str,
+    request: &TurnRequest,
     call_id: &str,
     before: AnsweredAsk,
 ) -> bool {
-    let done = match intent::read(question) {
+    let done = match intent::read(&request.text) {
         Intent::Replace(wish) => change::go_on(voice, &wish, call_id, before).await,
         // Nothing else asks.
         Intent::List { .. } | Intent::Explain { .. } | Intent::Overview | Intent::Act | Intent::Find => false,
     };
-    voice.lines(HOW_TO_CONFIGURE).await;
+    if is_first(request) {
+        voice.lines(CHOOSE_MODEL).await;
+    }
     done
+}
+
+/// Whether no earlier answer of the session said that there is no model, as far as that is known after a restart.
+fn is_first(request: &TurnRequest) -> bool {
+    request.no_model == NoModel::Unsaid
+        && !request.history.iter().any(|(_, answered)| answered.starts_with(WITHOUT_MODEL.trim_end()))
 }
 
 async fn without_model(voice: &mut TurnOutput<'_>, question: &str) -> bool {
@@ -79,7 +91,6 @@ async fn without_model(voice: &mut TurnOutput<'_>, question: &str) -> bool {
 }
 
 async fn list(voice: &mut TurnOutput<'_>, path: &str) -> bool {
-    voice.thinking(ThinkingPhase::Retrieving, "Listing files.").await;
     let call = voice.tool_started("list_files", args(&[("path", json!(path))])).await;
     let view = voice.port().workspace();
     let wanted = path.to_owned();

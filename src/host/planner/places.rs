@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::refused;
-use crate::domain::dialect::desktop::message::{RetrieveStage, ThinkingPhase};
+use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
@@ -21,7 +21,6 @@ const LINES: usize = 12;
 
 /// Searches and shows what was found.
 pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
-    voice.thinking(ThinkingPhase::Retrieving, "Searching the workspace.").await;
     let call = voice.tool_started("find_places", args(&[("question", json!(question))])).await;
     let view = voice.port().workspace();
     let asked = question.to_owned();

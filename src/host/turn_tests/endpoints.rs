@@ -203,6 +203,7 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
         history: Vec::new(),
         attachments: Vec::new(),
         model: Some(Err(refused)),
+        no_model: NoModel::Unsaid,
         goes_on: None,
     };
     turn::run(&world_.port, broken).await;

@@ -15,7 +15,7 @@ use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};
 use crate::host::models::target::Provider;
 use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Target, Token};
-use crate::host::request::{Attached, ModelInUse, TurnRequest};
+use crate::host::request::{Attached, ModelInUse, NoModel, TurnRequest};
 use crate::host::turn;
 
 const TOKEN: &str = "sk-very-secret";
@@ -39,6 +39,7 @@ fn request(model: ModelInUse) -> TurnRequest {
         history: vec![("before".to_owned(), "answered".to_owned())],
         attachments: Vec::new(),
         model: Some(Ok(model)),
+        no_model: NoModel::Unsaid,
         goes_on: None,
     }
 }

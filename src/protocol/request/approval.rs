@@ -6,11 +6,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::session_or_tab;
 use crate::domain::approval::{Decision, PermissionStatus, RuleScope};
 
 /// Params of `bb/approvePermission` (R000-28, R000-29).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = session_or_tab()))]
 pub struct ApprovePermissionParams {
     /// Id of the session; this or `tabId`.
     pub session_id: Option<String>,

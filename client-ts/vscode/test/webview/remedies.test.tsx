@@ -119,6 +119,27 @@ it("A6: the buttons do what they say", async () => {
   }
 });
 
+it("an answer without a model has the way to one below it, until there is one", async () => {
+  const source = readFileSync("../../src/host/planner/mod.rs", "utf8");
+  const sentence = /CHOOSE_MODEL: &str =\s*"\\n(.*)\\n";/.exec(source)?.[1];
+  const answer = (text: string): Block => ({ id: "a1", seq: 2, turn: 1, kind: "assistant", text, streaming: false });
+  const LABEL = "Choose a model in the settings";
+  for (const [engine, text, shown] of [
+    [{ kind: "embedded" }, `Found.\n\n${sentence}\n`, [LABEL]],
+    [{ kind: "embedded", model: "qwen3" }, `Found.\n\n${sentence}\n`, []],
+    [{ kind: "breadboard" }, `Found.\n\n${sentence}\n`, []],
+    [{ kind: "embedded" }, "Found.\n", []],
+  ] as const) {
+    const page = await openPage({ engine, lanes: { chat: [user, answer(text)] } });
+    const ways = buttons(page, ".row .assistant").filter((label) => label === LABEL);
+    expect([engine, text, ways]).toEqual([engine, text, shown]);
+    if (shown.length > 0) {
+      await page.click(".row .assistant button", LABEL);
+      expect(page.asked("editor.openSettings")).toEqual([{}]);
+    }
+  }
+});
+
 it("A6: an engine that refuses the session is told in its tab, with the same remedies", async () => {
   for (const [words, remedy] of [
     ["wants a token", TOKEN],

@@ -59,6 +59,18 @@ function M.of_remedy(text)
   return text
 end
 
+--- How a model is chosen here, where an answer ends with the sentence that one is wanted.
+---@param text string
+---@return string
+function M.of_model(text)
+  local wanted = 'To get answers from a model, choose one. Until then each answer is what searching finds.\n'
+  if text:sub(-#wanted) ~= wanted then
+    return text
+  end
+  local named = wanted:gsub('choose one', 'choose one (:BreadBoard model)')
+  return text:sub(1, -#wanted - 1) .. named
+end
+
 --- A number with more decimals than a person reads is rounded to four.
 ---@param text string
 ---@return string
@@ -68,6 +80,16 @@ function M.round(text)
       return (('%.4f'):format(number):gsub('0+$', ''):gsub('%.$', ''))
     end)
   )
+end
+
+--- An amount of money in the words of the server.
+---@param amount number
+---@return string
+function M.amount(amount)
+  if amount > 0 and amount < 0.0001 then
+    return 'less than 0.0001'
+  end
+  return (('%.4f'):format(amount):gsub('0+$', ''):gsub('%.$', ''))
 end
 
 M.HELD = '⚠ Another window works on this session, so it can only be read here until its turn is over; '

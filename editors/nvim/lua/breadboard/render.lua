@@ -91,7 +91,7 @@ function KINDS.user(block)
 end
 
 function KINDS.assistant(block)
-  local lines = split(block.text)
+  local lines = split(notices_of.of_model(block.text))
   if block.truncated then
     table.insert(lines, '(cut here; the whole is in the events of the session)')
   end
@@ -222,7 +222,7 @@ KINDS['turn-end'] = function(block)
     table.insert(spent, ('%d tokens'):format(block.totalTokens))
   end
   if block.cost then
-    table.insert(spent, ('%.4g %s'):format(block.cost.amount, one_line(block.cost.currency)))
+    table.insert(spent, notices_of.amount(block.cost.amount) .. ' ' .. one_line(block.cost.currency))
   end
   local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('✗ ' .. tostring(block.outcome))
   return marked('', #spent > 0 and ('%s (%s)'):format(how, table.concat(spent, ' · ')) or how)

@@ -3,8 +3,8 @@
 //!
 //! Owns the title: it says what would happen by what the agent will do (the command line, the paths), and by the agent's own
 //! words only where it says nothing else. Title and labels are made safe to show here, part by part; everything else of the ask
-//! is as the agent wrote it. The options of a permission are the agent's. Never makes a rule: what "always" covers, the agent
-//! alone knows and keeps.
+//! is as the agent wrote it. The options of a permission are the agent's, and what "always" covers there, the agent alone knows
+//! and keeps; of the writes that we do for it, this server keeps a rule.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::call::{command_line, paths_of, text};
 use super::subject;
 use crate::domain::approval::{
     Action, InputForm, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind, RuleHolder,
-    Subject,
+    RuleScope, Subject,
 };
 use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::quoted::quoted;
@@ -60,7 +60,7 @@ pub(super) fn ask(event: &EngineEvent) -> Option<PermissionAsk> {
             (title, options, Subject::new(Action::Question { text, input: Some(input) }))
         }
         TERMINAL => (terminal_title(params), once_or_not(), subject::of_terminal(params)),
-        "fs/write_text_file" => (write_title(params), once_or_not(), subject::of_write(params)),
+        "fs/write_text_file" => (write_title(params), of_write(), subject::of_write(params)),
         _ => return None,
     };
     Some(PermissionAsk {
@@ -147,6 +147,18 @@ fn once_or_not() -> Vec<PermissionOption> {
         PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
         PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
     ]
+}
+
+/// The answers to a write. No write leaves the open folders, whatever its path says, so that is where the rule holds.
+fn of_write() -> Vec<PermissionOption> {
+    let rule = OfferedRule {
+        pattern: "write any file in the open folders".to_owned(),
+        scope: Some(RuleScope::Session),
+        holder: RuleHolder::Server,
+    };
+    let mut options = once_or_not();
+    options.insert(1, PermissionOption::ruling("allow_session", "Allow all edits of this session", rule));
+    options
 }
 
 /// What a tool call would do.

@@ -113,7 +113,17 @@ fn a_command_and_a_write_of_the_agent_say_everything_that_they_do() {
     assert_eq!(ask.title, "Run git commit -m 'a b' in /w with GIT_DIR='/x y'");
     assert_eq!(ask.options, once_or_not());
     let ask = asked("fs/write_text_file", json!({"sessionId": "s", "path": "/w/a", "content": "é"}));
-    assert_eq!((ask.title.as_str(), ask.options), ("Write /w/a (2 bytes)", once_or_not()));
+    assert_eq!(ask.title, "Write /w/a (2 bytes)");
+    let told = serde_json::to_value(&ask.options).unwrap();
+    assert_eq!(
+        told,
+        json!([
+            {"optionId": "allow_once", "label": "Allow once", "kind": "allow_once"},
+            {"optionId": "allow_session", "label": "Allow all edits of this session", "kind": "allow_rule",
+             "rule": {"pattern": "write any file in the open folders", "scope": "session", "holder": "server"}},
+            {"optionId": "deny", "label": "Deny", "kind": "deny"},
+        ])
+    );
 }
 
 #[test]

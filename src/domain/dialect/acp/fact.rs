@@ -190,17 +190,17 @@ fn usage(event: EventRef<'_>) -> Usage {
     };
     let mut sentence = format!("Context: {} of {} tokens", usage.used, usage.size);
     let mut context = json!({"used": usage.used, "size": usage.size});
-    if let Some(cost) = &usage.cost {
-        let currency = cut::line(&cost.currency, WORD);
-        sentence.push_str(&format!("; cost so far {} {currency}", cost.amount));
-        context["cost"] = json!({"amount": cost.amount, "currency": currency});
+    let cost = usage.cost.map(|cost| Cost { amount: cost.amount, currency: cut::line(&cost.currency, WORD) });
+    if let Some(cost) = &cost {
+        sentence.push_str(&format!("; cost so far {} {}", cost.amount_in_words(), cost.currency));
+        context["cost"] = json!(cost);
     }
     sentence.push('.');
     Usage {
         of: UsageOf::Usage,
         notice: Notice::new(NoticeLevel::Info, sentence),
         context: Some(context),
-        cost: usage.cost.map(|cost| Cost { amount: cost.amount, currency: cut::line(&cost.currency, WORD) }),
+        cost,
     }
 }
 

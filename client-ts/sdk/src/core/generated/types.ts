@@ -1345,7 +1345,7 @@ export type CommandResult = {
 };
 
 /** Params of `bb/approvePermission`. */
-export type ApprovePermissionParams = {
+export type ApprovePermissionParams = ({
   /** Id of the session; this or `tabId`. */
   sessionId?: string | null;
   /** Id of a tab, whose session is meant. */
@@ -1362,7 +1362,11 @@ export type ApprovePermissionParams = {
   ruleUpdate?: RuleUpdate | null;
   /** What was filled in, where the request has an `input`. */
   content?: { [key: string]: unknown } | null;
-};
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
 
 /** Result of `bb/approvePermission`. */
 export type ApprovePermissionResult = {
@@ -1393,14 +1397,18 @@ export type PermissionListResult = {
 };
 
 /** Params of `bb/permission/get`. */
-export type PermissionGetParams = {
+export type PermissionGetParams = ({
   /** Id of the session; this or `tabId`. */
   sessionId?: string | null;
   /** Id of a tab, whose session is meant. */
   tabId?: string | null;
   /** Id of the request. */
   requestId: string;
-};
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
 
 /** Result of `bb/permission/get`. */
 export type PermissionGetResult = {

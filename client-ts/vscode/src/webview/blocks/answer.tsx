@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { CopyButton } from "./copy_button";
 import { Prose } from "./prose";
+import { ChooseModel } from "./remedies";
 import { MOST_INLINE } from "./tool_card";
 
 export function Answer({ block }: { block: BlockOf<"assistant"> }) {
@@ -32,6 +33,7 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
         />
       )}
       <Prose text={whole ?? block.text} streaming={block.streaming} block={whole === undefined ? block : undefined} />
+      {!block.streaming && <ChooseModel answer={block.text} />}
       {block.truncated === true && whole === undefined && (
         <p class="hint">
           The answer is cut here.{" "}

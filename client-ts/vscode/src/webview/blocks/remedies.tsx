@@ -1,5 +1,5 @@
 /**
- * What a sentence about a failure tells its reader to do, as far as it is a press away: a token, an address, a new session.
+ * What a sentence tells its reader to do, as far as it is a press away: a token, an address, a model, a new session.
  *
  * Owns which sentences say so, and whose token it is. The token itself never comes to the page: the editor asks for it.
  */
@@ -9,8 +9,9 @@ import { useModel } from "../model/context";
 /** Whoever is asked wants a token, or another one. What stands before it (403) is helped by none. */
 const TOKEN = /\b(?:wants a|does not take our) (?:key|token)\b|\bHTTP 401\b|\bunauthori[sz]ed\b|\bcredentials\b/i;
 /** An address, a name or a provider is wrong: these are settings. */
-const SETTING =
-  /\b(?:correct|check|give)\b[^.]*\b(?:address|provider)\b|\bchoose one in your editor's BreadBoard commands\b/;
+const SETTING = /\b(?:correct|check|give)\b[^.]*\b(?:address|provider)\b/;
+/** What an answer without a model ends with, once in a session (src/host/planner/mod.rs). */
+const WITHOUT_MODEL = "To get answers from a model, choose one. Until then each answer is what searching finds.";
 const ANEW = /\bbegin a new session\b/;
 
 export function Remedies({ reason }: { reason: string }) {
@@ -38,6 +39,18 @@ export function Remedies({ reason }: { reason: string }) {
         </button>
       )}
     </>
+  );
+}
+
+/** Below an answer that says that it has no model: where one is chosen, as long as there is none. */
+export function ChooseModel({ answer }: { answer: string }) {
+  const model = useModel();
+  const engine = model.standing.engine.value;
+  if (engine?.kind !== "embedded" || engine.model != null || !answer.trimEnd().endsWith(WITHOUT_MODEL)) return null;
+  return (
+    <button type="button" class="secondary" onClick={() => void model.editor("editor.openSettings")}>
+      Choose a model in the settings
+    </button>
   );
 }
 
