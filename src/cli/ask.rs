@@ -79,6 +79,7 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
 }
 
 fn finish(mut turn: AskTurn, ended: Result<(), AskEnded>) -> Exit {
+    turn.console.leave_question();
     let exit = match ended {
         Ok(()) => turn.outcome.exit(),
         Err(AskEnded::Refused(refusal)) => {

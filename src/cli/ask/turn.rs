@@ -186,10 +186,17 @@ impl AskTurn {
         let mut later = question.filter(|_| !waits.is_empty());
         let mut question = question.unwrap_or(CONTINUE);
         let mut prompt = if waits.is_empty() { Some(self.prompt(question)?) } else { None };
+        if !waits.is_empty() {
+            // What waits is a word of its engine.
+            self.patience.hear(true);
+        }
         for permission in waits {
             self.asked(permission)?;
         }
         loop {
+            if self.open.is_some() {
+                self.console.question_again();
+            }
             // A person takes the time that it takes.
             let until = self.again.until();
             let held_back = until.is_some() || question_is_open(&self.open);
@@ -243,7 +250,7 @@ impl AskTurn {
 
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
         match due {
-            Due::Say(sentence) if self.console.has_progress() => {
+            Due::Say(sentence) if self.console.has_progress() && self.open.is_none() => {
                 self.show(&[RenderPiece::Progress(sentence)])
             }
             Due::Say(sentence) => {
@@ -255,6 +262,9 @@ impl AskTurn {
             Due::GiveUp(sentence) => {
                 let pieces = self.renderer.remark_once(NoticeLevel::Error, &sentence);
                 self.show(&pieces)?;
+                if self.open.take().is_some() {
+                    self.say(Tone::Dim, "the question is dropped, since no answer would reach the engine.");
+                }
                 // What it may still do is not waited for.
                 let _ = self.client.send_request("bb/stop", json!({ "sessionId": self.session_id }));
                 Err(AskEnded::GaveUp)
