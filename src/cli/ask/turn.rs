@@ -31,6 +31,9 @@ use crate::protocol::request::ConnectionStatus;
 /// What an engine is asked when a session is taken up without a question.
 const CONTINUE: &str = "Continue where you stopped.";
 
+/// How long a session may take to end after its engine said that it failed; that is said at once, where it is so.
+const AFTERWORD: Duration = Duration::from_secs(2);
+
 /// Said where what waits cannot be asked about.
 const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
 
@@ -120,6 +123,8 @@ pub(super) struct AskTurn {
     pub(super) stop: Option<u64>,
     patience: Patience,
     again: Again,
+    /// The engine failed over the session, which it then ends.
+    failed_at_engine: bool,
     /// That we wait was said where there is no progress line.
     wait_told: bool,
     interrupted: Arc<AtomicBool>,
@@ -167,6 +172,7 @@ impl AskTurn {
             stop: None,
             patience: Patience::new(limit, Instant::now()),
             again: Again::new(limit),
+            failed_at_engine: false,
             wait_told: false,
             interrupted,
             outcome: AskOutcome::default(),
@@ -244,8 +250,28 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
         }
+        if self.failed_at_engine {
+            self.hear_the_end()?;
+        }
         let last = self.renderer.close();
         self.show(&last)
+    }
+
+    /// The turn is over, and its session will be: what is said of that says what to do.
+    fn hear_the_end(&mut self) -> Result<(), AskEnded> {
+        let until = Instant::now() + AFTERWORD;
+        while let Some(Incoming::Notification { method, raw }) = self.client.next(Some(until)) {
+            self.notification(&method, &raw)?;
+            if method == "bb/connection" && self.is_over(&params_of(&raw)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, connection: &ConnectionParams) -> bool {
+        connection.status == ConnectionStatus::Error
+            && connection.session_id.as_ref() == Some(&self.session_id)
     }
 
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
@@ -351,6 +377,7 @@ impl AskTurn {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
         if event.origin == Origin::Engine {
+            self.failed_at_engine |= self.dialect == Dialect::Breadboard && matches!(fact, Fact::Failure(_));
             self.patience.hear(is_word(&fact));
         }
         let changes = self.view.apply(&event);
