@@ -14,6 +14,7 @@ use super::resume_verdict::{Hearing, resume_verdict, resumed_link};
 use super::state::App;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::configuration;
 use crate::domain::dialect::normalize;
 use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
 use crate::domain::remedy::Remedy;
@@ -47,12 +48,10 @@ impl App {
             LinkNews::Resumed(resumed) => self.link_resumed(session_id, resumed),
             LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
             LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
-            LinkNews::Ended { status, configuration } => {
-                let failure = match configuration {
+            LinkNews::Ended { status, configuration: made_with } => {
+                let failure = match made_with {
                     _ if status == "completed" => None,
-                    Some(name) if status == "failed" => Some(format!(
-                        "The engine ended the session: {status}. It was made with the configuration `{name}`; if that cannot start, make a session with another one."
-                    )),
+                    Some(name) if status == "failed" => Some(configuration::ended(&status, &name)),
                     _ => Some(format!("The engine ended the session: {status}.")),
                 };
                 self.link_over(session_id, SessionEnd::Ended { status }, failure);

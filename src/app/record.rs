@@ -241,9 +241,13 @@ impl Ask {
     pub(super) fn rule_of(&self, option_id: &str, saved: Option<&PermissionRule>) -> Option<OfferedRule> {
         let offered = self.rules.get(option_id)?;
         Some(match saved {
-            Some(PermissionRule { pattern, scope }) => {
-                OfferedRule { pattern: pattern.clone(), scope: Some(*scope), holder: offered.holder }
-            }
+            Some(PermissionRule { pattern, scope }) => OfferedRule {
+                pattern: pattern.clone(),
+                scope: Some(*scope),
+                holder: offered.holder,
+                // One of another scope may lie elsewhere.
+                kept_in: offered.kept_in.clone().filter(|_| offered.scope == Some(*scope)),
+            },
             None => offered.clone(),
         })
     }

@@ -25,6 +25,7 @@ use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
+use super::own_words::own_words;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use crate::protocol::permission::PermissionListResult;
 use crate::protocol::request::{InitResult, ListSessionsResult};
@@ -81,10 +82,11 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
 }
 
 fn finish(mut turn: AskTurn, ended: Result<(), AskEnded>) -> Exit {
+    turn.console.leave_question();
     let exit = match ended {
         Ok(()) => turn.outcome.exit(),
         Err(AskEnded::Refused(refusal)) => {
-            turn.say(Tone::Bad, &marked(&refusal.message));
+            turn.say(Tone::Bad, &marked(&own_words(&refusal.message)));
             Exit::Failed
         }
         Err(AskEnded::NobodyTrusts) => Exit::Unanswered,
@@ -123,7 +125,7 @@ pub(super) fn give_up(client: Client, error: &ClientError) -> Exit {
         }
         ClientError::Refused(_) => {
             client.finish(END);
-            refuse(&error.to_string(), Exit::Failed)
+            refuse(&own_words(&error.to_string()), Exit::Failed)
         }
         ClientError::Start(_) | ClientError::Gone(_) | ClientError::Nonsense(_) | ClientError::Silent(_) => {
             let last = client.abandon(END);

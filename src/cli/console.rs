@@ -1,8 +1,9 @@
 //! The one place that writes to the terminal: pieces in, bytes out.
 //!
-//! Owns the progress line and what a broken stdout means. The progress line has a row of its own: where text of the answer
+//! Owns the progress line, the row of a question, and what a broken stdout means. The progress line has a row of its own: where text of the answer
 //! stands on the row of the cursor there is none, and it is never longer than the row, so that taking it back takes nothing
-//! else away. Never looks at an event.
+//! else away. What is said while a question stands begins on a row of its own, and the question is put again below it. Never
+//! looks at an event.
 
 use std::io::Write;
 
@@ -14,8 +15,10 @@ use super::terminal::fitting;
 enum ConsoleRow {
     /// Nothing.
     Free,
-    /// The start of a line of the answer, or a question.
+    /// The start of a line of the answer.
     Taken,
+    /// A question, and whatever was typed to it so far.
+    Question,
     /// A progress line.
     Progress,
 }
@@ -27,12 +30,14 @@ pub(super) struct Console<O, E> {
     /// Cells of a line, where both are one terminal and a line may be rewritten in place.
     width: Option<fn() -> usize>,
     row: ConsoleRow,
+    /// The last line of the question that was put last.
+    asked: String,
 }
 
 impl<O: Write, E: Write> Console<O, E> {
     /// `width`: how wide the terminal is, where a line may be rewritten in place.
     pub(super) fn new(out: O, err: E, width: Option<fn() -> usize>) -> Self {
-        Self { out, err, width, row: ConsoleRow::Free }
+        Self { out, err, width, row: ConsoleRow::Free, asked: String::new() }
     }
 
     /// Shows the pieces. An error means that stdout is gone; a lost stderr is nobody's loss.
@@ -41,7 +46,9 @@ impl<O: Write, E: Write> Console<O, E> {
         for piece in pieces {
             match piece {
                 RenderPiece::Answer(text) => {
-                    self.clear();
+                    if !text.is_empty() {
+                        self.clear();
+                    }
                     self.out.write_all(text.as_bytes())?;
                     if !text.is_empty() {
                         self.row = if text.ends_with('\n') { ConsoleRow::Free } else { ConsoleRow::Taken };
@@ -96,7 +103,28 @@ impl<O: Write, E: Write> Console<O, E> {
         self.clear();
         let _ = write!(self.err, "{text} ");
         let _ = self.err.flush();
-        self.row = ConsoleRow::Taken;
+        self.row = ConsoleRow::Question;
+        text.lines().last().unwrap_or_default().clone_into(&mut self.asked);
+    }
+
+    /// Puts the last line of the question again, where something was said since.
+    pub(super) fn question_again(&mut self) {
+        if self.row == ConsoleRow::Question {
+            return;
+        }
+        if self.row == ConsoleRow::Taken {
+            let _ = writeln!(self.err);
+        }
+        let asked = std::mem::take(&mut self.asked);
+        self.question(&asked);
+    }
+
+    /// Ends the row of a question that nobody answers any more.
+    pub(super) fn leave_question(&mut self) {
+        if self.row == ConsoleRow::Question {
+            let _ = writeln!(self.err);
+            self.row = ConsoleRow::Free;
+        }
     }
 
     /// Whoever answered a question ended its row.
@@ -106,7 +134,7 @@ impl<O: Write, E: Write> Console<O, E> {
 
     fn progress(&mut self, line: &str) {
         let Some(width) = self.width else { return };
-        if self.row == ConsoleRow::Taken {
+        if matches!(self.row, ConsoleRow::Taken | ConsoleRow::Question) {
             return;
         }
         // Up to two for the dots, and one that stays free: some terminals begin a new row behind the last cell.
@@ -116,7 +144,9 @@ impl<O: Write, E: Write> Console<O, E> {
         self.row = ConsoleRow::Progress;
     }
 
+    /// What comes next begins on a row that is free of progress and of questions.
     fn clear(&mut self) {
+        self.leave_question();
         if self.row == ConsoleRow::Progress {
             let _ = write!(self.err, "\r\x1b[2K");
             let _ = self.err.flush();
@@ -165,6 +195,36 @@ mod tests {
             shown(Some(|| 80), &behind),
             ("Let me read.\n".into(), "\r\x1b[2K\x1b[2mreading…\x1b[0m".into())
         );
+    }
+
+    #[test]
+    fn what_is_said_at_a_question_stands_below_it_and_the_question_is_put_again_below_that() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut console = Console::new(&mut out, &mut err, Some(|| 80));
+        console.question("   y  Allow\n   n  Deny\nAnswer (y, n):");
+        // Progress does not disturb a question, nor does it make it be put again.
+        console.show(&[RenderPiece::Progress("waiting".into())]).expect("vectors take all");
+        console.question_again();
+        console.show(&[RenderPiece::Note("one".into()), RenderPiece::Note("two".into())]).expect("vectors");
+        console.question_again();
+        console.answered();
+        console.show(&[RenderPiece::Answer("half a ".into())]).expect("vectors take all");
+        console.question("Trust?");
+        console.leave_question();
+        console.leave_question();
+        let wanted = "   y  Allow\n   n  Deny\nAnswer (y, n): \none\ntwo\nAnswer (y, n): Trust? \n";
+        assert_eq!((String::from_utf8_lossy(&err).as_ref(), out.as_slice()), (wanted, &b"half a "[..]));
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_at_a_question_begins_below_it() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut console = Console::new(&mut out, &mut err, None);
+        console.question("Answer (y, n):");
+        console.show(&[RenderPiece::Answer("text".into())]).expect("vectors take all");
+        console.question_again();
+        let wanted = "Answer (y, n): \n\nAnswer (y, n): ";
+        assert_eq!((String::from_utf8_lossy(&err).as_ref(), out.as_slice()), (wanted, &b"text"[..]));
     }
 
     #[test]

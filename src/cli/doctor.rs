@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::{DoctorArgs, ENV_API_TOKEN, forwarded, overrides};
+use super::args::{DoctorArgs, forwarded, overrides};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
-use super::console::Console;
+use super::engine_advice::advice;
 use super::exit::Exit;
-use super::handshake::{ANSWER, END, hello, initialize, start};
+use super::handshake::{END, hello, initialize, start};
 use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
+use super::session_trial::{SessionTrial, session, trial};
 use super::state_check::{look, state};
-use super::terminal::{Terminal, visible, width};
+use super::terminal::{Terminal, visible};
 use crate::protocol::request::{ConnectionStatus, InitResult};
 use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
@@ -28,9 +29,6 @@ const SLOW_START: Duration = Duration::from_secs(1);
 
 /// How long the engine may take to answer or to fail; it needs milliseconds, and a person waits.
 const ENGINE: Duration = Duration::from_secs(5);
-
-/// Longest wait for a session; an agent may have to be unpacked first.
-const SESSION: Duration = Duration::from_secs(120);
 
 /// Between two looks.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -85,8 +83,9 @@ fn examine(
         Ok(met) => {
             checks.push(server(met.took));
             let agent = agents.chosen.as_ref().and_then(|chosen| chosen.as_ref().ok());
-            let engine = || engine(&met.hello, visit.engine_error.as_deref(), agent);
+            let engine = || engine(&met.hello, visit.trial.failure(), agent);
             checks.push(missing.unwrap_or_else(engine));
+            checks.extend(session(&visit.trial));
         }
         Err(refusal) => checks.push(refusal.clone()),
     }
@@ -124,14 +123,13 @@ struct Met {
 struct Visit {
     met: Result<Met, Check>,
     warnings: Vec<String>,
-    /// Why the engine is not connected, in the server's words.
-    engine_error: Option<String>,
+    trial: SessionTrial,
     client: Option<Client>,
 }
 
 impl Visit {
     fn failed(check: Check) -> Self {
-        Self { met: Err(check), warnings: Vec::new(), engine_error: None, client: None }
+        Self { met: Err(check), warnings: Vec::new(), trial: SessionTrial::Untried, client: None }
     }
 }
 
@@ -157,9 +155,12 @@ fn visit(args: &DoctorArgs, workspace: Option<&Path>, try_session: bool, termina
             let hello = settled(&mut client, hello);
             let said = client.drain();
             let warnings = said.iter().filter_map(|raw| warning(raw)).collect();
-            let engine_error = last_error(&said, &hello)
-                .or_else(|| try_session.then(|| engine_error(&mut client, &hello, terminal))?);
-            Visit { met: Ok(Met { took, hello }), warnings, engine_error, client: Some(client) }
+            let trial = match last_error(&said, &hello) {
+                Some(why) => SessionTrial::Failed(why),
+                None if try_session => trial(&mut client, &hello, terminal),
+                None => SessionTrial::Untried,
+            };
+            Visit { met: Ok(Met { took, hello }), warnings, trial, client: Some(client) }
         }
         Err(error) => {
             let last = client.abandon(END);
@@ -213,35 +214,6 @@ fn last_error(said: &[String], hello: &InitResult) -> Option<String> {
         of_engine.then(|| error.to_owned())
     };
     said.iter().rev().find_map(error)
-}
-
-/// Why the engine would make no session for `ask`, with the configuration that `ask` would use. One that it makes is deleted;
-/// nothing is asked in it. An agent is a program, so none is started without trust.
-fn engine_error(client: &mut Client, hello: &InitResult, terminal: Terminal) -> Option<String> {
-    let tried = match hello.engine.kind {
-        EngineKind::Acp => hello.workspace_trusted,
-        EngineKind::Breadboard => hello.engine.status != ConnectionStatus::Connecting,
-        EngineKind::Embedded | EngineKind::Desktop => hello.engine.status == ConnectionStatus::Error,
-    };
-    if !tried {
-        return None;
-    }
-    let width = terminal.progress().then_some(width as fn() -> usize);
-    let mut console = Console::new(std::io::stdout(), std::io::stderr(), width);
-    let most = SESSION.as_secs();
-    let waits = &mut || console.wait(&format!("Waiting up to {most} s for a session"));
-    let made = client.request_saying("bb/createSession", json!({}), SESSION, waits);
-    console.done();
-    match made {
-        Ok(made) => {
-            // What is left of it does not change what was found.
-            let _ = client.request("bb/deleteSession", made, ANSWER);
-            None
-        }
-        Err(ClientError::Silent(_)) => Some(format!("There was no session within {most} s.")),
-        Err(ClientError::Interrupted) => None,
-        Err(error) => Some(error.to_string()),
-    }
 }
 
 /// The question to begin with, with the options that were given.
@@ -298,42 +270,6 @@ fn engine(hello: &InitResult, error: Option<&str>, agent: Option<&KnownAgent>) -
         ),
         ConnectionStatus::Error => {
             Check::fail("engine", format!("{kind} is not connected"), advice(engine.kind, "", agent))
-        }
-    }
-}
-
-/// What to do about an engine that fails so, in words of the command line.
-fn advice(kind: EngineKind, error: &str, agent: Option<&KnownAgent>) -> String {
-    let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
-    match kind {
-        EngineKind::Acp if says(&["log in", "login", "Authentication", "authenticate"]) => {
-            let how = agent.and_then(|agent| agent.login.as_deref());
-            format!(
-                "log in {}, then run `doctor` again",
-                how.unwrap_or("with the agent's own command in a shell")
-            )
-        }
-        EngineKind::Acp
-            if says(&["could not be started", "not found", "No such file", "is not installed"]) =>
-        {
-            "install it, or give another --agent or --engine acp:\"<command line>\"".to_owned()
-        }
-        EngineKind::Acp => {
-            "correct --agent or --engine acp:\"<command line>\", or see what the agent says in a shell"
-                .to_owned()
-        }
-        EngineKind::Breadboard if says(&["token", "401"]) => {
-            format!("set {ENV_API_TOKEN} to a token that it takes")
-        }
-        EngineKind::Breadboard if says(&["429", "503", "busy", "wait"]) => "try again later".to_owned(),
-        EngineKind::Breadboard if says(&["config", "yaml", "Errno", "definitions"]) => {
-            "give a configuration that this engine has with --config".to_owned()
-        }
-        EngineKind::Breadboard => {
-            "start it, or correct --engine-url; `--engine embedded` needs nothing else".to_owned()
-        }
-        EngineKind::Embedded | EngineKind::Desktop => {
-            "give another engine; `--engine embedded` needs nothing else".to_owned()
         }
     }
 }

@@ -16,6 +16,7 @@ pub(super) use self::ask::{Choice, choices, kept};
 use self::calls::{Calls, Line};
 use self::markdown::Markdown;
 pub(super) use self::places::Places;
+use super::own_words::own_words;
 use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
@@ -369,7 +370,7 @@ impl Renderer {
 
     /// A sentence beside the answer, unless it was said.
     fn tell(&mut self, pieces: &mut Vec<RenderPiece>, level: NoticeLevel, text: &str) {
-        let line = marked_line(text, SENTENCE);
+        let line = marked_line(&own_words(text), SENTENCE);
         if line.is_empty() || self.told.iter().any(|told| told.contains(&line)) {
             return;
         }

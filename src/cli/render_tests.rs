@@ -156,6 +156,7 @@ fn permission(title: &str, action: Action) -> Permission {
         pattern: "run: ls".into(),
         scope: Some(RuleScope::Session),
         holder: RuleHolder::Server,
+        kept_in: None,
     };
     let ask = PermissionAsk {
         engine_request_id: String::new(),
@@ -379,7 +380,10 @@ fn a_sentence_is_said_once_and_the_end_is_not_told_again() {
 
 #[test]
 fn answers_have_the_engines_labels_and_a_key_each_and_a_rule_says_where_it_holds() {
-    let rule = |scope, holder| OfferedRule { pattern: "run: ls".into(), scope, holder };
+    let rule = |scope, holder| {
+        let kept_in = (holder == RuleHolder::Engine).then(|| ".e/rules.json".to_owned());
+        OfferedRule { pattern: "run: ls".into(), scope, holder, kept_in }
+    };
     let mut asked = permission("ls", Action::Command { command: "ls".into(), cwd: ".".into(), env: None });
     asked.options = vec![
         PermissionOption::plain("once", "Yes", PermissionOptionKind::AllowOnce),
@@ -414,7 +418,7 @@ fn answers_have_the_engines_labels_and_a_key_each_and_a_rule_says_where_it_holds
                 "1",
                 Decision::AllowRule,
                 Some("w"),
-                "In this workspace — saves the rule `run: ls`, kept by the engine, for this workspace and later sessions"
+                "In this workspace — saves the rule `run: ls`, kept by the engine in .e/rules.json, for this workspace and later sessions"
             ),
             ("2", Decision::AllowRule, Some("p"), "Always in the project — a rule that the agent keeps"),
             ("n", Decision::Deny, Some("no"), "No"),

@@ -8,6 +8,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod coded_error;
+pub(crate) mod configuration;
 mod cut;
 pub(crate) mod delivery;
 pub(crate) mod dialect;

@@ -59,6 +59,9 @@ pub(crate) struct SavedRule {
     /// Name of the agent, or kind of the engine, that keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_by: Option<String>,
+    /// Path of the file in the workspace in which its holder keeps it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<String>,
     /// Whether `bb/permission/revoke` takes it back. What an engine or an agent keeps is taken back there.
     pub revocable: bool,
     /// Path of the folder that it was given for; it holds in no other.

@@ -177,6 +177,32 @@ async fn a_wait_that_the_answer_asks_for_is_known_to_whoever_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_asks_to_be_left_alone_is_not_asked_for_its_health_before() {
+    // Given something that asks for two seconds, which is longer than any of the first pauses
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let mut desk = Desk::open(setup(&url, None));
+    let next = async || {
+        let (mut socket, _) = listener.accept().await.expect("a connection");
+        let came = std::time::Instant::now();
+        let mut request = [0; 4_096];
+        // The request is small and comes at once.
+        let bytes = socket.read(&mut request).await.expect("a request");
+        assert!(request[..bytes].starts_with(b"GET /health "), "{:?}", String::from_utf8_lossy(&request));
+        let answer = b"HTTP/1.1 503 x\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+        socket.write_all(answer).await.expect("the answer goes out");
+        came
+    };
+    // When it is asked twice
+    let first = next().await;
+    let told = desk.until_failed().await;
+    let second = next().await;
+    // Then it was left alone for that long, and the user reads for how long
+    assert!(second - first >= Duration::from_secs(2), "{:?}", second - first);
+    assert_eq!(told.message, format!("The engine at {url} is busy; try again in 2 seconds."));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_says_why_it_cannot_begin() {
     let engine = simulator(SimulatorOptions::default());
     let mut desk = Desk::connected(&engine).await;

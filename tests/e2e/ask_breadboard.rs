@@ -4,7 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 
+use breadboard_ls::testing::simulate::breadboard::HoldPoint;
 use serde_json::{Value, json};
+
+use crate::breadboard_desk::{Desk, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
@@ -234,14 +237,19 @@ fn a_configuration_that_the_engine_cannot_use_is_named_by_ask_and_by_doctor() {
     let (out, err, code) = engine.ask(&["--config", "missing.yaml"]);
     // Then the sentence names it, the engine's reason, and what to do
     let sentence = "The engine cannot use the configuration `missing.yaml`: failed to load config: [Errno 2] No such file or directory: \
-        'missing.yaml'; name another one.";
-    assert_eq!((out, err, code), (String::new(), format!("breadboard-ls: {sentence}\n"), Some(1)));
+        'missing.yaml'; choose another one.";
+    let whole = format!("breadboard-ls: {sentence} Name it with --config.\n");
+    assert_eq!((out, err, code), (String::new(), whole, Some(1)));
     // And doctor does not call that fine
     let report =
         engine.command(&["doctor", "--trust", "--config", "missing.yaml"]).output().expect("the binary runs");
     let (out, _, code) = said(&report);
     assert_eq!(code, Some(1), "{out}");
-    assert!(out.contains(sentence) && !out.contains("Nothing failed"), "{out}");
+    let advice = format!(
+        "{sentence}\n                 → give a configuration that this engine can start with --config\n"
+    );
+    assert!(out.contains(&advice) && !out.contains("Nothing failed"), "{out}");
+    assert!(!out.contains("  session  "), "{out}");
     // While one that starts is fine
     let report = engine
         .command(&["doctor", "--trust", "--config", "agent_configs/mini.yaml"])
@@ -249,4 +257,79 @@ fn a_configuration_that_the_engine_cannot_use_is_named_by_ask_and_by_doctor() {
         .expect("the binary runs");
     let (out, _, code) = said(&report);
     assert_eq!(code, Some(0), "{out}");
+    // And no more is claimed than was seen
+    let claim =
+        "one starts and was deleted again; no prompt was sent in it, so whether one is answered is not known";
+    assert!(out.contains(&format!("ok    session    {claim}\n")), "{out}");
+}
+
+/// The engine's own reason for a session that cannot start, and what is said of its end.
+const BROKEN: &str = "Tools definitions directory not found: ../defs";
+const ENDED: &str = "The engine ended the session: failed. It was made with the configuration `agent_configs/a.yaml`; if that cannot start, make a \
+    session with another one.";
+
+/// Runs one of our commands with this engine and a configuration that loads.
+fn with_configuration(desk: &Desk, place: &tempfile::TempDir, words: &[&str]) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(words).args([
+        "--trust",
+        "--config",
+        "agent_configs/a.yaml",
+        "--engine-url",
+        desk.engine.base_url(),
+    ]);
+    command.arg("--workspace").arg(place.path()).arg("--state-dir").arg(place.path().join("state"));
+    for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
+        command.env_remove(name);
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts")
+}
+
+fn breaks(desk: &Desk, session: &str) {
+    desk.engine.emit(session, "error", &json!({ "message": BROKEN }));
+    desk.engine.end_session(session, "failed");
+}
+
+#[test]
+fn a_session_that_fails_at_its_first_prompt_is_told_with_the_option_that_names_another_configuration() {
+    // Given a session that works on its first prompt
+    let desk = Desk::scripted(&json!([[{ "hold": "for ever" }]]));
+    let place = tempfile::tempdir().expect("a workspace");
+    let child = with_configuration(&desk, &place, &["ask", "go"]);
+    let session = until("there is a session", || desk.engine.sessions().pop());
+    until("it runs", || desk.engine.busy(&session).then_some(()));
+    // When its engine gives up on it
+    breaks(&desk, &session);
+    // Then both sentences are there once, and the second says what to type
+    let (out, err, code) = said(&child.wait_with_output().expect("it ends"));
+    assert_eq!((out.as_str(), code), ("", Some(1)), "{err}");
+    assert_eq!(err, format!("error: {BROKEN}\n{ENDED} Name it with --config.\n"));
+}
+
+#[test]
+fn doctor_tells_of_a_session_that_fails_by_itself_soon_after_it_was_made() {
+    // Given an engine that makes a session and then gives up on it, before it has told that it made one
+    let desk = Desk::scripted(&json!([]));
+    desk.engine.hold_answers("POST /v1/sessions", HoldPoint::BeforeAnswer);
+    let place = tempfile::tempdir().expect("a workspace");
+    let child = with_configuration(&desk, &place, &["doctor", "--json"]);
+    let session = until("there is a session", || desk.engine.sessions().pop());
+    breaks(&desk, &session);
+    desk.engine.release_answers();
+    // When it is checked
+    let (out, err, code) = said(&child.wait_with_output().expect("it ends"));
+    // Then that is the failure, with the engine's reason and what to type
+    assert_eq!(code, Some(1), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("the report is JSON");
+    let checks = report["checks"].as_array().expect("a list");
+    let of = |id: &str| checks.iter().find(|check| check["id"] == id);
+    let wanted = json!({ "id": "engine", "mark": "fail", "found": format!("{BROKEN}. {ENDED}"),
+        "do": "give a configuration that this engine can start with --config" });
+    assert_eq!((of("engine"), of("session")), (Some(&wanted), None), "{report}");
+    assert_eq!(desk.asked("/input"), [], "no prompt was sent");
 }

@@ -9,6 +9,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use rustix::pty::OpenptFlags;
+use serde_json::json;
+
+use crate::breadboard_desk::{Desk, asks, warning};
 
 /// Longest wait for something to be shown; only a failure takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -434,4 +437,75 @@ fn markdown_of_an_answer_is_drawn_on_a_terminal_and_left_as_it_is_without_colour
     assert_eq!(session.end(), Some(0), "{}", session.shown);
     let wanted = "# Title\r\n\r\nsome **bold** `code`\r\n\r\n- one\r\n- two\r\n\r\n```rust\r\nfn a() {}\r\n```\r\n\r\nsee a.txt:1\r\n";
     assert!(session.shown.contains(wanted) && !session.shown.contains('\x1b'), "{:?}", session.shown);
+}
+
+/// A question to this engine, in a terminal of 200 columns, that waits for an answer to what the engine asked.
+fn asked_by(desk: &Desk, flags: &[&str]) -> Session {
+    let place = || tempfile::tempdir().expect("a directory");
+    let (workspace, state) = (place(), place());
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "build", "--trust", "--engine-url", desk.engine.base_url(), "--workspace"]);
+    command.arg(workspace.path()).arg("--state-dir").arg(state.path().join("state")).args(flags);
+    let mut session = Session::of(command, 200, workspace, state);
+    session.wait_for(ASKED);
+    session
+}
+
+const ASKED: &str = "Answer (y, a, n): ";
+
+/// The rows of a screen from the first question on; each question has a row of its own, with what was typed to it.
+fn rows_at_question(shown: &str) -> Vec<String> {
+    let mut rows = screen(shown, 200);
+    let first = rows.iter().position(|row| row.contains("Answer (")).expect("a question");
+    let alone = |row: &String| matches!(row.strip_prefix(ASKED), Some("" | "y"));
+    assert!(rows.iter().filter(|row| row.contains("Answer (")).all(alone), "{rows:#?}");
+    rows.split_off(first)
+}
+
+#[test]
+fn a_question_whose_engine_dies_is_put_again_below_what_is_said_and_dropped_in_time() {
+    // Given a question that waits
+    let desk = Desk::scripted(&json!([[asks("make all", "made", "not made")]]));
+    let mut session = asked_by(&desk, &["--timeout", "3"]);
+    // When its engine dies
+    drop(desk);
+    // Then that is said below the question, which is put again, until there has been no connection for as long as was given
+    assert_eq!(session.end(), Some(1), "{}", session.shown);
+    let rows = rows_at_question(&session.shown);
+    assert!(rows.iter().filter(|row| *row == ASKED).count() >= 2, "{rows:#?}");
+    let [.., over, dropped, last] = rows.as_slice() else { panic!("{rows:#?}") };
+    assert!(over.starts_with("error: No events of the engine came for 3 s: "), "{rows:#?}");
+    let wanted = "the question is dropped, since no answer would reach the engine.";
+    assert_eq!((dropped.as_str(), last.as_str()), (wanted, ""), "{rows:#?}");
+}
+
+#[test]
+fn a_question_that_still_waits_is_put_again_and_takes_the_answer() {
+    let desk = Desk::scripted(&json!([[asks("make all", "made", "not made")]]));
+    let mut session = asked_by(&desk, &[]);
+    let id = desk.engine.sessions().remove(0);
+    desk.engine.emit(&id, "warning", &warning("The disk is nearly full."));
+    session.wait_for(&format!("The disk is nearly full.\x1b[0m\r\n{ASKED}"));
+    session.type_line("y");
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    let rows = rows_at_question(&session.shown);
+    let begin = [ASKED, "The disk is nearly full.", &format!("{ASKED}y")];
+    assert_eq!(rows[..3], begin, "{rows:#?}");
+    assert!(rows.iter().any(|row| row == "made"), "{rows:#?}");
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_is_dropped_with_a_sentence_on_a_row_of_its_own() {
+    let desk = Desk::scripted(&json!([[asks("make all", "made", "not made")]]));
+    let mut session = asked_by(&desk, &[]);
+    let id = desk.engine.sessions().remove(0);
+    let answer = json!({ "request_id": "permission_1", "decision": "allow-once" });
+    let answer = json!({ "command": "permission_decision", "payload": answer });
+    assert_eq!(desk.post(&format!("/v1/sessions/{id}/command"), &answer).0, 202);
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    let rows = rows_at_question(&session.shown);
+    let begin = [ASKED, "· allowed by engine", "this was settled meanwhile; no answer is needed."];
+    assert_eq!(rows[..3], begin, "{rows:#?}");
+    assert_eq!(rows.iter().filter(|row| *row == ASKED).count(), 1, "{rows:#?}");
+    assert!(rows.iter().any(|row| row == "made"), "{rows:#?}");
 }

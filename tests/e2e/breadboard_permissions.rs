@@ -21,7 +21,12 @@ fn fault_02_a_rule_arrives_as_a_rule() {
     let ask = server.wait_ask(&session);
     assert_eq!(ask["permission"]["title"], "make all", "{ask}");
     let rule = &ask["permission"]["options"][1]["rule"];
-    assert_eq!(*rule, json!({ "pattern": "make *", "scope": "workspace", "holder": "engine" }), "{ask}");
+    assert_eq!(
+        *rule,
+        json!({ "pattern": "make *", "scope": "workspace", "holder": "engine",
+        "keptIn": ".breadboard/permission_rules.json" }),
+        "{ask}"
+    );
     let mut wider = Server::decision(&session, &ask, "allow_rule");
     wider["ruleUpdate"] = json!({ "pattern": "*" });
     assert_eq!(server.refused("bb/approvePermission", wider)["data"]["code"], "invalid_params");
@@ -37,7 +42,8 @@ fn fault_02_a_rule_arrives_as_a_rule() {
     let cards = of_kind(&chat(&mut server, &session), "permission");
     let chosen = json!({ "optionId": cards[0]["permission"]["options"][1]["optionId"],
         "label": cards[0]["permission"]["options"][1]["label"],
-        "rule": { "pattern": "make *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard" } });
+        "rule": { "pattern": "make *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard",
+            "keptIn": ".breadboard/permission_rules.json" } });
     assert_eq!(
         (cards.len(), &cards[0]["status"], &cards[0]["chosen"]),
         (1, &json!("allowed"), &chosen),

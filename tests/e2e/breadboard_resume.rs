@@ -142,6 +142,45 @@ fn fault_03_r000_55_77_r003_66_a_gap_is_said_and_the_stream_goes_on() {
 }
 
 #[test]
+fn a_gap_leaves_what_the_engine_says_of_the_session_as_its_own_words_without_an_id() {
+    // Given a session whose engine asks while nobody listens, and forgets that it did
+    let desk = Desk::scripted(&json!([[asks("make all", "made", "not made")]]));
+    let mut server = desk.server();
+    let session = server.session();
+    heard(&server, &session, "tool_result");
+    desk.engine.hold_answers("/events", HoldPoint::BeforeWork);
+    desk.engine.cut_streams();
+    assert_eq!(desk.post(&format!("/v1/sessions/{session}/input"), &json!({ "content": "build" })).0, 202);
+    let asked = until("it asks", || {
+        let sent = desk.engine.sent(&session);
+        sent.iter().position(|event| event.kind == "permission_request").map(|at| at as u64 + 1)
+    });
+    desk.engine.emit(&session, "warning", &warning("behind it"));
+    desk.engine.evict(&session, asked);
+    // When the stream goes on behind the gap
+    desk.engine.release_answers();
+    warned(&server, &session, "behind it");
+    let ask = server.wait_ask(&session);
+    let plan =
+        server.wait_event(&session, "the list", |event| event["type"] == "tool_result" && event["id"] == "");
+    // Then both are the engine's in type and payload, without an id and without a place of their own
+    for (event, payload) in
+        [(&ask, ["request_id", "permission_1"]), (&plan, ["call_id", "todo:snapshot:init"])]
+    {
+        let origin = (&event["origin"], &event["id"], &event["payload"][payload[0]]);
+        assert_eq!(origin, (&json!("engine"), &json!(""), &json!(payload[1])), "{event}");
+    }
+    let streams = desk.cursors(&session).len();
+    desk.engine.cut_streams();
+    until("the stream is opened again", || (desk.cursors(&session).len() > streams).then_some(()));
+    let place = (asked + 1).to_string();
+    assert_eq!(desk.cursors(&session)[streams].as_deref(), Some(place.as_str()));
+    // And the ask can be answered
+    assert_eq!(server.decide(&session, &ask, "allow_once")["outcome"], "recorded");
+    server.wait_event(&session, "the answer", |event| event["payload"]["text"] == "made");
+}
+
+#[test]
 fn r000_56_r003_60_a_rebuild_says_what_came_back_and_what_did_not() {
     let desk = Desk::scripted(&json!([]));
     let mut server = desk.server();

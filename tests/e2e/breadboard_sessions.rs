@@ -325,7 +325,7 @@ fn r000_21_a_session_whose_configuration_does_not_exist_has_failed_and_says_why(
         (
             &json!("engine_rejected"),
             "The engine cannot use the configuration `missing.yaml`: failed to load config: [Errno 2] No such file or directory: \
-             'missing.yaml'; name another one."
+             'missing.yaml'; choose another one."
         )
     );
     // But by another client, which did not look

@@ -137,6 +137,94 @@ fn an_engine_that_takes_connections_and_never_answers_is_given_up_in_time() {
     }
 }
 
+/// An engine, or what stands before it, that gives this answer to every request.
+fn answering(status: &'static str, body: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("has an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // The request is small and comes at once; whoever goes away needs no answer.
+            let _ = std::io::Read::read(&mut stream, &mut [0; 4_096]);
+            let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}", body.len());
+            let _ = std::io::Write::write_all(&mut stream, format!("{head}\r\n\r\n{body}").as_bytes());
+        }
+    });
+    url
+}
+
+#[test]
+fn the_advice_about_an_engine_is_that_for_its_cause_whatever_numbers_its_address_has() {
+    let token = r#"{"error":"unauthorized","detail":"unauthorized","path":null}"#;
+    let elsewhere = "sends us elsewhere (HTTP 302), and a token does not travel; give the address at which the engine itself \
+        answers.";
+    let rows = [
+        (
+            "401 Unauthorized",
+            token,
+            "The BreadBoard engine at {url} wants a token; set the engine's token in your editor, or in the environment variable \
+             BREADBOARD_API_TOKEN."
+                .to_owned(),
+            "set BREADBOARD_API_TOKEN to a token that it takes",
+        ),
+        (
+            "429 Too Many Requests\r\nRetry-After: 30",
+            "",
+            "The engine at {url} is busy; try again in 30 seconds.".to_owned(),
+            "try again later",
+        ),
+        (
+            "503 Service Unavailable",
+            "<html>401 config</html>",
+            "The engine at {url} is busy; try again in a moment.".to_owned(),
+            "try again later",
+        ),
+        (
+            "302 Found\r\nLocation: http://127.0.0.1:1/health",
+            "",
+            format!("What answers at {{url}} {elsewhere}"),
+            "correct --engine-url",
+        ),
+        (
+            "403 Forbidden",
+            "<html>no</html>",
+            "What stands before the engine at {url} does not let us through (HTTP 403); ask whoever runs it, or correct the \
+             engine's address."
+                .to_owned(),
+            "correct --engine-url",
+        ),
+        (
+            "407 Proxy Authentication Required",
+            "<html>no</html>",
+            "The proxy before the engine at {url} wants a login (HTTP 407); put it into the proxy's address in the environment, \
+             or name the engine's host in NO_PROXY."
+                .to_owned(),
+            "correct the proxy in the environment, or name the engine's host in NO_PROXY",
+        ),
+        (
+            "504 Gateway Timeout",
+            "<html>no</html>",
+            "The engine at {url} did not answer what stands before it (HTTP 504); see whether it runs and try again.".to_owned(),
+            "try again later",
+        ),
+    ];
+    for (status, body, found, advice) in rows {
+        let url = answering(status, body);
+        let (workspace, state) = two();
+        let flags = ["--engine", "breadboard", "--engine-url", &url];
+        let (report, code) = report(workspace.path(), state.path(), &flags);
+        assert_eq!(code, Some(1), "{report}");
+        let wanted = ("fail".to_owned(), found.replace("{url}", &url), advice.to_owned());
+        assert_eq!(of(&report, "engine"), [wanted], "{status}");
+    }
+    let nobody = "http://127.0.0.1:1";
+    let (workspace, state) = two();
+    let (report, _) = report(workspace.path(), state.path(), &["--engine-url", nobody]);
+    let [(_, found, advice)] = &of(&report, "engine")[..] else { panic!("{report}") };
+    let wanted = "cannot be reached: nothing listens there; start it, or correct its address.";
+    assert_eq!(*found, format!("The BreadBoard engine at {nobody} {wanted}"));
+    assert_eq!(advice, "start it, or correct --engine-url; `--engine embedded` needs nothing else");
+}
+
 #[test]
 fn trust_is_told_as_it_is_given() {
     let (workspace, state) = two();

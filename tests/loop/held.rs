@@ -479,8 +479,22 @@ async fn r000_29_a_rule_goes_out_in_the_engines_words_as_shown_or_narrower_never
     let confirmed = json!({"request_id": "permission_1", "response": "always", "decision": "always"});
     desk.event(3, "permission_response", confirmed).await;
     let settled = desk.events("s1").await.pop().unwrap();
-    let rule = json!({"pattern": "python sort.py --dry *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard"});
+    let rule = json!({"pattern": "python sort.py --dry *", "scope": "workspace", "holder": "engine", "keptBy": "breadboard",
+        "keptIn": ".breadboard/permission_rules.json"});
     assert_eq!(settled["payload"]["chosen"]["rule"], rule, "{settled}");
+
+    // It is listed as the engine's, and cannot be taken back here
+    let listed = desk.ask("bb/permission/list", json!({"sessionId": "s1"})).await.unwrap();
+    let [listed] = listed["rules"].as_array().unwrap().as_slice() else { panic!("{listed}") };
+    let id = listed["ruleId"].clone();
+    let wanted = json!({"ruleId": id, "pattern": "python sort.py --dry *", "scope": "workspace", "holder": "engine",
+        "keptBy": "breadboard", "keptIn": ".breadboard/permission_rules.json", "revocable": false, "sessionId": "s1"});
+    assert_eq!(*listed, wanted);
+    let refused = desk.ask("bb/permission/revoke", json!({"ruleId": id})).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unsupported);
+    let sentence = "`breadboard` keeps this rule in `.breadboard/permission_rules.json` of the workspace, so it can be taken back \
+                    only there.";
+    assert_eq!(refused.message, sentence);
 }
 
 #[tokio::test]
@@ -682,9 +696,17 @@ async fn after_a_gap_an_ask_that_was_answered_meanwhile_is_cancelled() {
 
 #[tokio::test]
 async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_takes_no_prompt() {
-    for (news, status) in [
-        (LinkNews::Gone { reason: "The engine was restarted and forgot this session.".into() }, "gone"),
-        (LinkNews::Ended { status: "failed".into(), configuration: None }, "failed"),
+    let gone = "The engine was restarted and forgot this session.";
+    let named = "The engine ended the session: failed. It was made with the configuration `a.yaml`; if that cannot start, make a session \
+                 with another one.";
+    let ended = |configuration: Option<&str>| LinkNews::Ended {
+        status: "failed".into(),
+        configuration: configuration.map(str::to_owned),
+    };
+    for (news, status, said) in [
+        (LinkNews::Gone { reason: gone.into() }, "gone", gone),
+        (ended(None), "failed", "The engine ended the session: failed."),
+        (ended(Some("a.yaml")), "failed", named),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let desk = desk(&dir);
@@ -698,13 +720,15 @@ async fn a_session_that_is_gone_or_failed_ends_its_turn_keeps_its_history_and_ta
             _ => &["local.permission_settled", "local.turn_end"],
         };
         assert_eq!(types(&events)[3..], *tail);
+        assert_eq!(events.last().unwrap()["payload"]["message"], said);
         let refused = desk.ask("bb/sendMessage", json!({"sessionId": "s1", "text": "on"})).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::EngineRejected);
         let why = if status == "gone" { "the engine no longer has it" } else { "it has failed" };
         let sentence = format!("This session takes no more prompts ({why}); create a new one to go on.");
         assert_eq!(refused.message, sentence);
         let told = desk.heard("bb/connection");
-        assert_eq!(told.last().unwrap()["status"], "error");
+        let told = told.last().unwrap();
+        assert_eq!((&told["status"], &told["lastError"]), (&json!("error"), &json!(said)));
         assert_eq!(desk.heard("bb/state").last().unwrap()["sessions"][0]["status"], status);
         // Selecting it asks nobody.
         let selected = desk.ask("bb/selectSession", json!({"sessionId": "s1"})).await.unwrap();
@@ -746,6 +770,39 @@ async fn selecting_a_session_of_the_engine_answers_with_the_verdict_of_its_strea
     let selected = selected.unwrap();
     assert_eq!(selected["seq"], 4, "what came with the resume is in the view");
     assert_eq!(selected["resume"], json!({"verdict": "replayed", "events": 1, "from": 3, "to": 3}));
+}
+
+#[tokio::test]
+async fn what_is_not_known_yet_of_a_session_is_lost_with_the_reason_and_the_verdict_follows() {
+    // Given a session of an earlier process
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.working("one", 1).await;
+    desk.event(2, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    desk.close().await;
+    let desk = Desk::at(dir.path(), Setup { first_id: 100, ..held() });
+    // When it is selected, and its engine keeps silent for longer than a person waits
+    let silent = async {
+        desk.called(|call| matches!(call, EngineCall::Stream(StreamCall::Attach { .. })), drop).await;
+        let slow = "The engine has not answered for this session yet; it is still being tried.";
+        desk.link(LinkNews::Connecting { retry: 0, error: Some(slow.into()) }).await;
+    };
+    let (selected, ()) = tokio::join!(desk.ask("bb/selectSession", json!({"sessionId": "s1"})), silent);
+    // Then the answer has what is there, and does not claim that this is all
+    let selected = selected.unwrap();
+    assert_eq!(selected["seq"], 3);
+    let reason = "The engine has not answered for this session yet; it is still being tried.";
+    assert_eq!(selected["resume"], json!({"verdict": "lost", "reason": reason}));
+    // And the verdict comes once it is known
+    desk.event(3, "user_message", json!({"text": "from elsewhere"})).await;
+    desk.link(LinkNews::Resumed(ResumedLink::Replayed { events: 1, from: 3, to: 3 })).await;
+    desk.caught_up().await;
+    let told = desk.heard("bb/connection").pop().unwrap();
+    let wanted = json!({"status": "connected", "sessionId": "s1",
+        "resume": {"verdict": "replayed", "events": 1, "from": 3, "to": 3}});
+    assert_eq!(told, wanted);
 }
 
 #[tokio::test]

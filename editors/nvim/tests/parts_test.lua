@@ -410,6 +410,10 @@ test('an answer is named with its own rule and with who keeps it', function()
     { { label = 'Allow once', kind = 'allow_once' }, 'Allow once' },
     { { label = 'Always', rule = { pattern = 'x', scope = 'session', holder = 'server' } }, 'Always (x)' },
     { { label = 'Always', rule = { pattern = 'x *', holder = 'engine' } }, 'Always (x *; kept by the engine)' },
+    {
+      { label = 'Always', rule = { pattern = 'x *', holder = 'engine', keptIn = '.e/rules.json' } },
+      'Always (x *; kept by the engine in .e/rules.json)',
+    },
     { { label = 'Always', rule = { pattern = 'any', holder = 'agent' } }, 'Always (any; kept by the agent)' },
     { { label = 'Always', rule = { pattern = 'Always', holder = 'agent' } }, 'Always (kept by the agent)' },
   }
@@ -429,6 +433,10 @@ test('a rule is listed with where it holds and who keeps it', function()
       'x (for the session s; kept by the server)',
     },
     { { pattern = 'x', holder = 'agent' }, 'x (kept by the agent)' },
+    {
+      { pattern = 'x', scope = 'workspace', holder = 'engine', keptBy = 'breadboard', keptIn = '.e/rules.json' },
+      'x (in this workspace; kept by breadboard in .e/rules.json)',
+    },
   }
   for _, case in ipairs(cases) do
     same(rules.line(case[1]), case[2])
@@ -540,14 +548,18 @@ test('D17: a settled ask says what was chosen, where that holds and who keeps it
     local block = { id = 'p', kind = 'permission', status = status, permission = permission, chosen = chosen }
     return render.lane({ blocks = { block } }, {}).lines[2]
   end
-  local function rule(holder, scope, keeper)
-    local kept = { holder = holder, scope = scope, pattern = 'x', keptBy = keeper }
+  local function rule(holder, scope, keeper, file)
+    local kept = { holder = holder, scope = scope, pattern = 'x', keptBy = keeper, keptIn = file }
     return { optionId = 'always', label = 'Always', rule = kept }
   end
   same(drawn('allowed', rule('server', 'session')), '  — allowed, and kept by the server for this session')
   same(
     drawn('allowed', rule('engine', 'workspace', 'breadboard')),
     '  — allowed, and kept by breadboard for this workspace; take it back there'
+  )
+  same(
+    drawn('allowed', rule('engine', 'workspace', 'breadboard', '.e/rules.json')),
+    '  — allowed, and kept by breadboard in .e/rules.json for this workspace; take it back there'
   )
   same(drawn('allowed', rule('agent', nil, 'claude')), '  — allowed, and kept by claude; take it back there')
   same(drawn('allowed', { optionId = 'once', label = 'Run anyway' }), '  — allowed: “Run anyway”')

@@ -83,7 +83,7 @@ impl App {
         }
         let rule = rule_with(&ask, &option, params.rule_update)?;
         let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
-        Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::New(option, rule, content) })
+        Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::New(Box::new(option), rule, content) })
     }
 
     /// The option that an answer names, or that its decision comes to.
@@ -301,7 +301,7 @@ struct Chosen {
 
 enum ApprovalAnswer {
     /// This option, and the rule to save with it.
-    New(PermissionOption, Option<RootedRule>, Option<Value>),
+    New(Box<PermissionOption>, Option<RootedRule>, Option<Value>),
     /// It was answered before.
     Given(ApprovePermissionResult),
 }

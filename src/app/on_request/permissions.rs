@@ -172,7 +172,12 @@ impl App {
             session.record.kept_elsewhere.iter().find(|kept| id_of_kept(kept, session_id) == rule_id)
         });
         if let Some(kept) = kept {
-            let why = format!("`{}` keeps this rule, so it can be taken back only there.", kept.keeper);
+            let file = kept.rule.kept_in.as_ref().map(|path| format!(" in `{path}` of the workspace"));
+            let why = format!(
+                "`{}` keeps this rule{}, so it can be taken back only there.",
+                kept.keeper,
+                file.unwrap_or_default()
+            );
             return Err(CodedError::new(ErrorCode::Unsupported, why));
         }
         let Some(session_id) = self.sessions.iter().find_map(of) else {
@@ -230,6 +235,7 @@ fn saved(rooted: &RootedRule, session_id: Option<&String>) -> SavedRule {
         scope: Some(*scope),
         holder: RuleHolder::Server,
         kept_by: None,
+        kept_in: None,
         revocable: true,
         folder: folder_of(rooted).map(|folder| show(&folder.path, Kind::Code).into_owned()),
         session_id: session_id.cloned(),
@@ -244,6 +250,7 @@ fn kept_rule(kept: &KeptRule, session_id: &str) -> SavedRule {
         scope: kept.rule.scope,
         holder: kept.rule.holder,
         kept_by: Some(kept.keeper.clone()),
+        kept_in: kept.rule.kept_in.clone(),
         revocable: false,
         folder: None,
         session_id: Some(session_id.to_owned()),

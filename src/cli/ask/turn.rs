@@ -31,6 +31,9 @@ use crate::protocol::request::ConnectionStatus;
 /// What an engine is asked when a session is taken up without a question.
 const CONTINUE: &str = "Continue where you stopped.";
 
+/// How long a session may take to end after its engine said that it failed; that is said at once, where it is so.
+const AFTERWORD: Duration = Duration::from_secs(2);
+
 /// Said where what waits cannot be asked about.
 const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
 
@@ -123,6 +126,8 @@ pub(super) struct AskTurn {
     patience: Patience,
     again: Again,
     advice: Option<&'static str>,
+    /// The engine failed over the session, which it then ends.
+    failed_at_engine: bool,
     /// That we wait was said where there is no progress line.
     wait_told: bool,
     interrupted: Arc<AtomicBool>,
@@ -171,6 +176,7 @@ impl AskTurn {
             patience: Patience::new(limit, Instant::now()),
             again: Again::new(limit),
             advice: opened.advice.filter(|_| !args.json),
+            failed_at_engine: false,
             wait_told: false,
             interrupted,
             outcome: AskOutcome::default(),
@@ -190,10 +196,17 @@ impl AskTurn {
         let mut later = question.filter(|_| !waits.is_empty());
         let mut question = question.unwrap_or(CONTINUE);
         let mut prompt = if waits.is_empty() { Some(self.prompt(question)?) } else { None };
+        if !waits.is_empty() {
+            // What waits is a word of its engine.
+            self.patience.hear(true);
+        }
         for permission in waits {
             self.asked(permission)?;
         }
         loop {
+            if self.open.is_some() {
+                self.console.question_again();
+            }
             // A person takes the time that it takes.
             let until = self.again.until();
             let held_back = until.is_some() || question_is_open(&self.open);
@@ -241,6 +254,9 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
         }
+        if self.failed_at_engine {
+            self.hear_the_end()?;
+        }
         let last = self.renderer.close();
         self.show(&last)?;
         if let Some(advice) = self.advice.filter(|_| !self.outcome.interrupted) {
@@ -249,9 +265,26 @@ impl AskTurn {
         Ok(())
     }
 
+    /// The turn is over, and its session will be: what is said of that says what to do.
+    fn hear_the_end(&mut self) -> Result<(), AskEnded> {
+        let until = Instant::now() + AFTERWORD;
+        while let Some(Incoming::Notification { method, raw }) = self.client.next(Some(until)) {
+            self.notification(&method, &raw)?;
+            if method == "bb/connection" && self.is_over(&params_of(&raw)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, connection: &ConnectionParams) -> bool {
+        connection.status == ConnectionStatus::Error
+            && connection.session_id.as_ref() == Some(&self.session_id)
+    }
+
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
         match due {
-            Due::Say(sentence) if self.console.has_progress() => {
+            Due::Say(sentence) if self.console.has_progress() && self.open.is_none() => {
                 self.show(&[RenderPiece::Progress(sentence)])
             }
             Due::Say(sentence) => {
@@ -263,6 +296,9 @@ impl AskTurn {
             Due::GiveUp(sentence) => {
                 let pieces = self.renderer.remark_once(NoticeLevel::Error, &sentence);
                 self.show(&pieces)?;
+                if self.open.take().is_some() {
+                    self.say(Tone::Dim, "the question is dropped, since no answer would reach the engine.");
+                }
                 // What it may still do is not waited for.
                 let _ = self.client.send_request("bb/stop", json!({ "sessionId": self.session_id }));
                 Err(AskEnded::GaveUp)
@@ -349,6 +385,7 @@ impl AskTurn {
         self.count(event.seq);
         let fact = fact(self.dialect, &event);
         if event.origin == Origin::Engine {
+            self.failed_at_engine |= self.dialect == Dialect::Breadboard && matches!(fact, Fact::Failure(_));
             self.patience.hear(is_word(&fact));
         }
         let changes = self.view.apply(&event);

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::super::terminal::{Tone, marked, marked_diff, visible_line};
+use super::super::terminal::{Tone, marked, marked_diff, visible_code, visible_line};
 use super::{RenderPiece, Renderer};
 use crate::domain::approval::{
     Action, ChangeKind, ChosenRule, Decision, FileChange, OfferedRule, Permission, PermissionOption,
@@ -78,14 +78,15 @@ fn label(option: &PermissionOption) -> String {
 
 /// Which rule is saved and where it holds.
 fn saves(rule: &OfferedRule, label: &str) -> String {
-    let place = match (rule.holder, rule.scope) {
-        (RuleHolder::Agent, _) | (_, None) => return "a rule that the agent keeps".to_owned(),
-        (RuleHolder::Engine, Some(RuleScope::Workspace)) => {
-            "kept by the engine, for this workspace and later sessions"
-        }
-        (RuleHolder::Engine, Some(RuleScope::Session)) => "kept by the engine, for this session",
-        (RuleHolder::Server, Some(RuleScope::Workspace)) => "for this workspace and later sessions",
-        (RuleHolder::Server, Some(RuleScope::Session)) => "for this session",
+    let place = match rule.scope {
+        Some(RuleScope::Workspace) => "for this workspace and later sessions",
+        Some(RuleScope::Session) => "for this session",
+        None => return "a rule that the agent keeps".to_owned(),
+    };
+    let place = match rule.holder {
+        RuleHolder::Agent => return "a rule that the agent keeps".to_owned(),
+        RuleHolder::Engine => format!("kept by the engine{}, {place}", lies(rule.kept_in.as_deref())),
+        RuleHolder::Server => place.to_owned(),
     };
     let pattern = marked(&rule.pattern);
     if label.contains(&*pattern) {
@@ -93,6 +94,11 @@ fn saves(rule: &OfferedRule, label: &str) -> String {
     } else {
         format!("saves the rule `{pattern}`, {place}")
     }
+}
+
+/// In which file of the workspace a rule is kept, where that is known.
+fn lies(kept_in: Option<&str>) -> String {
+    kept_in.map(|path| format!(" in {}", visible_code(path))).unwrap_or_default()
 }
 
 /// What became of a request that was allowed with a rule.
@@ -109,7 +115,7 @@ pub(in crate::cli) fn kept(rule: &ChosenRule) -> String {
         None => "",
     };
     let back = if rule.holder == RuleHolder::Server { "" } else { "; take it back there" };
-    format!("allowed, and kept by {keeper}{place}{back}.")
+    format!("allowed, and kept by {keeper}{}{place}{back}.", lies(rule.kept_in.as_deref()))
 }
 
 impl Renderer {

@@ -157,6 +157,9 @@ pub struct OfferedRule {
     pub scope: Option<RuleScope>,
     /// Who would keep it.
     pub holder: RuleHolder,
+    /// Path of the file in the workspace in which its holder would keep it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<String>,
 }
 
 impl OfferedRule {

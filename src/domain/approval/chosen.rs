@@ -35,13 +35,16 @@ pub struct ChosenRule {
     /// Name of the agent, or kind of the engine, that keeps it and is the only one to take it back; absent where this server does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_by: Option<String>,
+    /// Path of the file in the workspace in which its holder keeps it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<String>,
 }
 
 impl ChosenRule {
     /// A rule of an ask of this source, as it was saved.
     pub(crate) fn of(rule: &OfferedRule, source: &str) -> Self {
-        let OfferedRule { pattern, scope, holder } = rule.shown();
+        let OfferedRule { pattern, scope, holder, kept_in } = rule.shown();
         let kept_by = (holder != RuleHolder::Server).then(|| source.to_owned());
-        Self { pattern, scope, holder, kept_by }
+        Self { pattern, scope, holder, kept_by, kept_in }
     }
 }

@@ -100,7 +100,7 @@ fn a_piece_of_text_is_borrowed_from_its_event_whoever_speaks() {
             Dialect::Breadboard,
             "assistant.message.delta",
             json!({"item_id": "i", "delta": "words"}),
-            TextOf::Message(Some(Cow::Borrowed("i"))),
+            TextOf::Message { id: Some(Cow::Borrowed("i")), stream: "" },
         ),
         (
             Dialect::Acp,

@@ -79,8 +79,13 @@ pub enum TextOf<'a> {
         /// What the reasoning is about.
         phase: &'a str,
     },
-    /// A message by id, or what is open in this step. Several may be open, and the whole may follow.
-    Message(Option<Cow<'a, str>>),
+    /// A message of its stream, by id or what is open in this step. Several may be open, and the whole may follow.
+    Message {
+        /// The engine's id.
+        id: Option<Cow<'a, str>>,
+        /// Which of the streams of this voice it belongs to. Texts of two streams are never one text.
+        stream: &'static str,
+    },
     /// A message by id, or the run of pieces that is not interrupted. One is open at a time, and no whole follows.
     Run(Option<Cow<'a, str>>),
 }

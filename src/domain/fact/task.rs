@@ -40,6 +40,8 @@ pub enum TaskStatus {
     Completed,
     /// It runs.
     Running,
-    /// It failed, or was stopped.
+    /// It failed.
     Failed,
+    /// It failed because it was stopped. On the wire that is a task that failed.
+    Cancelled,
 }

@@ -1,6 +1,6 @@
 //! Messages of an engine that names them, sends each of them whole after its pieces, or none of both.
 //!
-//! Owns which message a piece belongs to (by the engine's id, else by what is open in this step, or by contiguous run) and
+//! Owns which message a piece belongs to (by the engine's id, else by what is open of its stream, or by contiguous run) and
 //! which streamed message a whole one repeats. Never prints a text twice, and never takes away text that nothing replaces.
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,9 @@ pub(super) struct Messages {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenMessage {
     voice: Voice,
+    /// Which stream of this voice it belongs to.
+    #[serde(default)]
+    stream: String,
     /// The engine's id.
     key: Option<String>,
     /// The engine's number of the step.
@@ -92,8 +95,14 @@ impl OpenMessage {
 
 impl Messages {
     /// A message begins. One that went on under the same id is another one.
-    pub(super) fn start(&mut self, voice: Voice, key: Option<&str>, changes: &mut Vec<Change>) {
-        for message in self.live(voice).filter(|message| message.key.as_deref() == key) {
+    pub(super) fn start(
+        &mut self,
+        (voice, stream): (Voice, &str),
+        key: Option<&str>,
+        changes: &mut Vec<Change>,
+    ) {
+        let mine = |message: &&mut OpenMessage| message.stream == stream && message.key.as_deref() == key;
+        for message in self.live(voice).filter(mine) {
             message.close(changes);
         }
     }
@@ -101,7 +110,7 @@ impl Messages {
     /// A piece of a message.
     pub(super) fn piece(
         &mut self,
-        voice: Voice,
+        (voice, stream): (Voice, &str),
         key: Option<&str>,
         text: &str,
         (event, turn): (&SessionEvent, TurnName),
@@ -115,10 +124,11 @@ impl Messages {
         }
         // A text without an id ends with the block it stands in.
         let mine = |message: &&mut OpenMessage| {
-            message.key.as_deref() == key && (key.is_some() || message.streaming)
+            let open = key.is_some() || message.streaming;
+            message.stream == stream && message.key.as_deref() == key && open
         };
         let Some(message) = self.live(voice).rev().find(mine) else {
-            self.open((voice, key, None), text, (event, turn), changes);
+            self.open((voice, stream), (key, None), text, (event, turn), changes);
             return;
         };
         if !message.streaming {
@@ -163,7 +173,7 @@ impl Messages {
             return;
         }
         self.close_run(changes);
-        self.open((voice, key, run), piece, (event, turn), changes);
+        self.open((voice, ""), (key, run), piece, (event, turn), changes);
         if over {
             self.close_run(changes);
         }
@@ -180,9 +190,17 @@ impl Messages {
         }
     }
 
-    /// A message has no more pieces; without an id, none that streams has.
-    pub(super) fn end(&mut self, voice: Voice, key: Option<&str>, changes: &mut Vec<Change>) {
-        for message in self.live(voice).filter(|message| key.is_none() || message.key.as_deref() == key) {
+    /// A message has no more pieces; without an id, none of its stream has.
+    pub(super) fn end(
+        &mut self,
+        (voice, stream): (Voice, &str),
+        key: Option<&str>,
+        changes: &mut Vec<Change>,
+    ) {
+        let mine = |message: &&mut OpenMessage| {
+            message.stream == stream && (key.is_none() || message.key.as_deref() == key)
+        };
+        for message in self.live(voice).filter(mine) {
             message.pause(changes);
         }
     }
@@ -239,7 +257,7 @@ impl Messages {
                 }
             },
             None => {
-                self.open((Voice::Answer, key, None), text, (event, turn), changes);
+                self.open((Voice::Answer, ""), (key, None), text, (event, turn), changes);
                 if let Some(message) = self.kept.last_mut() {
                     message.whole = true;
                     message.close(changes);
@@ -309,7 +327,8 @@ impl Messages {
 
     fn open(
         &mut self,
-        (voice, key, run): (Voice, Option<&str>, Option<u64>),
+        (voice, stream): (Voice, &str),
+        (key, run): (Option<&str>, Option<u64>),
         text: &str,
         (event, turn): (&SessionEvent, TurnName),
         changes: &mut Vec<Change>,
@@ -339,6 +358,7 @@ impl Messages {
         changes.push(Change::put(Lane::Chat, open.block(voice, Streaming::More)));
         self.kept.push(OpenMessage {
             voice,
+            stream: stream.to_owned(),
             key: key.map(str::to_owned),
             step: event.turn,
             run,

@@ -236,7 +236,7 @@ impl TasksLane {
         let body = BlockBody::Task {
             task_id: id.to_owned(),
             parent_id,
-            title: task.title.clone(),
+            title: task.told_title(),
             status: word(task.shown).to_owned(),
         };
         changes.push(Change::put(
@@ -283,7 +283,7 @@ impl TasksLane {
 
 impl TaskEntry {
     /// The status that an event says. Two in one event have no order, nor has a snapshot; else the later event decides,
-    /// but that a task leaves `failed` by a new attempt only.
+    /// but that a task leaves `failed` by a new attempt only, also where it was cancelled.
     fn hear(&mut self, news: &TaskNews) {
         let again =
             news.again || (news.attempt.is_some() && self.attempt.is_some() && news.attempt > self.attempt);
@@ -291,26 +291,40 @@ impl TaskEntry {
         let Some(said) = news.status else { return };
         self.status = match self.status {
             _ if news.snapshot => self.status.max(said),
-            TaskStatus::Failed if !again => TaskStatus::Failed,
-            TaskStatus::Queued | TaskStatus::Completed | TaskStatus::Running | TaskStatus::Failed => said,
+            TaskStatus::Cancelled | TaskStatus::Failed if !again => self.status,
+            TaskStatus::Queued
+            | TaskStatus::Completed
+            | TaskStatus::Running
+            | TaskStatus::Cancelled
+            | TaskStatus::Failed => said,
         };
     }
 
     fn goes_on(&self) -> bool {
         match self.shown {
             TaskStatus::Queued | TaskStatus::Running => true,
-            TaskStatus::Completed | TaskStatus::Failed => false,
+            TaskStatus::Completed | TaskStatus::Cancelled | TaskStatus::Failed => false,
+        }
+    }
+
+    /// What the four words do not tell apart: that somebody stopped it.
+    fn told_title(&self) -> String {
+        match self.status {
+            TaskStatus::Cancelled => format!("{} (cancelled)", self.title),
+            TaskStatus::Queued | TaskStatus::Completed | TaskStatus::Running | TaskStatus::Failed => {
+                self.title.clone()
+            }
         }
     }
 }
 
-/// The seed's four words.
+/// The seed's four words. A task that was stopped did not do what it was for.
 fn word(status: TaskStatus) -> &'static str {
     match status {
         TaskStatus::Queued => "queued",
         TaskStatus::Completed => "completed",
         TaskStatus::Running => "running",
-        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled | TaskStatus::Failed => "failed",
     }
 }
 

@@ -106,13 +106,17 @@ impl Transcript {
                 self.messages.run_piece((voice, key.as_deref()), &piece, (event, turn), over, changes);
             }
             (TextOf::Run(_), TextPart::Start | TextPart::End) => {}
-            (TextOf::Message(key), TextPart::Start) => self.messages.start(voice, key.as_deref(), changes),
-            (TextOf::Message(key), TextPart::Piece(piece)) => {
-                self.messages.piece(voice, key.as_deref(), &piece, (event, turn), changes);
+            (TextOf::Message { id, stream }, TextPart::Start) => {
+                self.messages.start((voice, stream), id.as_deref(), changes);
             }
-            (TextOf::Message(key), TextPart::End) => self.messages.end(voice, key.as_deref(), changes),
-            (TextOf::Message(key), TextPart::Whole { text, again }) => {
-                self.messages.whole(key.as_deref(), &text, again, (event, turn), changes);
+            (TextOf::Message { id, stream }, TextPart::Piece(piece)) => {
+                self.messages.piece((voice, stream), id.as_deref(), &piece, (event, turn), changes);
+            }
+            (TextOf::Message { id, stream }, TextPart::End) => {
+                self.messages.end((voice, stream), id.as_deref(), changes);
+            }
+            (TextOf::Message { id, .. }, TextPart::Whole { text, again }) => {
+                self.messages.whole(id.as_deref(), &text, again, (event, turn), changes);
             }
         }
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::EngineParts;
 use super::client::From;
 use super::link::LARGEST_EVENT;
+use crate::domain::configuration;
 use crate::domain::dialect::breadboard::decode::decode;
 use crate::domain::dialect::{Dialect, fact, normalize};
 use crate::domain::fact::Fact;
@@ -31,18 +32,11 @@ pub(super) async fn why_over(shared: &EngineParts, session_id: &str) -> String {
     if summary.get("status").and_then(Value::as_str) != Some("failed") {
         return OVER.to_owned();
     }
-    let Some(configuration) = summary.get("metadata").and_then(Value::as_object).and_then(configuration_of)
+    let Some(made_with) = summary.get("metadata").and_then(Value::as_object).and_then(configuration_of)
     else {
         return OVER.to_owned();
     };
-    let reason = match first_failure(shared, session_id).await {
-        Some(reason) => format!(": {}", reason.trim_end_matches('.')),
-        None => String::new(),
-    };
-    format!(
-        "The session failed at the engine, which made it with the configuration `{configuration}`{reason}. Make a new session, \
-         with another configuration if this one cannot start."
-    )
+    configuration::failed(&made_with, first_failure(shared, session_id).await.as_deref())
 }
 
 /// The configuration that a session was made with, from what the engine knows of it.

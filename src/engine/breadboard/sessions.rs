@@ -15,6 +15,7 @@ use super::{EngineParts, busy, commands};
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, Ruling, SessionReply};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::configuration;
 use crate::domain::dialect::breadboard::http::{self, CreateSession, EngineSessionSummary, SessionCreated};
 use crate::engine::time;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
@@ -109,10 +110,7 @@ async fn configuration_loads(shared: &EngineParts, config_path: &str) -> Result<
     match listed {
         Err(EngineError::Refused { status: 400, detail, .. }) => Err(CodedError::new(
             ErrorCode::EngineRejected,
-            format!(
-                "The engine cannot use the configuration `{config_path}`: {}; name another one.",
-                end(&detail)
-            ),
+            configuration::unusable(config_path, end(&detail)),
         )),
         Err(
             trouble @ (EngineError::Unreachable { .. }

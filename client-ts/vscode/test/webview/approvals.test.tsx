@@ -155,6 +155,16 @@ it("D17: a settled card says what was chosen, where it holds and who keeps it, f
       "allowed, and kept by breadboard for this workspace; take it back there",
     ],
     [
+      {
+        status: "allowed",
+        chosen: {
+          ...always,
+          rule: { pattern: "x", scope: "workspace", holder: "engine", keptBy: "breadboard", keptIn: ".e/rules.json" },
+        },
+      },
+      "allowed, and kept by breadboard in .e/rules.json for this workspace; take it back there",
+    ],
+    [
       { status: "allowed", chosen: { ...always, rule: { pattern: "x", holder: "agent", keptBy: "claude" } } },
       "allowed, and kept by claude; take it back there",
     ],
@@ -655,7 +665,7 @@ describe("the rule of an answer", () => {
   });
 
   it("can be narrowed in its words only where an engine keeps it and takes a `*`: any other change is refused", async () => {
-    const exact = { pattern: "run: make", scope: "workspace", holder: "engine" } as const;
+    const exact = { pattern: "run: make", scope: "workspace", holder: "engine", keptIn: ".e/rules.json" } as const;
     const page = await open([...options, { optionId: "exact", label: "Exactly this", kind: "allow_rule", rule: exact }]);
     const standing: unknown[] = [];
     for (const label of ["Allow for this session", "Always allow in this workspace", "Exactly this"]) {
@@ -666,7 +676,7 @@ describe("the rule of an answer", () => {
     expect(standing).toEqual([
       ["run: make all", true, []],
       ["run: make *", false, ["The engine keeps this rule; a * at its end stands for whatever follows."]],
-      ["run: make", true, ["The engine keeps this rule."]],
+      ["run: make", true, ["The engine keeps this rule in .e/rules.json."]],
     ]);
   });
 

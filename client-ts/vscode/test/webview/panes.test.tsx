@@ -651,6 +651,15 @@ describe("the rules", () => {
       { ruleId: "r1", pattern: "npm *", scope: "workspace", holder: "engine", revocable: false },
       { ruleId: "r2", pattern: "Always Allow", holder: "agent", keptBy: "claude", revocable: false },
       { ruleId: "r3", pattern: "run: make", scope: "session", holder: "engine", revocable: true },
+      {
+        ruleId: "r4",
+        pattern: "make *",
+        scope: "workspace",
+        holder: "engine",
+        keptBy: "breadboard",
+        keptIn: ".breadboard/permission_rules.json",
+        revocable: false,
+      },
     ];
     const page = await openPage({ status, answers: { "bb.permission.list": () => ({ pending: [], rules }) } });
     await page.pane("Run");
@@ -660,6 +669,13 @@ describe("the rules", () => {
       [["in this workspace, kept by the engine", "It is taken back at the engine, which keeps it."], []],
       [["kept by claude", "It is taken back at the agent, which keeps it."], []],
       [["in this session, kept by the engine"], ["Take back"]],
+      [
+        [
+          "in this workspace, kept by breadboard in .breadboard/permission_rules.json",
+          "It is taken back at the engine, which keeps it.",
+        ],
+        [],
+      ],
     ]);
   });
 

@@ -53,8 +53,9 @@ local function standing(block)
   local rule = chosen and chosen.rule
   if rule then
     local keeper = rule.keptBy and one_line(rule.keptBy) or 'the ' .. rule.holder
+    local lies = rule.keptIn and ' in ' .. one_line(rule.keptIn) or ''
     local back = rule.holder == 'server' and '' or '; take it back there'
-    return ('allowed, and kept by %s%s%s'):format(keeper, WHERE[rule.scope] or '', back)
+    return ('allowed, and kept by %s%s%s%s'):format(keeper, lies, WHERE[rule.scope] or '', back)
   end
   local kind
   for _, option in ipairs(chosen and block.permission.options or {}) do

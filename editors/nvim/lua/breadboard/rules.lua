@@ -6,6 +6,13 @@ local store = require('breadboard.store')
 
 local M = {}
 
+--- Who keeps a rule, and in which file of the workspace where that is known.
+---@param rule table
+---@return string
+local function keeper(rule)
+  return (rule.keptBy or 'the ' .. rule.holder) .. (rule.keptIn and ' in ' .. rule.keptIn or '')
+end
+
 --- A rule with where it holds and who keeps it.
 ---@param rule table
 ---@return string
@@ -16,7 +23,7 @@ function M.line(rule)
     where = ('for the session %s'):format(summary and summary.title or rule.sessionId)
   end
   local parts = where and { where } or {}
-  table.insert(parts, 'kept by ' .. (rule.keptBy or 'the ' .. rule.holder))
+  table.insert(parts, 'kept by ' .. keeper(rule))
   if rule.folder then
     table.insert(parts, 'in ' .. rule.folder)
   end
@@ -37,10 +44,7 @@ end
 ---@param rule table
 local function choose(rule)
   if not rule.revocable then
-    local text = ('`%s` is kept by %s and cannot be taken back here; take it back there.'):format(
-      rule.pattern,
-      rule.keptBy or 'the ' .. rule.holder
-    )
+    local text = ('`%s` is kept by %s and cannot be taken back here; take it back there.'):format(rule.pattern, keeper(rule))
     store.say(nil, 'info', text)
     return
   end

@@ -240,7 +240,7 @@ function M.option(option)
   -- An agent names its rule by what its option says.
   local about = rule.pattern ~= option.label and { rule.pattern } or {}
   if rule.holder ~= 'server' then
-    table.insert(about, 'kept by the ' .. rule.holder)
+    table.insert(about, 'kept by the ' .. rule.holder .. (rule.keptIn and ' in ' .. rule.keptIn or ''))
   end
   return #about > 0 and ('%s (%s)'):format(option.label, table.concat(about, '; ')) or option.label
 end

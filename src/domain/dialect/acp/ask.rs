@@ -133,6 +133,7 @@ fn offered(params: &Map<String, Value>) -> Vec<PermissionOption> {
                 pattern: offered.string("name").unwrap_or(id).to_owned(),
                 scope: None,
                 holder: RuleHolder::Agent,
+                kept_in: None,
             });
             Some((rank, PermissionOption { option_id: id.to_owned(), label: label(LABEL), kind, rule }))
         })

@@ -17,7 +17,8 @@ fn asked(method: &str, params: Value) -> PermissionAsk {
 }
 
 fn always(id: &str, name: &str) -> PermissionOption {
-    let rule = OfferedRule { pattern: name.to_owned(), scope: None, holder: RuleHolder::Agent };
+    let rule =
+        OfferedRule { pattern: name.to_owned(), scope: None, holder: RuleHolder::Agent, kept_in: None };
     PermissionOption::ruling(id, name, rule)
 }
 

@@ -17,6 +17,9 @@ use crate::domain::dialect::loose::Members;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::shown::{Kind, show};
 
+/// Where the engine keeps the rules of a workspace, within it. A person takes one back there.
+const RULES: &str = ".breadboard/permission_rules.json";
+
 /// The ask. `envelope` is the payload of the event: `request` itself, or the task event around it. `None` without an id,
 /// since nobody could answer it.
 pub(super) fn ask(request: &Map<String, Value>, envelope: &Map<String, Value>) -> Option<PermissionAsk> {
@@ -158,7 +161,8 @@ fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<O
         Some("session") => RuleScope::Session,
         Some(_) | None => RuleScope::Workspace,
     };
-    Some(OfferedRule { pattern: pattern.to_owned(), scope: Some(scope), holder: RuleHolder::Engine })
+    let kept_in = (scope == RuleScope::Workspace).then(|| RULES.to_owned());
+    Some(OfferedRule { pattern: pattern.to_owned(), scope: Some(scope), holder: RuleHolder::Engine, kept_in })
 }
 
 fn text<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

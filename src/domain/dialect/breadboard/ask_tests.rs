@@ -44,6 +44,7 @@ fn r003_20_a_command_asks_with_its_exact_text_and_the_rule_that_the_engine_sugge
                         pattern: "cargo test *".into(),
                         scope: Some(RuleScope::Workspace),
                         holder: RuleHolder::Engine,
+                        kept_in: Some(".breadboard/permission_rules.json".into()),
                     }
                 ),
                 PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),

@@ -77,6 +77,8 @@ struct Given<'a> {
     #[serde(borrow)]
     ok: Plain<'a>,
     #[serde(borrow)]
+    success: Plain<'a>,
+    #[serde(borrow)]
     id: Plain<'a>,
     #[serde(borrow)]
     name: Plain<'a>,
@@ -96,6 +98,13 @@ struct Given<'a> {
     exit_code: Plain<'a>,
     #[serde(borrow)]
     artifact_ref: Inside<ArtifactRef<'a>>,
+}
+
+impl Given<'_> {
+    /// Whether the tool says that it did what it was for.
+    fn succeeded(&self) -> Option<bool> {
+        self.ok.flag().or(self.success.flag())
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -165,8 +174,11 @@ fn outcome(fields: ResultFields<'_>) -> ToolNews<'static> {
         Plain::Number(_) | Plain::Other => false,
     };
     let status = fields.status.text().or(tool.status);
+    let text = words.as_deref().or(message.content.0.as_deref());
+    let line = text.and_then(line);
     let failed = error
-        || fields.success.flag().or(given.ok.flag()) == Some(false)
+        || fields.success.flag().or(given.succeeded()) == Some(false)
+        || shape == Shape::Transcript && line.as_ref().is_some_and(tells_failure)
         || status.is_some_and(|status| matches!(&*status, "error" | "failed"))
         || exit.is_some_and(|code| code != 0);
     let name = [message.name, fields.tool_name].into_iter().find_map(Plain::text).or(tool.name);
@@ -177,7 +189,7 @@ fn outcome(fields: ResultFields<'_>) -> ToolNews<'static> {
     let artifact = [fields.artifact_ref, metadata.artifact_ref, inner];
     let artifact = artifact.into_iter().find_map(|artifact| artifact.0?.path.text()).map(Cow::into_owned);
     let artifact = artifact.or_else(|| display.artifact());
-    let said = words.as_deref().or(message.content.0.as_deref()).map(in_person);
+    let said = text.map(|text| in_person(text, line.as_ref()));
     let said = said.or_else(|| printed(given).map(Cow::into_owned)).or_else(|| display.words(tool.output));
     let text = said
         .or_else(|| whole(raw.as_deref()?.get(), of_its_own))
@@ -199,15 +211,24 @@ fn outcome(fields: ResultFields<'_>) -> ToolNews<'static> {
     }
 }
 
-/// A text that a tool gave back. What is one line of JSON there, as the engine writes the fields of a result for its model,
-/// is told as the fields.
-fn in_person(text: &str) -> String {
+/// The fields of a result in a text that is one line of JSON, as the engine writes them for its model.
+fn line(text: &str) -> Option<Value> {
     let is_line = text.starts_with('{') && text.ends_with('}') && !text.contains('\n');
-    let fields = is_line.then(|| serde_json::from_str::<Value>(text).ok()).flatten();
-    let fields = fields.filter(|fields| ENVELOPE.iter().any(|name| fields.get(name).is_some()));
-    let given = fields.as_ref().and_then(|fields| Given::deserialize(fields).ok());
+    let fields = is_line.then(|| serde_json::from_str::<Value>(text).ok()).flatten()?;
+    ENVELOPE.iter().any(|name| fields.get(name).is_some()).then_some(fields)
+}
+
+/// Whether the fields that were written for the model say that the call failed. Beside them the engine calls every result of
+/// that shape a success.
+fn tells_failure(line: &Value) -> bool {
+    Given::deserialize(line).is_ok_and(|given| given.succeeded() == Some(false))
+}
+
+/// A text that a tool gave back, and the fields that it stands for where it is a line of them.
+fn in_person(text: &str, line: Option<&Value>) -> String {
+    let given = line.and_then(|fields| Given::deserialize(fields).ok());
     let said = given.and_then(printed).map(Cow::into_owned);
-    said.or_else(|| in_words::words(fields.as_ref()?)).unwrap_or_else(|| text.to_owned())
+    said.or_else(|| in_words::words(line?)).unwrap_or_else(|| text.to_owned())
 }
 
 /// A result that is neither text nor names what it printed.

@@ -208,7 +208,7 @@ pub(super) fn task(event: EventRef<'_>) -> TaskNews {
     }
 }
 
-/// The seed's four words, and what engines say for them. A task that was stopped did not do what it was for.
+/// The seed's four words, and what engines say for them.
 fn task_status(word: &str) -> Option<TaskStatus> {
     Some(match word.to_ascii_lowercase().as_str() {
         "queued" | "pending" | "created" | "scheduled" | "waiting" => TaskStatus::Queued,
@@ -218,9 +218,8 @@ fn task_status(word: &str) -> Option<TaskStatus> {
         "completed" | "complete" | "succeeded" | "success" | "done" | "finished" | "ok" => {
             TaskStatus::Completed
         }
-        "failed" | "failure" | "error" | "cancelled" | "canceled" | "stopped" | "timeout" => {
-            TaskStatus::Failed
-        }
+        "cancelled" | "canceled" | "stopped" => TaskStatus::Cancelled,
+        "failed" | "failure" | "error" | "timeout" => TaskStatus::Failed,
         _ => return None,
     })
 }

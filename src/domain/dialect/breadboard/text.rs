@@ -12,7 +12,7 @@ use crate::domain::cut;
 use crate::domain::dialect::loose::{Inside, Members, Plain, Words};
 use crate::domain::event::{EngineEvent, EventClass, EventRef};
 use crate::domain::fact::{Fact, Prompt, Text, TextOf, TextPart, Voice};
-use crate::domain::fingerprint::{key, short};
+use crate::domain::fingerprint::short;
 
 /// How a message begins that only repeats the results of its step, which stand in their own blocks.
 const REPEATED_RESULTS: &str = "\n\nTool execution results:";
@@ -54,14 +54,11 @@ struct SaidMessage<'a> {
 pub(super) fn text<'a>(event: EventRef<'a>) -> Fact<'a> {
     let Some(fields) = read::<TextFields<'_>>(event) else { return Fact::Nothing };
     let id = fields.item_id.text().or_else(|| fields.message_id.text());
-    // Two streams of reasoning may share an item; each is a text of its own.
-    let named = |id: Option<Cow<'a, str>>| match stream(event) {
-        "" => id.map(short),
-        stream => id.map(|id| Cow::Owned(key(&format!("{stream}{id}")))),
-    };
     let reasons = event.class == EventClass::ReasoningStream;
     let voice = if reasons { Voice::Reasoning } else { Voice::Answer };
-    let said = |id, part| Fact::Text(Text { voice, of: TextOf::Message(named(id)), part });
+    let said = |id: Option<Cow<'a, str>>, part| {
+        Fact::Text(Text { voice, of: TextOf::Message { id: id.map(short), stream: stream(event) }, part })
+    };
     let last = last_word(event.kind);
     if last == "start" {
         return said(id, TextPart::Start);
@@ -91,9 +88,10 @@ pub(super) fn text<'a>(event: EventRef<'a>) -> Fact<'a> {
     }
 }
 
+/// Two streams of reasoning may share an item, or name none; each is a text of its own.
 fn stream(event: EventRef<'_>) -> &'static str {
     match event.class == EventClass::ReasoningStream && event.kind.contains("summary") {
-        true => "summary:",
+        true => "summary",
         false => "",
     }
 }

@@ -37,8 +37,12 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     let mut options =
         vec![PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce)];
     if let Some(pattern) = pattern {
-        let rule =
-            |scope| OfferedRule { pattern: pattern.clone(), scope: Some(scope), holder: RuleHolder::Server };
+        let rule = |scope| OfferedRule {
+            pattern: pattern.clone(),
+            scope: Some(scope),
+            holder: RuleHolder::Server,
+            kept_in: None,
+        };
         options.push(PermissionOption::ruling(
             "allow_rule",
             "Allow for this session",

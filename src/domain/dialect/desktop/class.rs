@@ -306,6 +306,7 @@ mod tests {
             pattern: "run: cargo test && rm x (in core)".into(),
             scope: Some(scope),
             holder: RuleHolder::Server,
+            kept_in: None,
         };
         assert_eq!(
             ask,

@@ -308,6 +308,8 @@ export type ChosenRule = {
   holder: RuleHolder;
   /** Name of the agent, or kind of the engine, that keeps it and is the only one to take it back; absent where this server does. */
   keptBy?: string | null;
+  /** Path of the file in the workspace in which its holder keeps it, where that is known. */
+  keptIn?: string | null;
 };
 
 /** One choice of an option. */
@@ -613,6 +615,8 @@ export type OfferedRule = {
   scope?: RuleScope | null;
   /** Who would keep it. */
   holder: RuleHolder;
+  /** Path of the file in the workspace in which its holder would keep it, where that is known. */
+  keptIn?: string | null;
 };
 
 /** Who made an event: the engine, word for word, or this server. */
@@ -841,6 +845,8 @@ export type SavedRule = {
   holder: RuleHolder;
   /** Name of the agent, or kind of the engine, that keeps it. */
   keptBy?: string | null;
+  /** Path of the file in the workspace in which its holder keeps it, where that is known. */
+  keptIn?: string | null;
   /** Whether `bb/permission/revoke` takes it back. What an engine or an agent keeps is taken back there. */
   revocable: boolean;
   /** Path of the folder that it was given for; it holds in no other. */

@@ -1,6 +1,7 @@
 /** How an ask stands, in words. Says what the block says and nothing else. */
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { visible } from "../visible";
+import { lies } from "./kept_in";
 
 const STATUS = {
   pending: "waits for your answer",
@@ -19,7 +20,7 @@ export function askState({ permission, status, chosen }: BlockOf<"permission">):
   if (rule != null) {
     const keeper = rule.keptBy == null ? `the ${rule.holder}` : visible(rule.keptBy);
     const where = rule.scope == null ? "" : WHERE[rule.scope];
-    return `allowed, and kept by ${keeper}${where}${rule.holder === "server" ? "" : "; take it back there"}`;
+    return `allowed, and kept by ${keeper}${lies(rule)}${where}${rule.holder === "server" ? "" : "; take it back there"}`;
   }
   const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
   const alike = kind === undefined ? 0 : permission.options.filter((option) => option.kind === kind).length;

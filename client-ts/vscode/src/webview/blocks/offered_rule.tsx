@@ -1,5 +1,6 @@
 /** The rule that one answer would save, before it is saved. Owns its drawing; what was changed in it is the card's. */
 import type { OfferedRule, RuleScope } from "@breadboard-ls/sdk";
+import { lies } from "./kept_in";
 
 /** A rule as it was changed; what is absent is as it was offered. */
 export interface RuleEdit {
@@ -64,7 +65,7 @@ export function OfferedRuleView({
       )}
       {rule.holder === "engine" && (
         <p class="hint">
-          The engine keeps this rule{narrows(rule) ? "; a * at its end stands for whatever follows" : ""}.
+          The engine keeps this rule{lies(rule)}{narrows(rule) ? "; a * at its end stands for whatever follows" : ""}.
         </p>
       )}
       <button type="button" class="primary" disabled={pattern.trim() === ""} aria-disabled={busy} onClick={save}>

@@ -2,6 +2,7 @@
 import type { RuleHolder, RuleScope } from "@breadboard-ls/sdk";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../blocks/icon";
+import { lies } from "../blocks/kept_in";
 import { useModel } from "../model/context";
 import { visible } from "../visible";
 
@@ -32,11 +33,11 @@ export function Rules() {
       {rules === undefined && <p class="empty">They are being read.</p>}
       {rules?.length === 0 && <p class="hint">None is saved: every request that needs your word is asked.</p>}
       <ul class="files">
-        {rules?.map(({ ruleId, pattern, scope, sessionId, holder, keptBy, revocable }) => (
+        {rules?.map(({ ruleId, pattern, scope, sessionId, holder, keptBy, keptIn, revocable }) => (
           <li key={ruleId}>
             <Icon name="pass" />
             <code class="path">{pattern}</code>
-            <span class="hint">{[holds(scope, sessionId), `kept by ${keptBy == null ? `the ${holder}` : visible(keptBy)}`]
+            <span class="hint">{[holds(scope, sessionId), `kept by ${keptBy == null ? `the ${holder}` : visible(keptBy)}${lies({ keptIn })}`]
                 .filter(Boolean)
                 .join(", ")}</span>
             {revocable ? (
