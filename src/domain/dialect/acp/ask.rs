@@ -156,6 +156,7 @@ fn of_write() -> Vec<PermissionOption> {
         pattern: "write any file in the open folders".to_owned(),
         scope: Some(RuleScope::Session),
         holder: RuleHolder::Server,
+        kept_in: None,
     };
     let mut options = once_or_not();
     options.insert(1, PermissionOption::ruling("allow_session", "Allow all edits of this session", rule));
