@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use serde_json::{Map, Value};
 
 use super::redact::Redactor;
@@ -17,7 +18,7 @@ impl Redactor {
     /// not JSON is treated as text.
     pub fn scrub_json<'a>(&self, message: &'a [u8]) -> Cow<'a, [u8]> {
         let text = self.scrub(message);
-        if matches!(text, Cow::Borrowed(_)) {
+        if matches!(text, Cow::Borrowed(_)) && !self.is_spelled_otherwise(message) {
             return text;
         }
         let Ok(mut value) = serde_json::from_slice::<Value>(message) else { return text };
@@ -31,6 +32,15 @@ impl Redactor {
             self.scrub_value(&mut value);
         }
         serde_json::to_vec(&value).map_or(text, Cow::Owned)
+    }
+
+    /// Whether a secret stands in a message with some of its characters as `\u` escapes and others as they are: any character
+    /// may be either (RFC 8259, section 7).
+    fn is_spelled_otherwise(&self, message: &[u8]) -> bool {
+        if !self.knows_any() || memmem::find(message, b"\\u").is_none() {
+            return false;
+        }
+        matches!(self.scrub(&respelled(message)), Cow::Owned(_))
     }
 
     /// Every string of a value, and every key that is not a plain name.
@@ -82,6 +92,43 @@ impl Redactor {
     }
 }
 
+/// The message with each character that is written as a `\u` escape spelled as our own writer does. Half of a pair, and what is
+/// no escape, stays as it is.
+fn respelled(message: &[u8]) -> Vec<u8> {
+    let mut respelled = Vec::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at(at);
+        respelled.extend_from_slice(before);
+        let (character, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(high), Some(low)) if (0xd800..0xdc00).contains(&high) => {
+                (char::decode_utf16([high, low]).next().and_then(Result::ok), 12)
+            }
+            (Some(single), _) => (char::from_u32(u32::from(single)), 6),
+            (None, _) => (None, 2),
+        };
+        // One that is kept goes with the character behind its backslash, so that this begins none.
+        let length = if character.is_none() { escape.len().min(2) } else { length };
+        match character {
+            Some(character) => {
+                let quoted = Value::from(character.to_string()).to_string();
+                respelled.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
+            }
+            None => respelled.extend_from_slice(&escape[..length]),
+        }
+        rest = &escape[length..];
+    }
+    respelled.extend_from_slice(rest);
+    respelled
+}
+
+/// The unit of a `\u` escape at the beginning of a text.
+fn unit(escape: &[u8]) -> Option<u16> {
+    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
+    let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +151,26 @@ mod tests {
         let expected = json!({"method": "bb/events", "params": {
             "text": "is [redacted]", "nested": "{\"t\":\"[redacted]\"}", "payload": {"[redacted]": 1}}});
         assert_eq!(scrubbed(&["tok-1\"2 3"], &message), expected);
+    }
+
+    #[test]
+    fn r000_62_a_secret_is_hidden_however_many_of_its_characters_are_escaped() {
+        let redactor = redactor(&["t\u{f6}k-\u{1f600}\"n"]);
+        for spelled in [
+            r#"{"a":"t\u00f6k-😀\"n"}"#,
+            r#"{"a":"tök-\uD83D\uDE00\"n"}"#,
+            r#"{"a":"\u0074\u00F6k\u002d\ud83d\ude00\u0022n"}"#,
+            r#"{"a":"t\u00f6\u006b-😀\u0022n"}"#,
+        ] {
+            let clean = redactor.scrub_json(spelled.as_bytes());
+            assert_eq!(std::str::from_utf8(&clean), Ok(r#"{"a":"[redacted]"}"#), "{spelled}");
+        }
+        // What only looks like one, or is half of a character, is left as it is
+        for other in
+            [r#"{"a":"t\\u00f6k-😀\"n \ud83d \u00e9"}"#, r#"{"a":"\ud83d\u0041"}"#, r#"{"a":"\u00"#, "\\"]
+        {
+            assert!(matches!(redactor.scrub_json(other.as_bytes()), Cow::Borrowed(_)), "{other}");
+        }
     }
 
     #[test]
