@@ -136,8 +136,8 @@ impl App {
         // One commit at least: there may be news without an event.
         loop {
             let (batch, cursor) = batches.pop_front().unzip();
-            // An ask and its ledger row are one transaction. The record says how the session stands after the last event, so
-            // it goes with that one.
+            // An ask and its ledger row are one transaction. The record says how the session stands after the last event, and
+            // a step may say that what was told is over, so they go with that one.
             let last = batches.is_empty();
             let commit = Commit {
                 session_id: session_id.to_owned(),
@@ -146,7 +146,7 @@ impl App {
                 batch,
                 ledger: std::mem::take(&mut ledger),
                 prompts: std::mem::take(&mut prompts),
-                steps: std::mem::take(&mut steps),
+                steps: if last { std::mem::take(&mut steps) } else { Vec::new() },
                 cursor: cursor.flatten(),
                 ..Commit::default()
             };

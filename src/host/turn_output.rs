@@ -140,7 +140,7 @@ impl<'a> TurnOutput<'a> {
         self.port.step(TurnStep::Performing { request_id: request_id.to_owned() }).await;
     }
 
-    /// A call is over; before that is shown.
+    /// A call is over, and was told so: the two are written together.
     pub(crate) async fn step_result(&mut self, text: &str) {
         self.port.step(TurnStep::Result { text: text.to_owned() }).await;
         self.settled().await;

@@ -104,8 +104,8 @@ async fn propose_replacement(
     match propose(voice, proposal, before).await {
         Ok(Outcome::Applied { path, hash, saved, added, removed, .. }) => {
             let standing = if saved { "" } else { " It is changed in the editor, not saved." };
-            voice.step_result("applied").await;
             voice.tool_ended(call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
+            voice.step_result("applied").await;
             voice
                 .lines(&format!(
                     "Replaced with {to}: `{path}` was changed ({} added, {removed} removed).{standing}\n",
@@ -115,14 +115,16 @@ async fn propose_replacement(
             true
         }
         Ok(Outcome::Denied) => {
-            voice.step_result("denied").await;
             voice.tool_ended(call, Err("The change was not allowed.".to_owned())).await;
+            voice.step_result("denied").await;
             voice.lines("The change was not allowed, so nothing was written.\n").await;
             false
         }
         Err(refusal) => {
-            voice.step_result(&refusal.code).await;
-            refused(voice, call, refusal).await
+            let code = refusal.code.clone();
+            let worked = refused(voice, call, refusal).await;
+            voice.step_result(&code).await;
+            worked
         }
     }
 }

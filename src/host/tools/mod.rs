@@ -104,7 +104,7 @@ pub(crate) async fn go_on(
     end(voice, call_id, outcome).await
 }
 
-/// A call is over: in the journal, then for the user, then for the model.
+/// A call is over: for the user, then in the steps, which are written with what the user was shown, then for the model.
 async fn end(
     voice: &mut TurnOutput<'_>,
     call_id: &str,
@@ -118,8 +118,8 @@ async fn end(
         }
         Err(refusal) => (told_to_model(&refusal), Err(refusal.message)),
     };
-    voice.step_result(&told).await;
     voice.tool_ended(call_id, shown).await;
+    voice.step_result(&told).await;
     told
 }
 
