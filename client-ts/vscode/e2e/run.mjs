@@ -10,7 +10,7 @@
 //   SPEED      `strict` (default): the limits of time as they stand. `shared`: with room for what else the machine does.
 //              `said`: what is slower than it should be is said and fails nothing
 import path from "node:path";
-import { setStage } from "./stage.mjs";
+import { saidBy, setStage } from "./stage.mjs";
 
 const ALL = [
   "trust",
@@ -62,6 +62,7 @@ try {
 } catch (error) {
   console.error(`the chapter "${at}" failed:`, error);
   if (SHOTS) await stage.page.screenshot({ path: path.join(SHOTS, "failed.png") }).catch(() => undefined);
+  console.error(`the page says:\n${await saidBy(stage.page)}`);
   console.error(stage.consoleText.slice(-20).join("\n"));
   await stage.close();
   process.exitCode = 1;

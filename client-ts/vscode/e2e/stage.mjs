@@ -65,6 +65,7 @@ export async function setStage({ work, cache, server, shots }) {
         await use({ page: other, ...windowOf(other) });
       } catch (error) {
         if (shots) await other.screenshot({ path: path.join(shots, "failed-other-window.png") }).catch(() => undefined);
+        console.error(`the other window says:\n${await saidBy(other)}`);
         throw error;
       } finally {
         await other.close();
@@ -138,6 +139,12 @@ function windowOf(page) {
     /** Waits until the turn is over. */
     idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),
   };
+}
+
+/** The end of what a page of the sidebar shows, for whoever reads why a story failed. */
+export async function saidBy(page) {
+  const text = await insideOf(page, SIDEBAR).locator("body").innerText({ timeout: 5_000 }).catch(String);
+  return text.slice(-2_000);
 }
 
 /** Waits until it is so, and gives what it found; `until` gives `undefined` while it is not. */

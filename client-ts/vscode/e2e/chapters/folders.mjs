@@ -21,6 +21,8 @@ export default async function folders(stage) {
     await show("BreadBoard");
     await view.getByLabel("Prompt", { exact: true }).waitFor();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
+    // Trust that was just given is heard a moment later; before that the agent is offered no change of a file.
+    await view.locator(".banner", { hasText: "Restricted mode" }).waitFor({ state: "detached" });
 
     model.reply(
       calls("propose_patch", {
