@@ -352,6 +352,48 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 ],
             ),
         ),
+        (
+            "bb/patch/list",
+            (
+                vec![json!({"sessionId": "s"}), json!({"tabId": "t"})],
+                vec![json!({}), json!({"sessionId": null}), json!({"sessionId": 1})],
+            ),
+        ),
+        (
+            "bb/patch/get",
+            (
+                vec![json!({"patchId": "p"}), json!({"patchId": "p", "sessionId": "s", "tabId": null})],
+                vec![json!({}), json!({"patchId": 1}), json!({"patchId": "p", "sessionId": 1})],
+            ),
+        ),
+        (
+            "bb/patch/decide",
+            (
+                vec![
+                    json!({"patchId": "p", "scope": "all"}),
+                    json!({"patchId": "p", "scope": "file", "filePath": "a", "root": "w", "accepted": false}),
+                    json!({"patchId": "p", "scope": "hunk", "digest": "d",
+                        "hunks": [{"id": "h", "accepted": true}, {"id": "i", "accepted": false, "reason": "r"}]}),
+                ],
+                vec![
+                    json!({"patchId": "p"}),
+                    json!({"scope": "all"}),
+                    json!({"patchId": "p", "scope": "some"}),
+                    json!({"patchId": "p", "scope": "hunk", "hunks": [{"id": "h"}]}),
+                    json!({"patchId": "p", "scope": "all", "accepted": "yes"}),
+                ],
+            ),
+        ),
+        (
+            "bb/patch/revert",
+            (
+                vec![
+                    json!({"patchId": "p"}),
+                    json!({"patchId": "p", "sessionId": "s", "filePath": "a", "root": "w"}),
+                ],
+                vec![json!({}), json!({"patchId": "p", "filePath": 1})],
+            ),
+        ),
         ("bb/queue/list", queue()),
         ("bb/queue/edit", queue()),
         ("bb/queue/move", queue()),
@@ -885,6 +927,32 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             "bb/command",
             json!({"sessionId": "s", "status": "accepted", "detail": {"count": 2}}),
             json!({"sessionId": "s"}),
+        ),
+        (
+            "bb/patch/list",
+            json!({"patches": [{"patchId": "p", "requestId": "r", "status": "partly", "files": [
+                {"filePath": "a", "root": "w", "added": 1, "removed": 0, "outcome": "partly"}]}]}),
+            json!({"patches": [{"patchId": "p", "requestId": "r", "status": "some", "files": []}]}),
+        ),
+        (
+            "bb/patch/get",
+            json!({"patch": {"patchId": "p", "sessionId": "s", "requestId": "r", "digest": "d", "status": "conflict",
+                "rationale": "why", "files": [{"filePath": "a", "root": "w", "outcome": "conflict", "message": "m", "hunks": [
+                    {"id": "h", "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "content": "-a\n+b\n",
+                        "state": "rejected", "reason": "r"}]}]}}),
+            json!({"patch": {"patchId": "p", "sessionId": "s", "requestId": "r", "digest": "d", "status": "pending",
+                "files": [{"filePath": "a", "outcome": "pending", "hunks": [{"id": "h", "state": "proposed"}]}]}}),
+        ),
+        (
+            "bb/patch/decide",
+            json!({"patchId": "p", "files": [
+                {"filePath": "a", "root": "w", "outcome": "partly", "appliedHash": "sha256:0", "message": "m"}]}),
+            json!({"patchId": "p", "files": [{"filePath": "a"}]}),
+        ),
+        (
+            "bb/patch/revert",
+            json!({"patchId": "p", "files": [{"filePath": "a", "outcome": "reverted"}]}),
+            json!({"files": []}),
         ),
         ("bb/queue/list", queue.clone(), json!({"items": []})),
         ("bb/queue/edit", queue.clone(), json!({"items": [{}], "paused": true})),

@@ -83,11 +83,11 @@ pub(super) enum EditStep {
 }
 
 /// A text to be written in place of another.
-struct EditUnderWay {
-    root: Option<String>,
-    path: String,
-    base_hash: Option<String>,
-    text: String,
+pub(super) struct EditUnderWay {
+    pub(super) root: Option<String>,
+    pub(super) path: String,
+    pub(super) base_hash: Option<String>,
+    pub(super) text: String,
 }
 
 impl App {
@@ -150,7 +150,7 @@ impl App {
 
     /// A buffer that is open is changed in an editor when that is possible, and refused when it is not: what a user has not
     /// saved must neither be overwritten on disk nor be lost.
-    fn apply_text(&mut self, session_id: &str, edit: EditUnderWay, reply: Reply<Applied>) {
+    pub(super) fn apply_text(&mut self, session_id: &str, edit: EditUnderWay, reply: Reply<Applied>) {
         let EditUnderWay { root, path, base_hash, text } = edit;
         let uri = self.uri_of(root.as_deref(), &path);
         let open = uri.as_ref().map_or_else(Vec::new, |uri| self.open_documents(session_id, uri));
@@ -285,7 +285,7 @@ impl App {
         ));
     }
 
-    fn uri_of(&self, root: Option<&str>, path: &str) -> Option<String> {
+    pub(super) fn uri_of(&self, root: Option<&str>, path: &str) -> Option<String> {
         let folder = self.root_named(root)?;
         let mut text = folder.uri.trim_end_matches('/').to_owned();
         for part in path.split('/') {
@@ -296,7 +296,11 @@ impl App {
     }
 
     /// The open buffers of a URI, however each editor spells it, in the order in which clients are asked for a session.
-    fn open_documents(&self, session_id: &str, wanted: &str) -> Vec<(ClientId, String, Arc<OpenDocument>)> {
+    pub(super) fn open_documents(
+        &self,
+        session_id: &str,
+        wanted: &str,
+    ) -> Vec<(ClientId, String, Arc<OpenDocument>)> {
         let wanted = uri::spelling(wanted);
         let buffer = |id: ClientId| {
             let mut open = self.clients.get(id)?.overlay.iter();

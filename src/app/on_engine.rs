@@ -172,7 +172,12 @@ impl App {
         }
         let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
-        let permission = self.permission(session_id, &ask, &root, asked_at);
+        let mut permission = self.permission(session_id, &ask, &root, asked_at);
+        let proposal = self.proposal(session_id, &ask, &root);
+        if proposal.is_some() {
+            // Of one that the engine gave no name, the name of the request.
+            permission.patch_id.get_or_insert_with(|| permission.request_id.clone());
+        }
         recording.event.permission = Some(Box::new(permission.clone().cut()));
         let (source, generation) = self.who_asks(session_id, &ask.engine_request_id);
         let ask = Ask {
@@ -190,6 +195,7 @@ impl App {
             given_rule: None,
             answered: None,
             engine_seq,
+            proposal,
             sent: false,
         };
         self.ask(session_id, ask, recording);

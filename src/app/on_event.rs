@@ -99,6 +99,14 @@ impl App {
             Request::PermissionList(params) => {
                 reply.of::<methods::PermissionList>().settle(self.permission_list(&params))
             }
+            Request::PatchList(params) => reply.of::<methods::PatchList>().settle(self.patch_list(&params)),
+            Request::PatchGet(params) => reply.of::<methods::PatchGet>().settle(self.patch_get(&params)),
+            Request::PatchDecide(params) => {
+                self.patch_decide(client, params, reply.of::<methods::PatchDecide>())
+            }
+            Request::PatchRevert(params) => {
+                self.patch_revert(client, &params, reply.of::<methods::PatchRevert>())
+            }
             Request::PermissionRevoke(params) => {
                 reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
             }
@@ -184,6 +192,8 @@ impl App {
             }
             FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
+            FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
+            FileJobDone::PatchWritten { write, outcome } => self.patch_file_written(*write, outcome),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::journalling::{from_seq_on, split};
 use super::state::App;
-use crate::domain::approval::{Action, AskRoot, Permission, PermissionAsk};
+use crate::domain::approval::{Action, AskRoot, Permission, PermissionAsk, Proposal};
 use crate::domain::dialect::{Dialect, completed};
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::PromptFolder;
@@ -62,6 +62,29 @@ impl App {
             permission.for_each_text(|text| self.redactor.scrub_text(text));
         }
         permission
+    }
+
+    /// What can be decided hunk by hunk of an edit in a folder of this machine. `None` too where a secret stands in it: it would
+    /// be kept as it is.
+    pub(super) fn proposal(&self, session_id: &str, ask: &PermissionAsk, root: &AskRoot) -> Option<Proposal> {
+        match root {
+            AskRoot::Folder(_) => {}
+            AskRoot::AtEngine | AskRoot::Closed => return None,
+        }
+        let places = self.places_of(session_id);
+        let subject = ask.subject.clone().placed(|path| places.of(path));
+        let proposal = Proposal::of(&subject)?;
+        // A file outside of the workspace is for the engine alone.
+        if proposal.files.iter().any(|file| Path::new(&file.file_path).is_absolute()) {
+            return None;
+        }
+        let mut clean = true;
+        if self.redactor.knows_any() {
+            let mut scrubbed = subject.clone();
+            scrubbed.for_each_text(&mut |text| self.redactor.scrub_text(text));
+            clean = scrubbed == subject;
+        }
+        clean.then_some(proposal)
     }
 
     /// The folders of the workspace as a prompt of an agent names them.

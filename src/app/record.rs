@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ports::{AgentProcess, Attachment, SessionRow};
 use super::turn::TurnState;
 use crate::domain::approval::{
-    AskRoot, OfferedRule, Permission, PermissionRule, PermissionStatus, RootedRule, RuleHolder,
+    AskRoot, OfferedRule, Permission, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder,
 };
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::dialect::acp::state::AgentState;
@@ -52,6 +52,9 @@ pub(super) struct Record {
     /// What the engine has to hear of the last turn with the next prompt: something of it that was begun may have been done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
+    /// What the agent has to hear with the next prompt, in order: its protocol has no other place for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Why events of it may be missing since the journal was damaged on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
@@ -169,6 +172,7 @@ impl Record {
             engine,
             held: None,
             left: None,
+            notes: Vec::new(),
             damage: None,
         }
     }
@@ -231,6 +235,9 @@ pub(super) struct Ask {
     /// What was answered, while the engine has not confirmed it.
     #[serde(default)]
     pub answered: Option<PermissionStatus>,
+    /// The edit, where it can be decided hunk by hunk, in the engine's own characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Proposal>,
     /// Whether this process sent that answer. One of a process that is gone may never have arrived: it can be given again.
     #[serde(skip)]
     pub sent: bool,

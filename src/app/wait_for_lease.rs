@@ -102,6 +102,8 @@ impl App {
             Request::QueueResume(params) => params.session_id.clone(),
             Request::ApprovePermission(params) => params.session_id.clone(),
             Request::AttachmentPut(params) => params.session_id.clone(),
+            Request::PatchDecide(params) => params.session_id.clone(),
+            Request::PatchRevert(params) => params.session_id.clone(),
             Request::TabPrompt(params) => self.tabs.session_shown(&params.tab_id),
             Request::Init(_)
             | Request::CreateSession(_)
@@ -111,6 +113,8 @@ impl App {
             | Request::QueueList(_)
             | Request::PermissionList(_)
             | Request::PermissionGet(_)
+            | Request::PatchList(_)
+            | Request::PatchGet(_)
             | Request::PermissionRevoke(_)
             | Request::ListFiles(_)
             | Request::ReadFileSnippet(_)

@@ -46,12 +46,19 @@ pub(crate) struct PortError {
 }
 
 /// The answer to an ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The user, or a rule, allowed it.
     Allowed,
     /// The user denied it, or it was cancelled.
     Denied,
+    /// The user decided on an edit change by change, and what was accepted is written already.
+    InPart {
+        /// What stands in the file and what does not.
+        note: String,
+        /// Whether anything was written; else the file was not as it had to be.
+        is_written: bool,
+    },
 }
 
 /// How a text was written.

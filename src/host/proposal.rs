@@ -77,6 +77,8 @@ pub(crate) enum Outcome {
     },
     /// The user, or a rule, denied it; nothing was changed.
     Denied,
+    /// The user decided change by change: what stands in the file, and what does not.
+    InPart(String),
 }
 
 /// Why nothing was proposed or written: a stable code and one sentence.
@@ -164,7 +166,7 @@ pub(crate) async fn propose(
     before: Option<AnsweredAsk>,
 ) -> Result<Outcome, ProposalRefusal> {
     let port = voice.port();
-    if before.as_ref().is_some_and(|before| before.answer == Answer::Denied) {
+    if before.as_ref().is_some_and(|before| before.answer != Answer::Allowed) {
         return Ok(Outcome::Denied);
     }
     let view = port.workspace();
@@ -217,6 +219,12 @@ pub(crate) async fn propose(
         Some(before) => before.request_id,
         None => match ask_about(voice, patch, effect(&base, &text)).await {
             (_, Answer::Denied) => return Ok(Outcome::Denied),
+            (_, Answer::InPart { note, is_written }) => {
+                if is_written {
+                    voice.file_modified(&base.shown);
+                }
+                return Ok(Outcome::InPart(note));
+            }
             (request_id, Answer::Allowed) => request_id,
         },
     };

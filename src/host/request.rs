@@ -50,7 +50,7 @@ impl GoesOn {
         AnsweredAsk {
             request_id: asked.request_id.clone(),
             effect: asked.effect.clone(),
-            answer: self.answer,
+            answer: self.answer.clone(),
         }
     }
 }

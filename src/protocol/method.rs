@@ -13,6 +13,10 @@ use super::create_spec::*;
 use super::editor_request::{DocumentSaveParams, DocumentSaveResult};
 use super::envelope::{RpcReq, RpcRes};
 use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
+use super::patch::{
+    PatchDecideParams, PatchFilesResult, PatchGetParams, PatchGetResult, PatchListParams, PatchListResult,
+    PatchRevertParams,
+};
 use super::permission::*;
 use super::refusals::{ASK, ENGINE, FILE, NAMED, Refusals, SESSION, SIZE, TAB, TRUST};
 use super::request::*;
@@ -160,6 +164,14 @@ requests! {
         [SESSION, TAB, ASK];
     PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.",
         [NAMED, ENGINE];
+    PatchList, "bb/patch/list", PatchListParams => PatchListResult, "Lists the edits of a session that can be decided hunk by hunk.",
+        [SESSION, TAB];
+    PatchGet, "bb/patch/get", PatchGetParams => PatchGetResult, "Gives one of them whole, with what was decided of each hunk.",
+        [SESSION, TAB, NAMED];
+    PatchDecide, "bb/patch/decide", PatchDecideParams => PatchFilesResult, "Decides on all of an edit, on a file or on hunks of it.",
+        [SESSION, TAB, NAMED, TRUST, ENGINE];
+    PatchRevert, "bb/patch/revert", PatchRevertParams => PatchFilesResult, "Takes back what was made of an edit, where it still stands so.",
+        [SESSION, TAB, NAMED, TRUST];
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.",
         [SESSION, TAB, FILE, ENGINE];
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.",
@@ -225,7 +237,14 @@ requests! {
 impl Request {
     /// Refuses one that names neither a session nor a tab where either is needed. Others mean every session, or the active one.
     fn names_its_session(mut self) -> Result<Self, CodedError> {
-        let needs = !matches!(self, Self::PermissionList(_) | Self::CreateSpecSubmit(_));
+        let needs = !matches!(
+            self,
+            Self::PermissionList(_)
+                | Self::CreateSpecSubmit(_)
+                | Self::PatchGet(_)
+                | Self::PatchDecide(_)
+                | Self::PatchRevert(_)
+        );
         match self.session_or_tab() {
             Some((None, None)) if needs => {
                 Err(misfit(self.method(), "a `sessionId` or a `tabId` is needed".to_owned()))
@@ -248,6 +267,22 @@ impl Request {
         }
     }
 
+    /// The patch that a request names, and its `sessionId`, where it names no tab either.
+    pub fn patch(&mut self) -> Option<(&str, &mut Option<String>)> {
+        match self {
+            Self::PatchGet(params) if params.tab_id.is_none() => {
+                Some((&params.patch_id, &mut params.session_id))
+            }
+            Self::PatchDecide(params) if params.tab_id.is_none() => {
+                Some((&params.patch_id, &mut params.session_id))
+            }
+            Self::PatchRevert(params) if params.tab_id.is_none() => {
+                Some((&params.patch_id, &mut params.session_id))
+            }
+            _ => None,
+        }
+    }
+
     /// The `sessionId` of a request that may carry a `tabId` instead, and that `tabId`.
     pub fn session_or_tab(&mut self) -> Option<(&mut Option<String>, Option<&str>)> {
         macro_rules! either {
@@ -266,6 +301,10 @@ impl Request {
             QueueResume,
             ApprovePermission,
             PermissionGet,
+            PatchList,
+            PatchGet,
+            PatchDecide,
+            PatchRevert,
             ListFiles,
             ReadFileSnippet,
             OpenDiff,

@@ -12,6 +12,7 @@ pub(crate) mod envelope;
 pub(crate) mod error;
 pub(crate) mod method;
 pub(crate) mod notification;
+pub(crate) mod patch;
 pub(crate) mod permission;
 pub(crate) mod refusals;
 pub(crate) mod request;

@@ -422,6 +422,14 @@ impl Journal for SqliteJournal {
         self.database.run(|connection| read::ask(connection, session_id, request_id))
     }
 
+    fn asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError> {
+        self.database.run(|connection| read::asks(connection, session_id))
+    }
+
+    fn session_of_patch(&mut self, patch_id: &str) -> Result<Option<String>, JournalError> {
+        self.database.run(|connection| read::session_of_patch(connection, patch_id))
+    }
+
     fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError> {
         self.database.run(|connection| read::pending_asks(connection, session_id))
     }

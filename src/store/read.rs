@@ -124,6 +124,22 @@ pub(super) fn ask(
     Ok(statement.query_row([session_id, request_id], ledger_row).optional()?)
 }
 
+pub(super) fn asks(connection: &Connection, session_id: &str) -> Result<Vec<LedgerRow>, Failure> {
+    let mut statement = connection
+        .prepare_cached("SELECT request_id, status, record FROM ask WHERE session_id = ?1 ORDER BY rowid")?;
+    collect(&mut statement, [session_id], ledger_row)
+}
+
+/// Looks at every ask: somebody names a patch and not its session, which no client of ours does.
+pub(super) fn session_of_patch(connection: &Connection, patch_id: &str) -> Result<Option<String>, Failure> {
+    // Records are text, which only a cast tells from the binary JSON of SQLite.
+    let mut statement = connection.prepare_cached(
+        "SELECT session_id FROM ask
+         WHERE json_extract(CAST(record AS TEXT), '$.permission.patchId') = ?1 ORDER BY rowid DESC LIMIT 1",
+    )?;
+    Ok(statement.query_row([patch_id], |row| row.get(0)).optional()?)
+}
+
 pub(super) fn pending_asks(connection: &Connection, session_id: &str) -> Result<Vec<LedgerRow>, Failure> {
     let mut statement = connection.prepare_cached(
         "SELECT request_id, status, record FROM ask

@@ -193,6 +193,18 @@ impl Files for WorkspaceFiles {
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
                 FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) }
             }),
+            FileJob::PatchBase { root, path, write } => self.work_for_the_loop(waiting, move || {
+                FileJobDone::PatchBase { write, outcome: read(&roots, root.as_deref(), &path) }
+            }),
+            FileJob::PatchWritten { answer, write } => {
+                // It may be an editor's turn, for as long as that takes; one for each request that was answered.
+                drop(waiting);
+                let done = Arc::clone(&self.done);
+                self.runtime.spawn(async move {
+                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
+                    done(FileJobDone::PatchWritten { write, outcome });
+                });
+            }
             FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
                 if !reply.is_abandoned() {
                     reply.settle(read_text(&roots, &overlay, &path, line, limit));
@@ -218,6 +230,8 @@ fn weight(job: &FileJob) -> u32 {
         FileJob::List { .. }
         | FileJob::Snippet { .. }
         | FileJob::Read { .. }
+        | FileJob::PatchBase { .. }
+        | FileJob::PatchWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
         | FileJob::DropArtifacts { .. }
@@ -260,6 +274,10 @@ fn refuse(job: FileJob, done: &FilesDone) {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
+        FileJob::PatchBase { write, .. } => done(FileJobDone::PatchBase { write, outcome: Err(refused) }),
+        FileJob::PatchWritten { write, .. } => {
+            done(FileJobDone::PatchWritten { write, outcome: Err(refused) });
+        }
         FileJob::List { reply, .. } => reply.refuse(refused),
         FileJob::Snippet { reply, .. } => reply.refuse(refused),
         FileJob::ReadText { reply, .. } => reply.refuse(refused),

@@ -239,7 +239,7 @@ impl Desk {
         self.engine.call(EngineCall::Decide {
             session_id: session_id.to_owned(),
             engine_request_id: engine_request_id.to_owned(),
-            decision: EngineDecision { ruling, option_id, content },
+            decision: EngineDecision { ruling, option_id, content, part: None },
             request_id: "ours".to_owned(),
             reply: None,
         });

@@ -120,6 +120,12 @@ impl Journal for Faulty {
         }
         self.inner.set_spec(workspace, record)
     }
+    fn asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError> {
+        self.inner.asks(session_id)
+    }
+    fn session_of_patch(&mut self, patch_id: &str) -> Result<Option<String>, JournalError> {
+        self.inner.session_of_patch(patch_id)
+    }
     fn steps(&mut self, session_id: &str) -> Result<Vec<Vec<u8>>, JournalError> {
         self.inner.steps(session_id)
     }

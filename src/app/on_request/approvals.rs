@@ -4,12 +4,13 @@ use serde_json::{Map, Value};
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
+use crate::app::patches::{part_label, part_made};
 use crate::app::ports::{EngineCall, EngineDecision, Ruling, Settlement};
 use crate::app::record::{Ask, KeptRule, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    ChosenOption, ChosenRule, Decision, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind,
-    PermissionRule, PermissionStatus, RootedRule, RuleHolder, narrowed,
+    ChosenOption, ChosenRule, Decision, HunkState, OfferedRule, PermissionAsk, PermissionOption,
+    PermissionOptionKind, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder, narrowed,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
@@ -81,6 +82,13 @@ impl App {
             let given = on_its_way(&request_id, &ask);
             return Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::Given(given) });
         }
+        let refused = |proposal: &Proposal| proposal.hunks().any(|hunk| hunk.state == HunkState::Rejected);
+        if option.kind != PermissionOptionKind::Deny && ask.proposal.as_ref().is_some_and(refused) {
+            return Err(CodedError::new(
+                ErrorCode::Conflict,
+                "A part of this edit was rejected, so it cannot be allowed as a whole; decide on the rest change by change.",
+            ));
+        }
         let rule = rule_with(&ask, &option, params.rule_update)?;
         let content = params.content.filter(|_| ask.permission.subject.form().is_some()).map(Value::Object);
         Ok(Chosen { session_id, request_id, answer: ApprovalAnswer::New(Box::new(option), rule, content) })
@@ -106,7 +114,7 @@ impl App {
     }
 
     /// Allowing needs trust and the folder that was shown; any answer is to what was shown.
-    fn may_choose(
+    pub(super) fn may_choose(
         &mut self,
         client: ClientId,
         session_id: &str,
@@ -194,7 +202,7 @@ impl App {
 
     /// Settles one ask: engine, ledger, event. What was filled in goes to the engine and nowhere else: it may be private.
     pub(super) fn settle_with(&mut self, session_id: &str, request_id: &str, settling: Settling) {
-        let Settling { status, option_id, rule, content, by } = settling;
+        let Settling { mut status, option_id, rule, content, by } = settling;
         let now = self.ambient.now_ms();
         let Some(live) = self.live_mut(session_id) else { return };
         let Some(mut ask) = live.asks.remove(request_id) else { return };
@@ -202,6 +210,14 @@ impl App {
         live.expiries.retain(|(_, id)| id != request_id);
         if status == PermissionStatus::Allowed {
             live.allowed_root = Some(ask.root.clone());
+        }
+        // The user allowed a part, and the engine hears no: what was made is not for it to make.
+        let part = ask.proposal.as_ref().and_then(part_label);
+        if part.is_some() {
+            status = PermissionStatus::Allowed;
+        }
+        if let Some(proposal) = ask.proposal.as_mut().filter(|_| by == Settler::User) {
+            proposal.settle(status == PermissionStatus::Allowed);
         }
         ask.status = status;
         ask.resolved_by = Some(by);
@@ -216,8 +232,9 @@ impl App {
         payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
         let rule = ask.rule_of(&option_id, rule.as_ref()).filter(|_| status == PermissionStatus::Allowed);
         if by == Settler::User
-            && let Some(chosen) = chosen_option(&ask, &option_id, rule.as_ref())
+            && let Some(mut chosen) = chosen_option(&ask, &option_id, rule.as_ref())
         {
+            chosen.label = part.clone().unwrap_or(chosen.label);
             payload.insert("chosen".to_owned(), serde_json::to_value(chosen).unwrap_or_default());
         }
         if let Some(rule) = rule.filter(|rule| rule.holder != RuleHolder::Server) {
@@ -232,6 +249,7 @@ impl App {
         let settlement = self.traits_of(session_id).settlement;
         if by != Settler::Restart && by != Settler::Exit && settlement == Settlement::Answer {
             let ruling = match status {
+                PermissionStatus::Allowed if part.is_some() => Ruling::Deny,
                 PermissionStatus::Allowed => Ruling::AllowOnce,
                 PermissionStatus::Denied => Ruling::Deny,
                 PermissionStatus::Pending
@@ -240,10 +258,14 @@ impl App {
                 | PermissionStatus::Cancelled => Ruling::Cancelled,
             };
             let option_id = Some(option_id).filter(|id| !id.is_empty());
+            let made = ask.proposal.as_ref().and_then(part_made);
+            if let Some(made) = made.as_ref().filter(|_| !self.hears_notes(session_id)) {
+                self.tell_later(session_id, made.note.clone());
+            }
             let call = EngineCall::Decide {
                 session_id: session_id.to_owned(),
                 engine_request_id: ask.engine_request_id,
-                decision: EngineDecision { ruling, option_id, content },
+                decision: EngineDecision { ruling, option_id, content, part: made },
                 request_id: request_id.to_owned(),
                 reply: None,
             };

@@ -35,7 +35,7 @@ impl App {
             (PermissionOptionKind::AllowRule | PermissionOptionKind::AllowOnce, _) => Ruling::AllowOnce,
         };
         let option_id = Some(option.option_id.clone()).filter(|id| !id.is_empty());
-        let decision = EngineDecision { ruling, option_id, content };
+        let decision = EngineDecision { ruling, option_id, content, part: None };
         let status = super::approvals::status_of(option);
         if let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) {
             ask.given_rule = narrowed;
@@ -53,7 +53,7 @@ impl App {
         }
     }
 
-    pub(super) fn send_decision(
+    pub(in crate::app) fn send_decision(
         &mut self,
         session_id: &str,
         request_id: &str,

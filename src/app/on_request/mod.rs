@@ -11,12 +11,14 @@ mod downloads;
 mod files;
 mod history;
 mod models;
+mod patches;
 mod permissions;
 mod prompt_rules;
 mod prompts;
 mod queue;
 mod sessions;
 
+pub(in crate::app) use patches::patch_outcomes;
 pub(in crate::app) use prompts::turn_end;
 pub(in crate::app) use queue::shown as shown_queue;
 pub(in crate::app) use sessions::{held_elsewhere, journal_failed};

@@ -229,12 +229,14 @@ impl App {
         }
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Prompt, Some(turn), now, payload));
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
-        let prompt = Prompt { message_id: prompt.message_id, text: prompt.text, attachments };
+        let title = prompt.text.clone();
+        let text = self.with_notes(session_id, prompt.text);
+        let prompt = Prompt { message_id: prompt.message_id, text, attachments };
         let begun = TurnBegun { turn, prompt, model, history };
         self.steps_begin(session_id, &begun);
         self.flush(session_id);
         let TurnBegun { turn, prompt, model, history } = begun;
-        self.begin_progress(session_id, &prompt.text);
+        self.begin_progress(session_id, &title);
         self.state_changed = true;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);

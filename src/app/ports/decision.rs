@@ -11,6 +11,8 @@ pub struct EngineDecision {
     pub option_id: Option<String>,
     /// What the user filled in, where the ask has an `input`.
     pub content: Option<Value>,
+    /// Which part of an edit was made, although it is denied as a whole.
+    pub part: Option<PartMade>,
 }
 
 impl EngineDecision {
@@ -33,8 +35,17 @@ impl Ruling {
 impl From<Ruling> for EngineDecision {
     /// A ruling that needs no option.
     fn from(ruling: Ruling) -> Self {
-        Self { ruling, option_id: None, content: None }
+        Self { ruling, option_id: None, content: None, part: None }
     }
+}
+
+/// What the server made of an edit that was accepted in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartMade {
+    /// What stands in which file and what does not, for the engine.
+    pub note: String,
+    /// Whether anything was written; else no file was as it had to be.
+    pub is_written: bool,
 }
 
 /// What a decision means.

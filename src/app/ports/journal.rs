@@ -253,6 +253,10 @@ pub trait Journal: Send {
     fn view(&mut self, session_id: &str) -> Result<Option<(u64, Vec<u8>)>, JournalError>;
     /// One ask.
     fn ask(&mut self, session_id: &str, request_id: &str) -> Result<Option<LedgerRow>, JournalError>;
+    /// Every ask of a session, in the order in which they came.
+    fn asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError>;
+    /// The session of the newest ask that is about this patch.
+    fn session_of_patch(&mut self, patch_id: &str) -> Result<Option<String>, JournalError>;
     /// Asks of a session that wait.
     fn pending_asks(&mut self, session_id: &str) -> Result<Vec<LedgerRow>, JournalError>;
     /// The steps of its open turn, in the order in which they were taken.

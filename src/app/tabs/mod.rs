@@ -175,7 +175,10 @@ impl Tabs {
 
 impl App {
     /// Puts the session of a tab into a request that names the tab only.
-    pub(super) fn name_session(&self, request: &mut Request) -> Result<(), CodedError> {
+    pub(super) fn name_session(&mut self, request: &mut Request) -> Result<(), CodedError> {
+        if let Some((patch_id, session_id @ None)) = request.patch() {
+            *session_id = Some(self.session_of_patch(patch_id)?);
+        }
         if let Some((session_id @ None, Some(tab_id))) = request.session_or_tab() {
             *session_id = Some(self.session_of_tab(tab_id)?);
         }

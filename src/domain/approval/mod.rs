@@ -8,6 +8,7 @@ mod change;
 mod chosen;
 mod form;
 mod narrow;
+mod proposal;
 mod root;
 mod rule;
 mod subject;
@@ -18,6 +19,9 @@ pub(crate) use change::{ChangeKind, FileChange};
 pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
+pub(crate) use proposal::{
+    Decided, FileOutcome, HunkState, NotDecided, Proposal, ProposedFile, ProposedHunk,
+};
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};
 pub(crate) use subject::{Action, Subject};

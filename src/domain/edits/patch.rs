@@ -52,6 +52,23 @@ impl Hunk {
     pub fn old_lines(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.kind != LineKind::Added)
     }
+
+    /// The hunk that takes this one back.
+    pub fn reversed(self) -> Self {
+        let turned = |line: HunkLine| HunkLine {
+            kind: match line.kind {
+                LineKind::Context => LineKind::Context,
+                LineKind::Removed => LineKind::Added,
+                LineKind::Added => LineKind::Removed,
+            },
+            ..line
+        };
+        Self {
+            old_start: self.new_start,
+            new_start: self.old_start,
+            lines: self.lines.into_iter().map(turned).collect(),
+        }
+    }
 }
 
 /// Reads a unified diff. An `Err` is one sentence: there is no hunk in it, or a hunk header cannot be read.

@@ -68,8 +68,10 @@ pub(super) async fn decide(
     session_id: &str,
     engine_request_id: &str,
     ruling: &Ruling,
+    note: Option<String>,
 ) -> Result<(), CodedError> {
     let mut payload = Map::new();
+    payload.extend(note.map(|note| ("note".to_owned(), note.into())));
     payload.insert("request_id".to_owned(), engine_request_id.into());
     let word = match ruling {
         Ruling::AllowOnce => "allow-once",

@@ -30,8 +30,8 @@ use self::link::{LinkTiming, Links};
 use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    DownloadFor, Engine, EngineCall, EngineReport, EngineTraits, NewSession, Ruling, Secret, SessionHome,
-    SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
+    DownloadFor, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, NewSession, Secret,
+    SessionHome, SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -210,7 +210,7 @@ impl Engine for BreadboardEngine {
             }
             EngineCall::Decide { session_id, engine_request_id, decision, request_id, reply } => {
                 let of = AskAtEngine { session_id, engine_request_id, request_id };
-                self.decide(of, decision.ruling, reply);
+                self.decide(of, decision, reply);
             }
             EngineCall::Command { session_id, command, args, reply } => {
                 if let Some((place, reply)) = shared.place_for(&shared.calls, reply) {
@@ -257,11 +257,18 @@ impl BreadboardEngine {
     }
 
     /// Not counted: one ask has one decision, and a stop must never wait for a place.
-    fn decide(&self, ask: AskAtEngine, ruling: Ruling, reply: Option<Reply<ApprovePermissionResult>>) {
+    fn decide(
+        &self,
+        ask: AskAtEngine,
+        decision: EngineDecision,
+        reply: Option<Reply<ApprovePermissionResult>>,
+    ) {
         let own = Arc::clone(&self.shared);
         self.shared.runtime.spawn(async move {
             let AskAtEngine { session_id, engine_request_id, request_id } = ask;
-            let outcome = commands::decide(&own, &session_id, &engine_request_id, &ruling).await;
+            let note = decision.part.map(|part| part.note);
+            let outcome =
+                commands::decide(&own, &session_id, &engine_request_id, &decision.ruling, note).await;
             own.report(EngineReport::Stream(StreamReport::Answered {
                 session_id,
                 request_id,

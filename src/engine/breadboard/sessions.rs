@@ -251,7 +251,7 @@ async fn deny(shared: &Arc<EngineParts>, session_id: &str, asks: Vec<String>, de
     for ask in asks {
         if denied.insert(ask.clone()) {
             // Refused where it does not wait any more, and then it is in nobody's way.
-            let _ = commands::decide(shared, session_id, &ask, &Ruling::DenyAndStop).await;
+            let _ = commands::decide(shared, session_id, &ask, &Ruling::DenyAndStop, None).await;
         }
     }
 }

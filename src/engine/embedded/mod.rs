@@ -16,7 +16,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    Engine, EngineCall, EngineReport, EngineTraits, Prompt, Ruling, TurnBegun, TurnFailure, TurnScopes,
+    Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, Prompt, Ruling, TurnBegun, TurnFailure,
+    TurnScopes,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
@@ -183,7 +184,7 @@ impl Engine for EmbeddedEngine {
             }
             EngineCall::Decide { session_id, engine_request_id, decision, .. } => {
                 if let Some(running) = shared.state().running(&session_id) {
-                    running.asks.resolve(&engine_request_id, answer_of(&decision.ruling));
+                    running.asks.resolve(&engine_request_id, given(decision));
                 }
             }
             EngineCall::Forget { session_id } => {
@@ -369,6 +370,13 @@ async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
         models: names.into_iter().take(LIST_LENGTH).map(entry).collect(),
         current: Some(format!("{provider}/{}", model.target.name)),
     })
+}
+
+fn given(decision: EngineDecision) -> Answer {
+    match decision.part {
+        Some(part) => Answer::InPart { note: part.note, is_written: part.is_written },
+        None => answer_of(&decision.ruling),
+    }
 }
 
 fn answer_of(ruling: &Ruling) -> Answer {

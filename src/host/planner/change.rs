@@ -114,6 +114,12 @@ async fn propose_replacement(
                 .await;
             true
         }
+        Ok(Outcome::InPart(note)) => {
+            voice.step_result("applied").await;
+            voice.tool_ended(call, Ok(json!({ "summary": note }))).await;
+            voice.lines(&format!("The change was made in part: `{place}` has what was accepted.\n")).await;
+            true
+        }
         Ok(Outcome::Denied) => {
             voice.tool_ended(call, Err("The change was not allowed.".to_owned())).await;
             voice.step_result("denied").await;

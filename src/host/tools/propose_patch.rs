@@ -101,6 +101,9 @@ pub(super) async fn run(
             ),
             text: warnings.join("\n"),
         }),
+        Outcome::InPart(note) => {
+            Ok(ToolAnswer { summary: "The user decided change by change.".to_owned(), text: note })
+        }
         Outcome::Denied => Err(ProposalRefusal {
             code: "denied".to_owned(),
             message: "The user denied this change; nothing was written. Do not propose it again unchanged."

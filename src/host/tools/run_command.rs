@@ -54,7 +54,7 @@ pub(super) async fn run(
 ) -> Result<ToolAnswer, ProposalRefusal> {
     let CommandArgs { command, cwd, reason } = arguments(args)?;
     let port = voice.port();
-    if before.as_ref().is_some_and(|before| before.answer == Answer::Denied) {
+    if before.as_ref().is_some_and(|before| before.answer != Answer::Allowed) {
         return Err(denied());
     }
     let view = port.workspace();
@@ -100,7 +100,7 @@ pub(super) async fn run(
                     call_id: voice.call_id(),
                 })
                 .await;
-            if port.answer(&request_id).await == Answer::Denied {
+            if port.answer(&request_id).await != Answer::Allowed {
                 return Err(denied());
             }
             request_id

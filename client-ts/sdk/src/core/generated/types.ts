@@ -499,6 +499,9 @@ export type FileEntry = {
 /** What an entry is. */
 export type FileKind = "directory" | "file" | "symlink";
 
+/** What became of a file of a proposal. */
+export type FileOutcome = "pending" | "applied" | "partly" | "rejected" | "conflict" | "reverted";
+
 /** The fields of the form that are worth keeping. */
 export type FormData = {
   /** The description, as typed. */
@@ -507,6 +510,19 @@ export type FormData = {
 
 /** Who works on a session. */
 export type HeldBy = "other_window";
+
+/** A decision on one hunk. */
+export type HunkDecision = {
+  /** The hunk. */
+  id: string;
+  /** Whether it is to be made. */
+  accepted: boolean;
+  /** Why, for the engine. */
+  reason?: string | null;
+};
+
+/** What was decided of a hunk, and what became of that. */
+export type HunkState = "proposed" | "accepted" | "rejected" | "applied" | "conflict" | "reverted";
 
 /** Text for the form. */
 export type ImportedMarkdown = {
@@ -553,6 +569,20 @@ export type LineRange = {
   startLine: number;
   /** Last line. */
   endLine: number;
+};
+
+/** A file of a patch in few words. */
+export type ListedPatchFile = {
+  /** Relative to the workspace folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** Lines that the patch adds. */
+  added: number;
+  /** Lines that it removes. */
+  removed: number;
+  /** What became of it. */
+  outcome: FileOutcome;
 };
 
 /** How one logs in at an agent. What is absent it does not have. */
@@ -625,6 +655,34 @@ export type Origin = "engine" | "local";
 /** Where a client shows an event (seed 003). */
 export type Pane = "chat" | "tasks" | "files" | "run" | "debug";
 
+/** A file of a patch. */
+export type PatchFile = {
+  /** Relative to the workspace folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** What became of it. */
+  outcome: FileOutcome;
+  /** Why it could not be written, one sentence. */
+  message?: string | null;
+  /** In the order of the file. */
+  hunks: PatchHunkState[];
+};
+
+/** What became of a file of a patch. */
+export type PatchFileOutcome = {
+  /** Relative to the workspace folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** What became of it; `pending` while a hunk of the patch waits for its decision. */
+  outcome: FileOutcome;
+  /** `sha256:<hex>` of the file's bytes after it was written by this server. */
+  appliedHash?: string | null;
+  /** Why it was not written, one sentence. */
+  message?: string | null;
+};
+
 /** One file of a patch block. */
 export type PatchFileSummary = {
   /** Relative to the workspace root. */
@@ -633,6 +691,41 @@ export type PatchFileSummary = {
   added: number;
   /** Lines removed. */
   removed: number;
+};
+
+/** A hunk, and what was decided of it. */
+export type PatchHunkState = {
+  /** Made of what it changes: it stays while its neighbours come and go. */
+  id: string;
+  /** First line before, from 1; 0 of a new file. */
+  oldStart: number;
+  /** Lines before. */
+  oldLines: number;
+  /** First line after, from 1, where all of the patch is applied. */
+  newStart: number;
+  /** Lines after. */
+  newLines: number;
+  /** Its lines with their ` `, `-` or `+`; what would not be seen in them is written out. */
+  content: string;
+  /** What was decided. */
+  state: HunkState;
+  /** Why, in the user's words. */
+  reason?: string | null;
+};
+
+/** What a decision is on. */
+export type PatchScope = "all" | "file" | "hunk";
+
+/** A patch in few words. */
+export type PatchSummary = {
+  /** Names it. */
+  patchId: string;
+  /** The request for permission that it belongs to. */
+  requestId: string;
+  /** How it stands as a whole. */
+  status: FileOutcome;
+  /** Its files. */
+  files: ListedPatchFile[];
 };
 
 /** One ask that waits. */
@@ -709,6 +802,24 @@ export type PromptCapabilities = {
 
 /** Whether whoever was asked has taken what was sent. */
 export type PromptTaken = "no" | "perhaps" | "yes";
+
+/** A patch with its hunks. */
+export type ProposedPatch = {
+  /** Names it. */
+  patchId: string;
+  /** Its session. */
+  sessionId: string;
+  /** The request for permission that it belongs to. */
+  requestId: string;
+  /** That of the request: `bb/patch/decide` may carry it back. */
+  digest: string;
+  /** How it stands as a whole. */
+  status: FileOutcome;
+  /** Why the engine wants it, where it says. */
+  rationale?: string | null;
+  /** Its files. */
+  files: PatchFile[];
+};
 
 /** One prompt that waits. */
 export type QueueItem = {
@@ -1438,6 +1549,92 @@ export type PermissionRevokeResult = {
   ruleId: string;
   /** Always true; one that is not there is refused with `not_found`. */
   revoked: boolean;
+};
+
+/** Params of `bb/patch/list`. */
+export type PatchListParams = ({
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
+
+/** Result of `bb/patch/list`. */
+export type PatchListResult = {
+  /** In the order in which they were proposed. */
+  patches: PatchSummary[];
+};
+
+/** Params of `bb/patch/get`. */
+export type PatchGetParams = {
+  /** The patch. */
+  patchId: string;
+  /** Id of its session, where it is known. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+};
+
+/** Result of `bb/patch/get`. */
+export type PatchGetResult = {
+  /** The patch, whole. */
+  patch: ProposedPatch;
+};
+
+/** Params of `bb/patch/decide`. */
+export type PatchDecideParams = {
+  /** The patch. */
+  patchId: string;
+  /** Id of its session, where it is known. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** What is decided. */
+  scope: PatchScope;
+  /** Whether it is to be made, of scope `all` and `file`. */
+  accepted?: boolean;
+  /** The file, of scope `file`, and of scope `hunk` without names. */
+  filePath?: string | null;
+  /** Name of its folder, where several are open. */
+  root?: string | null;
+  /** The hunks, of scope `hunk`. */
+  hunks?: HunkDecision[] | null;
+  /** The digest that was shown with the patch; another one is refused with `conflict`. */
+  digest?: string | null;
+};
+
+/** Result of `bb/patch/decide` and `bb/patch/revert`: how each file stands. It comes once everything that was decided is written. */
+export type PatchDecideResult = {
+  /** The patch. */
+  patchId: string;
+  /** Its files. */
+  files: PatchFileOutcome[];
+};
+
+/** Params of `bb/patch/revert`. */
+export type PatchRevertParams = {
+  /** The patch. */
+  patchId: string;
+  /** Id of its session, where it is known. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Only this file. */
+  filePath?: string | null;
+  /** Name of its folder, where several are open. */
+  root?: string | null;
+};
+
+/** Result of `bb/patch/decide` and `bb/patch/revert`: how each file stands. It comes once everything that was decided is written. */
+export type PatchRevertResult = {
+  /** The patch. */
+  patchId: string;
+  /** Its files. */
+  files: PatchFileOutcome[];
 };
 
 /** Params of `bb/listFiles`. */
@@ -2248,6 +2445,14 @@ export type Requests = {
   "bb/permission/get": { params: PermissionGetParams; result: PermissionGetResult };
   /** Takes a saved rule back. */
   "bb/permission/revoke": { params: PermissionRevokeParams; result: PermissionRevokeResult };
+  /** Lists the edits of a session that can be decided hunk by hunk. */
+  "bb/patch/list": { params: PatchListParams; result: PatchListResult };
+  /** Gives one of them whole, with what was decided of each hunk. */
+  "bb/patch/get": { params: PatchGetParams; result: PatchGetResult };
+  /** Decides on all of an edit, on a file or on hunks of it. */
+  "bb/patch/decide": { params: PatchDecideParams; result: PatchDecideResult };
+  /** Takes back what was made of an edit, where it still stands so. */
+  "bb/patch/revert": { params: PatchRevertParams; result: PatchRevertResult };
   /** Lists one directory of the workspace. */
   "bb/listFiles": { params: ListFilesParams; result: ListFilesResult };
   /** Reads head and tail of one file, open buffers first. */

@@ -106,6 +106,22 @@ export const VALUES = {
     "file",
     "symlink",
   ] satisfies T.FileKind[] as readonly T.FileKind[],
+  FileOutcome: [
+    "pending",
+    "applied",
+    "partly",
+    "rejected",
+    "conflict",
+    "reverted",
+  ] satisfies T.FileOutcome[] as readonly T.FileOutcome[],
+  HunkState: [
+    "proposed",
+    "accepted",
+    "rejected",
+    "applied",
+    "conflict",
+    "reverted",
+  ] satisfies T.HunkState[] as readonly T.HunkState[],
   Lane: [
     "chat",
     "tasks",
@@ -132,6 +148,11 @@ export const VALUES = {
     "run",
     "debug",
   ] satisfies T.Pane[] as readonly T.Pane[],
+  PatchScope: [
+    "all",
+    "file",
+    "hunk",
+  ] satisfies T.PatchScope[] as readonly T.PatchScope[],
   PermissionOptionKind: [
     "allow_once",
     "allow_rule",

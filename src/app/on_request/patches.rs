@@ -1,0 +1,424 @@
+//! `bb/patch/*`: the edits of a session hunk by hunk, and decisions on them.
+//!
+//! Owns which decision a request means and when all of an edit is decided. An edit that is accepted or rejected whole is a plain
+//! answer to its request for permission; of any other the accepted part is written here (`patches`).
+
+use std::collections::VecDeque;
+
+use crate::app::client::ClientId;
+use crate::app::edits::untrusted;
+use crate::app::inbox::Reply;
+use crate::app::patches::{PatchWrite, Way};
+use crate::app::record::{Ask, Settler};
+use crate::app::state::App;
+use crate::domain::approval::{
+    Decided, Decision, FileOutcome, HunkState, NotDecided, PermissionAsk, PermissionStatus, Proposal,
+    ProposedFile, ProposedHunk,
+};
+use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::edits::diff::changed_lines;
+use crate::domain::edits::patch;
+use crate::domain::shown::{Kind, show};
+use crate::protocol::patch::*;
+use crate::protocol::request::ApprovePermissionParams;
+
+use super::approvals::Settling;
+
+impl App {
+    pub(in crate::app) fn patch_list(
+        &mut self,
+        params: &PatchListParams,
+    ) -> Result<PatchListResult, CodedError> {
+        let session_id = params.session_id.clone().unwrap_or_default();
+        self.load(&session_id)?;
+        let asks = self.asks_of(&session_id)?;
+        Ok(PatchListResult { patches: asks.iter().filter_map(summary).collect() })
+    }
+
+    pub(in crate::app) fn patch_get(
+        &mut self,
+        params: &PatchGetParams,
+    ) -> Result<PatchGetResult, CodedError> {
+        let session_id = params.session_id.clone().unwrap_or_default();
+        let ask = self.ask_of_patch(&session_id, &params.patch_id)?;
+        whole(session_id, &ask).map(|patch| PatchGetResult { patch }).ok_or_else(unknown_patch)
+    }
+
+    /// Checked in this order: params, session, patch, trust (accepting only), digest, what was decided before.
+    pub(in crate::app) fn patch_decide(
+        &mut self,
+        client: ClientId,
+        params: PatchDecideParams,
+        reply: Reply<PatchFilesResult>,
+    ) {
+        let session_id = params.session_id.clone().unwrap_or_default();
+        let ask = match self.decided_ask(client, &session_id, &params) {
+            Ok(ask) => ask,
+            Err(error) => return reply.refuse(error),
+        };
+        let request_id = ask.permission.request_id.clone();
+        let Some(proposal) = &ask.proposal else { return reply.refuse(unknown_patch()) };
+        let (all, none, decided) = (proposal.is_all(), proposal.is_none(), proposal.is_decided());
+        if !all && !none && decided {
+            let accepted =
+                |file: &ProposedFile| file.hunks.iter().any(|hunk| hunk.state == HunkState::Accepted);
+            let left = (0..proposal.files.len()).filter(|index| accepted(&proposal.files[*index])).collect();
+            let ask = Ask { answered: Some(PermissionStatus::Allowed), sent: true, ..ask };
+            self.keep_decision(&session_id, ask.clone());
+            let (ask, way) = (Box::new(ask), Way::In);
+            return self.write_next(PatchWrite { client, session_id, ask, way, left, reply });
+        }
+        self.keep_decision(&session_id, ask);
+        if decided {
+            // From here on it is an answer like any other, with its checks and its way to the engine.
+            let decision = if all { Decision::AllowOnce } else { Decision::Deny };
+            let (given, _) = Reply::new();
+            let answer = ApprovePermissionParams {
+                session_id: Some(session_id.clone()),
+                tab_id: None,
+                request_id: request_id.clone(),
+                decision,
+                option_id: None,
+                rule_update: None,
+                digest: params.digest,
+                content: None,
+            };
+            self.approve_permission(client, answer, given);
+        }
+        let stands = self.ask_of_patch(&session_id, &params.patch_id);
+        reply.settle(stands.map(|ask| patch_outcomes(&ask)));
+    }
+
+    /// Checked in this order: params, session, patch, trust, folder.
+    pub(in crate::app) fn patch_revert(
+        &mut self,
+        client: ClientId,
+        params: &PatchRevertParams,
+        reply: Reply<PatchFilesResult>,
+    ) {
+        let session_id = params.session_id.clone().unwrap_or_default();
+        match self.reverted_ask(client, &session_id, params) {
+            Ok((ask, left)) => {
+                let ask = Box::new(ask);
+                self.write_next(PatchWrite { client, session_id, ask, way: Way::Out, left, reply });
+            }
+            Err(error) => reply.refuse(error),
+        }
+    }
+
+    /// The settled request, and which files of it have something to take back.
+    fn reverted_ask(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        params: &PatchRevertParams,
+    ) -> Result<(Ask, VecDeque<usize>), CodedError> {
+        let mut ask = self.ask_of_patch(session_id, &params.patch_id)?;
+        if !self.clients.trusts(client) {
+            return Err(untrusted());
+        }
+        self.same_root(session_id, &ask.root, ask.root_name.as_deref())?;
+        let is_settled = ask.status == PermissionStatus::Allowed && ask.answered.is_none();
+        let Some(proposal) = ask.proposal.as_mut() else { return Err(unknown_patch()) };
+        let named = |file: &ProposedFile| match &params.file_path {
+            Some(path) => file.file_path == *path && file.root == params.root,
+            None => true,
+        };
+        let mut left = VecDeque::new();
+        for (index, file) in proposal.files.iter_mut().enumerate().filter(|(_, file)| named(file)) {
+            if is_settled {
+                file.was_left_to_engine();
+            }
+            if file.hunks.iter().any(|hunk| hunk.state == HunkState::Applied) {
+                left.push_back(index);
+            }
+        }
+        if left.is_empty() {
+            return Err(CodedError::new(
+                ErrorCode::Conflict,
+                "Nothing of this edit stands in the files, so there is nothing to take back.",
+            ));
+        }
+        Ok((ask, left))
+    }
+
+    /// The request with the decision taken; nothing is kept yet.
+    fn decided_ask(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        params: &PatchDecideParams,
+    ) -> Result<Ask, CodedError> {
+        let decisions = decisions(params)?;
+        self.load(session_id)?;
+        let waiting = self.waiting_patch(session_id, &params.patch_id);
+        let Some(mut ask) = waiting else {
+            // One that is settled is known, and its decision stands.
+            self.ask_of_patch(session_id, &params.patch_id)?;
+            return Err(decided_before());
+        };
+        let accepts = decisions.iter().any(|decision| decision.accepted);
+        let kind = if accepts { Decision::AllowOnce } else { Decision::Deny };
+        if let Some(option) = PermissionAsk::choose(&ask.permission.options, None, kind) {
+            self.may_choose(client, session_id, &ask, &option, params.digest.as_deref())?;
+        } else if accepts {
+            return Err(unknown_patch());
+        }
+        if ask.answered.is_some() && ask.sent {
+            return Err(decided_before());
+        }
+        let Some(proposal) = ask.proposal.as_mut() else { return Err(unknown_patch()) };
+        let root = params.root.as_deref();
+        for OneDecision { meant, accepted, reason } in decisions {
+            let taken = match meant {
+                Meant::All => proposal.decide(Decided::All, accepted, reason),
+                Meant::File(path) => proposal.decide(Decided::File { path, root }, accepted, reason),
+                Meant::Hunk(id) => proposal.decide(Decided::Hunk { id }, accepted, reason),
+                Meant::OnlyHunkOf(path) => {
+                    let id = only_hunk(proposal, path, root)?;
+                    proposal.decide(Decided::Hunk { id: &id }, accepted, reason)
+                }
+            };
+            taken.map_err(|why| match why {
+                NotDecided::Unknown => CodedError::new(
+                    ErrorCode::NotFound,
+                    "This edit has no such file or change; look at it again and decide on what it has.",
+                ),
+                NotDecided::Twice => decided_before(),
+            })?;
+        }
+        let in_part =
+            |proposal: &Proposal| proposal.is_decided() && !proposal.is_all() && !proposal.is_none();
+        if self.is_paused(session_id) && ask.proposal.as_ref().is_some_and(in_part) {
+            return Err(CodedError::new(
+                ErrorCode::Conflict,
+                "The turn waited over a restart, so its edit can only be allowed or denied as a whole.",
+            ));
+        }
+        Ok(ask)
+    }
+
+    fn keep_decision(&mut self, session_id: &str, ask: Ask) {
+        self.note_ask(session_id, &ask);
+        if let Some(live) = self.live_mut(session_id) {
+            live.asks.insert(ask.permission.request_id.clone(), ask);
+        }
+        self.flush(session_id);
+    }
+
+    /// Settles an edit of which a part was written: the engine hears no, and what was made.
+    pub(in crate::app) fn settle_part(&mut self, session_id: &str, request_id: &str, option_id: String) {
+        let (status, by) = (PermissionStatus::Denied, Settler::User);
+        let settling = Settling { status, option_id, rule: None, content: None, by };
+        self.settle_with(session_id, request_id, settling);
+        self.flush(session_id);
+    }
+
+    /// The session of a patch that is named without one.
+    pub(in crate::app) fn session_of_patch(&mut self, patch_id: &str) -> Result<String, CodedError> {
+        let has = |ask: &Ask| ask.permission.patch_id.as_deref() == Some(patch_id);
+        let in_memory = self
+            .sessions
+            .iter()
+            .find(|(_, session)| session.live.as_ref().is_some_and(|live| live.asks.values().any(has)));
+        if let Some((session_id, _)) = in_memory {
+            return Ok(session_id.clone());
+        }
+        self.flush_all();
+        let found = self.journal()?.session_of_patch(patch_id).ok().flatten();
+        found.filter(|session_id| self.known(session_id).is_ok()).ok_or_else(unknown_patch)
+    }
+
+    fn waiting_patch(&mut self, session_id: &str, patch_id: &str) -> Option<Ask> {
+        let asks = &self.live_mut(session_id)?.asks;
+        asks.values().find(|ask| ask.permission.patch_id.as_deref() == Some(patch_id)).cloned()
+    }
+
+    fn ask_of_patch(&mut self, session_id: &str, patch_id: &str) -> Result<Ask, CodedError> {
+        self.load(session_id)?;
+        if let Some(ask) = self.waiting_patch(session_id, patch_id) {
+            return Ok(ask);
+        }
+        let asks = self.asks_of(session_id)?.into_iter().rev();
+        let mut of_patch = asks.filter(|ask| ask.permission.patch_id.as_deref() == Some(patch_id));
+        of_patch.next().ok_or_else(unknown_patch)
+    }
+
+    /// Every request of a session with an edit that can be decided by hunk, oldest first.
+    fn asks_of(&mut self, session_id: &str) -> Result<Vec<Ask>, CodedError> {
+        self.flush(session_id);
+        let rows = self.journal()?.asks(session_id).map_err(|error| super::journal_failed(&error))?;
+        let asks = rows.iter().filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok());
+        let asks: Vec<Ask> = asks.filter(|ask| ask.proposal.is_some()).collect();
+        Ok(asks)
+    }
+}
+
+/// What a decision names.
+enum Meant<'a> {
+    All,
+    File(&'a str),
+    Hunk(&'a str),
+    OnlyHunkOf(&'a str),
+}
+
+/// One decision of a request.
+struct OneDecision<'a> {
+    meant: Meant<'a>,
+    accepted: bool,
+    reason: Option<&'a str>,
+}
+
+/// The decisions of a request, in order.
+fn decisions(params: &PatchDecideParams) -> Result<Vec<OneDecision<'_>>, CodedError> {
+    let one = |meant| OneDecision { meant, accepted: params.accepted, reason: None };
+    let file = || {
+        params.file_path.as_deref().ok_or_else(|| {
+            CodedError::new(ErrorCode::InvalidParams, "A decision on a file needs the path of the file.")
+        })
+    };
+    match params.scope {
+        PatchScope::All => Ok(vec![one(Meant::All)]),
+        PatchScope::File => Ok(vec![one(Meant::File(file()?))]),
+        PatchScope::Hunk => match params.hunks.as_deref().filter(|hunks| !hunks.is_empty()) {
+            Some(hunks) => Ok(hunks
+                .iter()
+                .map(|hunk| OneDecision {
+                    meant: Meant::Hunk(hunk.id.as_str()),
+                    accepted: hunk.accepted,
+                    reason: hunk.reason.as_deref(),
+                })
+                .collect()),
+            None => Ok(vec![one(Meant::OnlyHunkOf(file()?))]),
+        },
+    }
+}
+
+/// The hunk that scope `hunk` means without a name (ruling 10).
+fn only_hunk(proposal: &Proposal, path: &str, root: Option<&str>) -> Result<String, CodedError> {
+    let file = proposal.files.iter().find(|file| file.file_path == path && file.root.as_deref() == root);
+    match file.map(|file| file.hunks.as_slice()) {
+        Some([only]) => Ok(only.id.clone()),
+        Some(_) => Err(CodedError::new(
+            ErrorCode::InvalidParams,
+            "The file has several changes, so a decision on one of them must name it.",
+        )),
+        None => Err(unknown_patch()),
+    }
+}
+
+/// How each file of the edit of a request stands.
+pub(in crate::app) fn patch_outcomes(ask: &Ask) -> PatchFilesResult {
+    let files = ask.proposal.iter().flat_map(|proposal| &proposal.files);
+    PatchFilesResult {
+        patch_id: ask.permission.patch_id.clone().unwrap_or_default(),
+        files: files
+            .map(|file| PatchFileOutcome {
+                file_path: show(&file.file_path, Kind::Code).into_owned(),
+                root: file.root.clone(),
+                outcome: outcome(ask, file),
+                applied_hash: file.applied_hash.clone(),
+                message: file.problem.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// What was accepted as a whole is written by whoever asked; what nobody decided any more was not made.
+fn outcome(ask: &Ask, file: &ProposedFile) -> FileOutcome {
+    match (file.outcome(), ask.answered.unwrap_or(ask.status)) {
+        (FileOutcome::Pending, PermissionStatus::Allowed) => FileOutcome::Applied,
+        (
+            FileOutcome::Pending,
+            PermissionStatus::Denied | PermissionStatus::Expired | PermissionStatus::Cancelled,
+        ) => FileOutcome::Rejected,
+        (outcome, _) => outcome,
+    }
+}
+
+fn whole_outcome(ask: &Ask, proposal: &Proposal) -> FileOutcome {
+    let outcomes: Vec<FileOutcome> = proposal.files.iter().map(|file| outcome(ask, file)).collect();
+    let all = |wanted: FileOutcome| outcomes.iter().all(|outcome| *outcome == wanted);
+    if outcomes.contains(&FileOutcome::Pending) {
+        FileOutcome::Pending
+    } else if outcomes.contains(&FileOutcome::Conflict) {
+        FileOutcome::Conflict
+    } else if all(FileOutcome::Applied) {
+        FileOutcome::Applied
+    } else if all(FileOutcome::Rejected) {
+        FileOutcome::Rejected
+    } else if all(FileOutcome::Reverted) {
+        FileOutcome::Reverted
+    } else {
+        FileOutcome::Partly
+    }
+}
+
+fn summary(ask: &Ask) -> Option<PatchSummary> {
+    let proposal = ask.proposal.as_ref()?;
+    let of_file = |file: &ProposedFile| {
+        let counts = file.hunks.iter().map(|hunk| changed_lines(&hunk.diff));
+        let (added, removed) = counts.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed));
+        ListedPatchFile {
+            file_path: show(&file.file_path, Kind::Code).into_owned(),
+            root: file.root.clone(),
+            added,
+            removed,
+            outcome: outcome(ask, file),
+        }
+    };
+    Some(PatchSummary {
+        patch_id: ask.permission.patch_id.clone()?,
+        request_id: ask.permission.request_id.clone(),
+        status: whole_outcome(ask, proposal),
+        files: proposal.files.iter().map(of_file).collect(),
+    })
+}
+
+fn whole(session_id: String, ask: &Ask) -> Option<ProposedPatch> {
+    let proposal = ask.proposal.as_ref()?;
+    let of_file = |file: &ProposedFile| PatchFile {
+        file_path: show(&file.file_path, Kind::Code).into_owned(),
+        root: file.root.clone(),
+        outcome: outcome(ask, file),
+        message: file.problem.clone(),
+        hunks: file.hunks.iter().filter_map(shown_hunk).collect(),
+    };
+    Some(ProposedPatch {
+        patch_id: ask.permission.patch_id.clone()?,
+        session_id,
+        request_id: ask.permission.request_id.clone(),
+        digest: ask.permission.digest.clone(),
+        status: whole_outcome(ask, proposal),
+        rationale: ask.permission.subject.reason.clone(),
+        files: proposal.files.iter().map(of_file).collect(),
+    })
+}
+
+fn shown_hunk(hunk: &ProposedHunk) -> Option<PatchHunkState> {
+    let files = patch::parse(&hunk.diff).ok()?;
+    let read = files.first()?.hunks.first()?;
+    let count = |not: patch::LineKind| read.lines.iter().filter(|line| line.kind != not).count() as u64;
+    let (_, content) = hunk.diff.split_once('\n')?;
+    Some(PatchHunkState {
+        id: hunk.id.clone(),
+        old_start: read.old_start,
+        old_lines: count(patch::LineKind::Added),
+        new_start: read.new_start,
+        new_lines: count(patch::LineKind::Removed),
+        content: show(content, Kind::Lines).into_owned(),
+        state: hunk.state,
+        reason: hunk.reason.clone(),
+    })
+}
+
+fn unknown_patch() -> CodedError {
+    CodedError::new(
+        ErrorCode::NotFound,
+        "There is no edit of this name that can be decided change by change; look at the list of them again.",
+    )
+}
+
+fn decided_before() -> CodedError {
+    CodedError::new(ErrorCode::Conflict, "This was decided before; look at how the edit stands.")
+}

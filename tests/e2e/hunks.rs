@@ -1,0 +1,311 @@
+//! Edits that are decided hunk by hunk (R002-44 to -49, rulings 10 and 12; ARCHITECTURE.md, invariant 35): the disk holds exactly
+//! what was accepted, the engine is told which, and what was made can be taken back.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Options, Server, uri};
+use crate::model::{Model, calls, says};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
+
+/// Twenty lines, with line ends of Windows where these are kept.
+fn lines(end: &str) -> String {
+    (1..=20).map(|line| format!("{line}{end}")).collect()
+}
+
+fn edited(text: &str) -> String {
+    text.replace("3", "three").replace("1three", "13").replace("17", "seventeen")
+}
+
+/// An agent that asks for an edit of two hunks, says how it was answered, and what it is told next.
+fn agent(options: Value) -> Options {
+    let content = json!([{ "type": "diff", "path": "${cwd}/a.txt", "oldText": lines("\n"), "newText": edited(&lines("\n")) }]);
+    let call = json!({ "toolCallId": "c", "title": "Write", "kind": "edit", "content": content });
+    let ask = json!({ "toolCall": call, "options": [
+        { "optionId": "once", "kind": "allow_once", "name": "Yes" },
+        { "optionId": "no", "kind": "reject_once", "name": "No" },
+    ] });
+    let answered = json!({ "once": [{ "say": "allowed" }], "no": [{ "say": "refused" }], "else": [{ "say": "cancelled" }] });
+    let script = json!({ "prompts": [
+        { "steps": [{ "update": { "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Write", "kind": "edit",
+                                  "content": content } },
+                    { "ask": ask, "on": answered }] },
+        { "steps": [{ "say": "${prompt}" }] },
+    ] });
+    let sim = json!({ "command": PROGRAM, "args": ["simulate", "acp", "--script", script.to_string()] });
+    let mut options = options;
+    options["workspaceTrusted"] = json!(true);
+    options["agents"] = json!({ "sim": sim });
+    Options { options, ..Options::default() }
+}
+
+fn agent_session(server: &mut Server) -> String {
+    let made = server.ask("bb/createSession", json!({ "agent": "sim" }));
+    made["sessionId"].as_str().expect("an id").to_owned()
+}
+
+/// Prompts, and gives what is asked for and its patch.
+fn proposed(server: &mut Server, session: &str) -> (Value, Value) {
+    server.prompt(session, "change the lines");
+    let ask = server.wait_ask(session)["permission"].clone();
+    let patch = server.ask("bb/patch/get", json!({ "patchId": ask["patchId"] }))["patch"].clone();
+    (ask, patch)
+}
+
+fn ids(patch: &Value) -> Vec<String> {
+    let hunks = patch["files"].as_array().expect("files").iter().flat_map(|file| {
+        let hunks = file["hunks"].as_array().expect("hunks");
+        hunks.iter().map(|hunk| hunk["id"].as_str().expect("an id").to_owned())
+    });
+    hunks.collect()
+}
+
+fn states(server: &mut Server, patch: &Value) -> Value {
+    let now = server.ask("bb/patch/get", json!({ "patchId": patch["patchId"] }))["patch"].clone();
+    let hunks = now["files"][0]["hunks"].as_array().expect("hunks");
+    json!([now["status"], hunks.iter().map(|hunk| hunk["state"].clone()).collect::<Vec<_>>()])
+}
+
+fn decide_hunks(patch: &Value, hunks: &Value) -> Value {
+    json!({ "patchId": patch["patchId"], "scope": "hunk", "hunks": hunks, "digest": patch["digest"] })
+}
+
+fn outcome(result: &Value) -> Value {
+    let file = &result["files"][0];
+    json!([file["filePath"], file["outcome"], file["message"]])
+}
+
+fn blocks(server: &mut Server, session: &str) -> Vec<Value> {
+    let view = server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].clone();
+    view["lanes"]["chat"]["blocks"].as_array().expect("blocks").clone()
+}
+
+fn newest(blocks: &[Value], kind: &str) -> Value {
+    blocks.iter().rev().find(|block| block["kind"] == kind).expect("a block").clone()
+}
+
+#[test]
+fn of_an_agents_edit_the_disk_holds_exactly_what_was_accepted_and_its_next_prompt_says_so() {
+    for end in ["\n", "\r\n"] {
+        // Given an agent that asks for two changes in a file
+        let mut server = Server::ready(agent(json!({})));
+        let before = lines(end);
+        server.write("a.txt", &before);
+        let session = agent_session(&mut server);
+        let (ask, patch) = proposed(&mut server, &session);
+        // Then both are there to be decided, and listed
+        let listed = server.ask("bb/patch/list", json!({ "sessionId": session }));
+        let summary = json!({ "patchId": patch["patchId"], "requestId": ask["requestId"], "status": "pending",
+            "files": [{ "filePath": "a.txt", "added": 2, "removed": 2, "outcome": "pending" }] });
+        assert_eq!(listed, json!({ "patches": [summary] }));
+        assert_eq!(patch["digest"], ask["digest"]);
+        let second = &patch["files"][0]["hunks"][1];
+        assert_eq!(
+            json!([
+                second["oldStart"],
+                second["oldLines"],
+                second["newStart"],
+                second["newLines"],
+                second["content"]
+            ]),
+            json!([14, 7, 14, 7, " 14\n 15\n 16\n-17\n+seventeen\n 18\n 19\n 20\n"])
+        );
+        // When the second is accepted, nothing is written yet; and when the first is rejected, the second is
+        let ids = ids(&patch);
+        let one = json!([{ "id": ids[1], "accepted": true }]);
+        let decided = server.ask("bb/patch/decide", decide_hunks(&patch, &one));
+        assert_eq!(outcome(&decided), json!(["a.txt", "pending", null]));
+        assert_eq!(server.read("a.txt"), before);
+        let other = json!([{ "id": ids[0], "accepted": false, "reason": "keep the digit" }]);
+        let decided = server.ask("bb/patch/decide", decide_hunks(&patch, &other));
+        assert_eq!(outcome(&decided), json!(["a.txt", "partly", null]));
+        assert_eq!(server.read("a.txt"), before.replace("17", "seventeen"));
+        assert_eq!(states(&mut server, &patch), json!(["partly", ["rejected", "applied"]]));
+        // And the agent hears no, and the card says what was done
+        server.wait_end(&session);
+        let shown = blocks(&mut server, &session);
+        assert_eq!(newest(&shown, "assistant")["text"], "refused");
+        let card = newest(&shown, "permission");
+        assert_eq!(
+            json!([card["status"], card["chosen"]["label"]]),
+            json!(["allowed", "Accept 1 of 2 changes"])
+        );
+        // And the next prompt tells it which, once, beside the user's own words
+        let told = "The user decided on this edit change by change. `a.txt` has 1 of its 2 changes, so do not make those \
+                    again, and leave the others out. Rejected changes:\n`a.txt` (keep the digit):\n@@ -1,6 +1,6 @@\n 1\n 2\n\
+                    -3\n+three\n 4\n 5\n 6\n\n\nand now?";
+        server.turn(&session, "and now?");
+        let shown = blocks(&mut server, &session);
+        assert_eq!(newest(&shown, "assistant")["text"], told);
+        assert_eq!(newest(&shown, "user")["text"], "and now?");
+        // And what was made can be taken back, once
+        let reverted = server.ask("bb/patch/revert", json!({ "patchId": patch["patchId"] }));
+        assert_eq!(outcome(&reverted), json!(["a.txt", "reverted", null]));
+        assert_eq!(server.read("a.txt"), before);
+        assert_eq!(states(&mut server, &patch), json!(["reverted", ["rejected", "reverted"]]));
+        let again = server.refused("bb/patch/revert", json!({ "patchId": patch["patchId"] }));
+        assert_eq!(again["data"]["code"], "conflict");
+    }
+}
+
+#[test]
+fn all_accepted_or_all_rejected_is_a_plain_answer_and_nothing_is_decided_twice() {
+    for (accepted, said, status) in [(true, "allowed", "applied"), (false, "refused", "rejected")] {
+        // Given
+        let mut server = Server::ready(agent(json!({})));
+        server.write("a.txt", &lines("\n"));
+        let session = agent_session(&mut server);
+        let (_, patch) = proposed(&mut server, &session);
+        let ids = ids(&patch);
+        // When one is decided by name and the rest with its file
+        let one = json!([{ "id": ids[0], "accepted": accepted }]);
+        server.ask("bb/patch/decide", decide_hunks(&patch, &one));
+        let other_way = json!([{ "id": ids[0], "accepted": !accepted }]);
+        let twice = server.refused("bb/patch/decide", decide_hunks(&patch, &other_way));
+        assert_eq!(twice["data"]["code"], "conflict");
+        let rest = json!({ "patchId": patch["patchId"], "sessionId": session, "scope": "file", "filePath": "a.txt",
+                           "accepted": accepted });
+        let decided = server.ask("bb/patch/decide", rest.clone());
+        // Then the agent hears a plain answer, and writes itself, or not
+        assert_eq!(outcome(&decided), json!(["a.txt", status, null]));
+        server.wait_end(&session);
+        assert_eq!(newest(&blocks(&mut server, &session), "assistant")["text"], said);
+        assert_eq!(server.read("a.txt"), lines("\n"));
+        assert_eq!(server.refused("bb/patch/decide", rest)["data"]["code"], "conflict");
+    }
+}
+
+#[test]
+fn refusals_come_in_the_order_of_the_wire_and_change_nothing() {
+    // Given
+    let mut server = Server::ready(agent(json!({})));
+    server.write("a.txt", &lines("\n"));
+    let session = agent_session(&mut server);
+    let (ask, patch) = proposed(&mut server, &session);
+    let (id, ids) = (&patch["patchId"], ids(&patch));
+    let accept = json!([{ "id": ids[0], "accepted": true }]);
+    let reject = json!([{ "id": ids[0], "accepted": false }]);
+    // When and then
+    for (params, code) in [
+        (json!({ "patchId": id, "scope": "file" }), "invalid_params"),
+        (json!({ "patchId": id, "scope": "some" }), "invalid_params"),
+        (json!({ "patchId": id, "scope": "hunk", "filePath": "a.txt" }), "invalid_params"),
+        (json!({ "patchId": "x", "scope": "all" }), "not_found"),
+        (json!({ "patchId": id, "scope": "file", "filePath": "b.txt" }), "not_found"),
+        (json!({ "patchId": id, "scope": "hunk", "hunks": [{ "id": "x", "accepted": false }] }), "not_found"),
+        (json!({ "patchId": id, "scope": "all", "digest": "sha256:0" }), "conflict"),
+    ] {
+        let refused = server.refused("bb/patch/decide", params.clone());
+        assert_eq!(refused["data"]["code"], code, "{params}");
+    }
+    server.notify("bb/workspaceTrust", json!({ "trusted": false }));
+    let refused = server.refused("bb/patch/decide", decide_hunks(&patch, &accept));
+    assert_eq!(refused["data"]["code"], "untrusted_workspace");
+    assert_eq!(states(&mut server, &patch), json!(["pending", ["proposed", "proposed"]]));
+    // And what is rejected needs no trust, and cannot be allowed as a whole any more
+    server.ask("bb/patch/decide", decide_hunks(&patch, &reject));
+    server.notify("bb/workspaceTrust", json!({ "trusted": true }));
+    let whole = json!({ "sessionId": session, "requestId": ask["requestId"], "decision": "allow_once" });
+    assert_eq!(server.refused("bb/approvePermission", whole)["data"]["code"], "conflict");
+    assert_eq!(states(&mut server, &patch), json!(["pending", ["rejected", "proposed"]]));
+}
+
+#[test]
+fn a_file_that_is_another_one_by_now_is_a_conflict_and_is_left_as_it_is() {
+    // Given an edit that was shown, and a file that changed since
+    let mut server = Server::ready(agent(json!({})));
+    server.write("a.txt", &lines("\n"));
+    let session = agent_session(&mut server);
+    let (_, patch) = proposed(&mut server, &session);
+    let other = lines("\n").replace("17", "XVII");
+    server.write("a.txt", &other);
+    // When the change of that line alone is accepted
+    let ids = ids(&patch);
+    let part = json!([{ "id": ids[0], "accepted": false }, { "id": ids[1], "accepted": true }]);
+    let decided = server.ask("bb/patch/decide", decide_hunks(&patch, &part));
+    // Then
+    let why = "`a.txt` is not what it was when this was proposed, so it was left as it is: Its lines are neither at line 14 nor \
+               anywhere else in the file.";
+    assert_eq!(outcome(&decided), json!(["a.txt", "conflict", why]));
+    assert_eq!(server.read("a.txt"), other);
+    server.wait_end(&session);
+    let card = newest(&blocks(&mut server, &session), "permission");
+    assert_eq!(card["status"], "denied");
+}
+
+#[test]
+fn decisions_survive_kill_9_and_a_part_is_then_refused_as_the_agent_is_gone() {
+    // Given a decision on one of two changes
+    let mut server = Server::ready(agent(json!({})));
+    server.write("a.txt", &lines("\n"));
+    let session = agent_session(&mut server);
+    let (_, patch) = proposed(&mut server, &session);
+    let one = json!([{ "id": ids(&patch)[0], "accepted": true }]);
+    server.ask("bb/patch/decide", decide_hunks(&patch, &one));
+    // When the process is killed
+    server.kill();
+    let again = agent(json!({}));
+    let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), again);
+    again.shake_hands();
+    // Then the next one knows it, and that nobody waits for the rest
+    assert_eq!(states(&mut again, &patch), json!(["rejected", ["accepted", "proposed"]]));
+    let rest = json!({ "patchId": patch["patchId"], "scope": "all", "accepted": false });
+    assert_eq!(again.refused("bb/patch/decide", rest)["data"]["code"], "conflict");
+    assert_eq!(again.read("a.txt"), lines("\n"));
+}
+
+#[test]
+fn of_our_own_agents_edit_a_part_is_made_and_its_model_hears_which_in_the_same_turn() {
+    // Given our own agent, whose model wants two changes
+    let edits = json!([{ "old_text": "2\n3\n", "new_text": "2\nthree\n" }, { "old_text": "17", "new_text": "seventeen" }]);
+    let wish = json!({ "file_path": "a.txt", "rationale": "words", "edits": edits });
+    let model = Model::start(vec![calls("propose_patch", wish), says("Understood.")]);
+    let mut server = Server::ready(model.chosen(true));
+    server.write("a.txt", &lines("\n"));
+    let session = server.session();
+    let (_, patch) = proposed(&mut server, &session);
+    let ids = ids(&patch);
+    // When the first alone is accepted
+    let part = json!([{ "id": ids[0], "accepted": true }, { "id": ids[1], "accepted": false }]);
+    let decided = server.ask("bb/patch/decide", decide_hunks(&patch, &part));
+    assert_eq!(outcome(&decided), json!(["a.txt", "partly", null]));
+    server.wait_end(&session);
+    // Then the disk has it, and the model knows
+    assert_eq!(server.read("a.txt"), lines("\n").replace("\n3\n", "\nthree\n"));
+    let _first = model.asked();
+    let told = model.asked().tool_result();
+    assert!(told.contains("`a.txt` has 1 of its 2 changes") && told.contains("-17\n+seventeen"), "{told}");
+}
+
+#[test]
+fn an_accepted_hunk_goes_into_the_open_buffer_and_one_that_was_typed_over_is_a_conflict() {
+    // Given an editor with the file open and changed, that takes edits
+    let capabilities =
+        json!({ "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } } });
+    let mut server = Server::ready(Options { capabilities, ..agent(json!({})) });
+    server.write("a.txt", &lines("\n"));
+    let typed = format!("typed\n{}", lines("\n"));
+    server.open("a.txt", &typed);
+    let session = agent_session(&mut server);
+    let (_, patch) = proposed(&mut server, &session);
+    let ids = ids(&patch);
+    // When the second change alone is accepted
+    let part = json!([{ "id": ids[0], "accepted": false }, { "id": ids[1], "accepted": true }]);
+    let params = decide_hunks(&patch, &part);
+    let id = server.request("bb/patch/decide", params);
+    let request = server.wait_request("workspace/applyEdit");
+    // Then it goes where its lines stand now, and the disk is left alone
+    let change = &request["params"]["edit"]["documentChanges"][0];
+    assert_eq!(change["textDocument"]["uri"], uri(&server.workspace.path().join("a.txt")));
+    assert_eq!(
+        change["edits"],
+        json!([{ "range": { "start": { "line": 17, "character": 0 }, "end": { "line": 17, "character": 2 } },
+                 "newText": "seventeen" }])
+    );
+    server.answer(&request["id"], json!({ "applied": true }));
+    let decided = server.wait_response(&id)["result"].clone();
+    assert_eq!(outcome(&decided), json!(["a.txt", "partly", null]));
+    assert_eq!(server.read("a.txt"), lines("\n"));
+}
