@@ -5,6 +5,8 @@
 
 mod again;
 mod answers;
+mod hunk_review;
+mod hunks;
 mod keyboard;
 mod mode;
 mod patience;

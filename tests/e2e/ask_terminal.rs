@@ -20,13 +20,13 @@ const QUESTION: &str = "Answer (y, a, 1, n):";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 /// A question that runs on a terminal.
-struct Session {
-    child: Child,
+pub struct Session {
+    pub child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    shown: String,
-    workspace: tempfile::TempDir,
-    _state: tempfile::TempDir,
+    pub shown: String,
+    pub workspace: tempfile::TempDir,
+    pub _state: tempfile::TempDir,
 }
 
 impl Session {
@@ -36,9 +36,14 @@ impl Session {
 
     /// On a terminal that is so wide.
     fn start(question: &str, flags: &[&str], columns: u16) -> Self {
+        Self::over(BEFORE, question, flags, columns)
+    }
+
+    /// In a folder with this file.
+    pub fn over(text: &str, question: &str, flags: &[&str], columns: u16) -> Self {
         let workspace = tempfile::tempdir().expect("a workspace");
         let state = tempfile::tempdir().expect("a state directory");
-        std::fs::write(workspace.path().join("a.txt"), BEFORE).expect("a file");
+        std::fs::write(workspace.path().join("a.txt"), text).expect("a file");
         let mut command = Command::new(PROGRAM);
         command.args(["ask", question, "--trust", "--workspace"]).arg(workspace.path());
         command.arg("--state-dir").arg(state.path().join("state")).args(flags);
@@ -55,7 +60,7 @@ impl Session {
         Self::of(command, 80, workspace, state)
     }
 
-    fn of(
+    pub fn of(
         mut command: Command,
         columns: u16,
         workspace: tempfile::TempDir,
@@ -97,7 +102,7 @@ impl Session {
     }
 
     /// Reads the screen until `part` was shown.
-    fn wait_for(&mut self, part: &str) {
+    pub fn wait_for(&mut self, part: &str) {
         let until = Instant::now() + PATIENCE;
         while !self.shown.contains(part) {
             let left = until.saturating_duration_since(Instant::now());
@@ -107,12 +112,17 @@ impl Session {
         }
     }
 
-    fn type_line(&mut self, line: &str) {
+    pub fn type_line(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).expect("the terminal takes a line");
     }
 
+    /// What Ctrl-D is at the beginning of a line.
+    pub fn no_more_lines(&mut self) {
+        self.keyboard.write_all(b"\x04").expect("the terminal takes it");
+    }
+
     /// Reads the screen to its end; gives the exit code.
-    fn end(&mut self) -> Option<i32> {
+    pub fn end(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         while let Ok(piece) = self.screen.recv_timeout(until.saturating_duration_since(Instant::now())) {
             self.shown.push_str(&String::from_utf8_lossy(&piece));
@@ -121,7 +131,7 @@ impl Session {
         self.child.wait().expect("the binary can be waited for").code()
     }
 
-    fn file(&self) -> String {
+    pub fn file(&self) -> String {
         std::fs::read_to_string(self.workspace.path().join("a.txt")).expect("the file is there")
     }
 }

@@ -8,6 +8,7 @@ mod ask;
 #[cfg(unix)]
 mod ask_agent;
 mod ask_breadboard;
+mod ask_hunks;
 #[cfg(unix)]
 mod ask_mode;
 mod ask_terminal;
@@ -36,6 +37,7 @@ mod flood;
 mod harness;
 mod history;
 mod hostile_workspace;
+mod hunks;
 mod known_agents;
 mod lsp_edge;
 mod model;

@@ -8,12 +8,16 @@ use super::super::client::Incoming;
 use super::super::client::Refusal;
 use super::super::render::{Choice, choices};
 use super::super::terminal::{Tone, marked, visible_code, visible_line};
+use super::hunk_review::{self, has_parts};
 use super::turn::{AskEnded, AskTurn, Open};
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
+
+/// The key that takes an edit apart.
+const PARTS: &str = "s";
 
 impl AskTurn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
@@ -62,7 +66,7 @@ impl AskTurn {
         }
     }
 
-    fn ask_next(&mut self) -> Result<(), AskEnded> {
+    pub(super) fn ask_next(&mut self) -> Result<(), AskEnded> {
         if self.open.is_some() || self.stop.is_some() {
             return Ok(());
         }
@@ -84,6 +88,10 @@ impl AskTurn {
         self.coming.retain(|_, pending| pending.request_id != id);
         let open_id = match &self.open {
             Some(Open::Decision(pending) | Open::Trust(pending, _)) => Some(pending.request_id.as_str()),
+            Some(Open::Parting(pending, _)) => Some(pending.request_id.as_str()),
+            Some(Open::Hunk(review) | Open::TrustForParts(review)) => {
+                Some(review.permission.request_id.as_str())
+            }
             Some(Open::TrustForPrompt) | None => None,
         };
         if open_id == Some(id) {
@@ -98,12 +106,13 @@ impl AskTurn {
     /// typed for something else.
     pub(super) fn put_question(&mut self) {
         let text = match &self.open {
-            Some(Open::Decision(pending)) => question(&choices(pending)),
-            Some(Open::Trust(..) | Open::TrustForPrompt) => {
+            Some(Open::Decision(pending)) => question(&choices(pending), has_parts(pending)),
+            Some(Open::Hunk(_)) => hunk_review::question(),
+            Some(Open::Trust(..) | Open::TrustForParts(_) | Open::TrustForPrompt) => {
                 let shown = visible_code(&self.workspace.to_string_lossy()).into_owned();
                 format!("Trust this folder ({shown})? [y/N]")
             }
-            None => return,
+            Some(Open::Parting(..)) | None => return,
         };
         self.question += 1;
         self.console.question(&text);
@@ -152,6 +161,17 @@ impl AskTurn {
                 self.trust_refused = true;
                 self.deny_without_trust(pending)?;
             }
+            Open::TrustForParts(review) if says_yes => {
+                self.trust()?;
+                self.decide_parts(*review)?;
+            }
+            Open::TrustForParts(review) => {
+                self.trust_refused = true;
+                self.deny_without_trust(review.permission)?;
+            }
+            Open::Hunk(review) => self.hunk_typed(*review, word)?,
+            // Nothing was asked yet.
+            Open::Parting(..) => self.open = Some(open),
             Open::Decision(pending) => self.decision_typed(pending, word)?,
         }
         if self.open.is_some() {
@@ -171,12 +191,15 @@ impl AskTurn {
     /// What was typed to a permission. The same question stays open after a word that is no answer, another one where the
     /// folder is not trusted yet.
     fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), AskEnded> {
-        let choices = choices(&pending);
+        let (choices, has_parts) = (choices(&pending), has_parts(&pending));
+        if has_parts && word == Some(PARTS) {
+            return self.take_apart(pending);
+        }
         let chosen = match word {
             Some(word) => match chosen(&choices, word) {
                 Some(choice) => choice,
                 None => {
-                    let keys = keys(&choices);
+                    let keys = keys(&choices, has_parts);
                     let typed = if word.is_empty() { "nothing".to_owned() } else { visible_line(word, 20) };
                     self.say(Tone::Warn, &format!("{typed} is no answer; type one of {keys}."));
                     self.open = Some(Open::Decision(pending));
@@ -200,7 +223,7 @@ impl AskTurn {
         }
     }
 
-    fn deny_without_trust(&mut self, pending: Permission) -> Result<(), AskEnded> {
+    pub(super) fn deny_without_trust(&mut self, pending: Permission) -> Result<(), AskEnded> {
         self.say(Tone::Warn, "denied: the folder is not trusted.");
         self.decide(pending, None)
     }
@@ -231,14 +254,18 @@ impl AskTurn {
 }
 
 /// The answers, a line each, and the keys.
-fn question(choices: &[Choice]) -> String {
-    let lines: String =
+fn question(choices: &[Choice], has_parts: bool) -> String {
+    let mut lines: String =
         choices.iter().map(|choice| format!("  {:>2}  {}\n", choice.key, choice.label)).collect();
-    format!("{lines}Answer ({}):", keys(choices))
+    if has_parts {
+        lines.push_str(&format!("  {PARTS:>2}  Decide change by change\n"));
+    }
+    format!("{lines}Answer ({}):", keys(choices, has_parts))
 }
 
-fn keys(choices: &[Choice]) -> String {
-    choices.iter().map(|choice| choice.key.as_str()).collect::<Vec<_>>().join(", ")
+fn keys(choices: &[Choice], has_parts: bool) -> String {
+    let parts = has_parts.then_some(PARTS);
+    choices.iter().map(|choice| choice.key.as_str()).chain(parts).collect::<Vec<_>>().join(", ")
 }
 
 /// What was typed, by its key; the words for the two letters count too.

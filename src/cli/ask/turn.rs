@@ -18,6 +18,7 @@ use super::super::exit::AskOutcome;
 use super::super::render::{Choice, Places, RenderPiece, Renderer, SeenSoFar, kept};
 use super::super::terminal::{Terminal, Tone, marked};
 use super::again::Again;
+use super::hunk_review::HunkReview;
 use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
 use crate::domain::approval::{Decision, Permission};
@@ -61,8 +62,14 @@ pub(super) struct Person<'a> {
 pub(super) enum Open {
     /// About this permission.
     Decision(Permission),
+    /// The changes of this edit are on their way, with the id of our own request for them.
+    Parting(Box<Permission>, u64),
+    /// About one change of an edit.
+    Hunk(Box<HunkReview>),
     /// Whether to trust the folder, because this permission was allowed.
     Trust(Permission, Choice),
+    /// Whether to trust the folder, because some of these changes were accepted.
+    TrustForParts(Box<HunkReview>),
     /// Whether to trust the folder, because the engine takes no prompt without.
     TrustForPrompt,
 }
@@ -119,6 +126,8 @@ pub(super) struct AskTurn {
     pub(super) reading: bool,
     /// What was answered, by the id of our own request.
     pub(super) answers: HashMap<u64, (Permission, Decision)>,
+    /// Edits that were decided change by change, by the id of our own request.
+    pub(super) parts: HashMap<u64, Permission>,
     /// Requests whose whole subject is on its way, by the id of our own request.
     pub(super) coming: HashMap<u64, Permission>,
     /// Our request to stop.
@@ -171,6 +180,7 @@ impl AskTurn {
             question: 0,
             reading: false,
             answers: HashMap::new(),
+            parts: HashMap::new(),
             coming: HashMap::new(),
             stop: None,
             patience: Patience::new(limit, Instant::now()),
@@ -483,6 +493,17 @@ impl AskTurn {
             self.whole_came(permission, outcome)?;
             return Ok(Next::Listen);
         }
+        if let Some(permission) = self.parts.remove(&id) {
+            self.parts_decided(permission, outcome)?;
+            return Ok(Next::Listen);
+        }
+        self.open = match self.open.take() {
+            Some(Open::Parting(permission, awaited)) if awaited == id => {
+                self.parts_came(*permission, outcome)?;
+                return Ok(Next::Listen);
+            }
+            open => open,
+        };
         let Some((pending, decision)) = self.answers.remove(&id) else { return Ok(Next::Listen) };
         if let Err(refusal) = outcome {
             self.say(Tone::Bad, &format!("the answer was not taken: {}", marked(&refusal.message)));

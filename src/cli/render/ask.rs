@@ -170,6 +170,18 @@ impl Renderer {
         pieces
     }
 
+    /// One change of an edit that is decided change by change.
+    pub(in crate::cli) fn change(&mut self, title: &str, diff: &str) -> Vec<RenderPiece> {
+        let err = self.seen.err;
+        let mut lines = err.paint(Tone::Warn, &marked(title));
+        lines.push('\n');
+        lines.push_str(marked_diff(err, diff).trim_end_matches('\n'));
+        let mut pieces = Vec::new();
+        self.part(&mut pieces);
+        self.note(&mut pieces, lines);
+        pieces
+    }
+
     fn file(&self, lines: &mut String, file: &FileChange) {
         let what = match file.change {
             ChangeKind::Modify => "change: ",
