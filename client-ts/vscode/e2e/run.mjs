@@ -23,6 +23,7 @@ const ALL = [
   "reload",
   "panes",
   "as_shown",
+  "hunks",
   "cards",
   "two_windows",
   "folders",

@@ -4,7 +4,7 @@ import type { Block, FileChange, Permission, PermissionOption, Subject } from "@
 import { describe, expect, it, vi } from "vitest";
 import { GRACE_MS } from "../../src/webview/blocks/approval_card";
 import { kindsOf } from "../../src/webview/blocks/diff";
-import { openPage, refuse } from "./page";
+import { METHODS, openPage, refuse } from "./page";
 
 const OPTIONS: PermissionOption[] = [
   { optionId: "once", label: "Allow once", kind: "allow_once" },
@@ -735,4 +735,167 @@ it("a line of a file that begins like a head is no head; the lines that name a f
     ["+x", "added"],
   ] as const;
   expect(kindsOf(lines.map(([line]) => line))).toEqual(lines.map(([, kind]) => kind));
+});
+
+describe("an edit of several changes", () => {
+  const hunk = (id: string, at: number, lines: string) => ({
+    id,
+    oldStart: at,
+    oldLines: 1,
+    newStart: at,
+    newLines: 1,
+    content: lines,
+    state: "proposed",
+  });
+  const PATCH = {
+    patchId: "pt",
+    sessionId: "s1",
+    requestId: "p1",
+    digest: "sha256:d1",
+    status: "pending",
+    files: [
+      { filePath: "src/a.rs", outcome: "pending", hunks: [hunk("h1", 1, "-a\n+b\n"), hunk("h2", 30, "-c\n+d\n")] },
+      { filePath: "b.txt", root: "web", outcome: "pending", hunks: [hunk("h3", 1, "-e\n+f\n")] },
+    ],
+  };
+  const two = edit("@@ -1 +1 @@\n-a\n+b\n@@ -30 +30 @@\n-c\n+d\n");
+  const methods = [...METHODS, "bb/patch/decide"];
+  const open = (answers: Record<string, (params: any) => unknown> = {}, more: Partial<Permission> = { patchId: "pt" }) =>
+    openPage({
+      lanes: { chat: [ask(two, more)] },
+      status: { methods },
+      answers: { "bb.patch.get": () => ({ patch: PATCH }), ...answers },
+    });
+  const press = async (page: Page, name: string, nth = 0) => {
+    const buttons = page.all("button").filter(({ textContent }) => textContent === name);
+    buttons[nth]?.click();
+    await page.frame();
+  };
+  const apart = async (page: Page) => {
+    await press(page, "Change by change…");
+    await wait(page, () => expect(page.all(".hunk-choice").length).toBe(3));
+  };
+
+  it("R002-45: each is drawn under its file, and all are sent once each has its answer", async () => {
+    const page = await open({ "bb.patch.decide": () => ({ patchId: "pt", files: [] }) });
+    await apart(page);
+    expect(texts(page, ".hunk-choice legend")).toEqual([
+      "Change 1 of 3 in src/a.rs",
+      "Change 2 of 3 in src/a.rs",
+      "Change 3 of 3 in web/b.txt",
+    ]);
+    expect(texts(page, ".hunk-choice .diff pre")).toEqual([
+      "@@ -1,1 +1,1 @@\n-a\n+b\n",
+      "@@ -30,1 +30,1 @@\n-c\n+d\n",
+      "@@ -1,1 +1,1 @@\n-e\n+f\n",
+    ]);
+    await calmly(async () => {
+      await press(page, "3 of 3 changes to decide");
+      await press(page, "Make it", 0);
+      await press(page, "Leave it out", 1);
+      await press(page, "Leave it out", 2);
+      expect(page.asked("bb.patch.decide")).toEqual([]);
+      // A choice can be changed until it is sent
+      await press(page, "Make it", 2);
+      await press(page, "Make 2 of 3 changes");
+    });
+    const hunks = [
+      { id: "h1", accepted: true },
+      { id: "h2", accepted: false },
+      { id: "h3", accepted: true },
+    ];
+    expect(page.asked("bb.patch.decide")).toEqual([
+      { patchId: "pt", sessionId: "s1", scope: "hunk", hunks, digest: "sha256:d1" },
+    ]);
+  });
+
+  it("what cannot be read or is another edit says so, and the whole can still be answered", async () => {
+    for (const [answer, said] of [
+      [refuse("not_found", "There is no such edit."), "There is no such edit."],
+      [() => ({ patch: { ...PATCH, digest: "sha256:other" } }), "What is asked is not what was shown; reload the page, or deny."],
+    ] as const) {
+      const page = await open({ "bb.patch.get": answer });
+      await press(page, "Change by change…");
+      await wait(page, () => expect(texts(page, ".hunks .fault")).toEqual([said]));
+      await press(page, "Decide on all of it at once");
+      await calmly(() => press(page, "Allow once"));
+      expect(page.asked("bb.approvePermission")).toEqual([once]);
+    }
+  });
+
+  it("a file that was left as it is is said", async () => {
+    const files = [{ filePath: "src/a.rs", outcome: "conflict", message: "It changed since." }];
+    const page = await open({ "bb.patch.decide": () => ({ patchId: "pt", files }) });
+    await apart(page);
+    await calmly(async () => {
+      for (const nth of [0, 1, 2]) await press(page, "Make it", nth);
+      await press(page, "Make all 3 changes");
+    });
+    await wait(page, () => expect(page.root.textContent).toContain("src/a.rs: It changed since."));
+  });
+
+  it("is offered where there are several and the server can: not for one change, and not for what was not told", async () => {
+    const offered = async (subject: Subject, more: Partial<Permission>, known: string[]) => {
+      const page = await openPage({ lanes: { chat: [ask(subject, more)] }, status: { methods: known } });
+      return texts(page, "button").includes("Change by change…");
+    };
+    expect([
+      await offered(two, { patchId: "pt" }, methods),
+      await offered(two, {}, methods),
+      await offered(two, { patchId: "pt" }, METHODS),
+      await offered(edit("@@ -1 +1 @@\n-a\n+b\n"), { patchId: "pt" }, methods),
+      await offered({ ...two, unknown: true }, { patchId: "pt" }, methods),
+    ]).toEqual([true, false, false, false, false]);
+  });
+
+  it("that was made in part says which part, and shows what was proposed as that", async () => {
+    const call: Block = { id: "t1", seq: 4, turn: 1, kind: "tool", name: "edit", status: "denied", toolCallId: "c1" };
+    const page = await openPage({
+      lanes: {
+        chat: [
+          call,
+          { ...ask(two, { patchId: "pt", toolCallId: "c1" }), status: "allowed", chosen: { optionId: "no", label: "Accept 1 of 2 changes" } } as Block,
+        ],
+      },
+    });
+    expect([page.one(".approval header").textContent, texts(page, ".approval summary")]).toEqual([
+      "allowed: “Accept 1 of 2 changes”",
+      ["All that was proposed"],
+    ]);
+  });
+
+  it("that was allowed is taken back by two presses, and each file says what became of it", async () => {
+    const files = [
+      { filePath: "src/a.rs", outcome: "reverted" },
+      { filePath: "b.txt", outcome: "applied", message: "It changed since." },
+    ];
+    const settled = (subject: Subject, status = "allowed") => [{ ...ask(subject, { patchId: "pt" }), status } as Block];
+    const known = [...METHODS, "bb/patch/revert"];
+    const page = await openPage({
+      lanes: { chat: settled(two) },
+      status: { methods: known },
+      answers: { "bb.patch.revert": () => ({ patchId: "pt", files }) },
+    });
+    await press(page, "Take back…");
+    expect(page.asked("bb.patch.revert")).toEqual([]);
+    await press(page, "Leave it");
+    await press(page, "Take back…");
+    await press(page, "Take back");
+    expect(page.asked("bb.patch.revert")).toEqual([{ patchId: "pt", sessionId: "s1" }]);
+    await wait(page, () =>
+      expect(page.root.textContent).toContain(
+        "src/a.rs: what this edit changed was taken back. b.txt was left as it is: It changed since.",
+      ),
+    );
+    // Not where nothing was made, nor for a file that came or went
+    const gone: Subject = { kind: "edit", files: [{ filePath: "a", change: "delete" }] };
+    for (const [chat, methods] of [
+      [settled(two, "denied"), known],
+      [settled(gone), known],
+      [settled(two), METHODS],
+    ] as const) {
+      const other = await openPage({ lanes: { chat }, status: { methods } });
+      expect(texts(other, "button")).not.toContain("Take back…");
+    }
+  });
 });

@@ -15,12 +15,14 @@ import { momentWords } from "../moment";
 import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
-import { askState } from "./ask_state";
+import { askState, isInPart } from "./ask_state";
 import { useFolds } from "./folds";
+import { countHunks, HunkChoice } from "./hunk_choice";
 import { Icon } from "./icon";
 import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
 import { SettledEdit } from "./settled_edit";
 import { askedFor, SubjectView } from "./subject";
+import { TakeBack } from "./take_back";
 import { type Refusal, standingOf } from "./tool_card";
 import { useWhole } from "./whole_subject";
 
@@ -49,6 +51,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const [filled, setFilled] = useState<ReadonlyMap<string, string>>(new Map());
   const [faults, setFaults] = useState(NO_FAULTS);
   const [details, setDetails] = useState<string | undefined>(undefined);
+  /** The digest of the edit that is decided change by change. */
+  const [parted, setParted] = useState<string | undefined>(undefined);
   const { trusted } = model.standing.host.value;
   // What is saved first can still be answered otherwise: an editor may never say that it saved.
   const pending = status === "pending" || status === "saving";
@@ -56,6 +60,13 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const folds = useFolds(subject, permission.digest, patch);
   const unseen = missing === undefined ? folds.unseen : undefined;
   const isHeld = missing !== undefined || unseen !== undefined;
+  const isParted = pending && parted === permission.digest;
+  const hasParts =
+    pending &&
+    missing === undefined &&
+    permission.patchId != null &&
+    model.standing.offers("bb/patch/decide") &&
+    countHunks(subject, patch) > 1;
   // Its call has a card with all of it; the answer needs no more than a line.
   const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();
@@ -143,7 +154,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
         <span class="status">{status === "pending" ? askedFor(subject) : askState(block)}</span>
         {inCall && <code class="title">{permission.title}</code>}
-        {status === "allowed" && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
+        {status === "allowed" && !isInPart(block) && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>
         )}
       </header>
@@ -152,7 +163,9 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           {visible(problem)}
         </p>
       )}
-      {pending ? (
+      {isParted ? (
+        <HunkChoice permission={permission} trusted={trusted} onBack={() => setParted(undefined)} />
+      ) : pending ? (
         <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} />
       ) : (
         !inCall && <p class="asked">{permission.title}</p>
@@ -163,9 +176,11 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           patch={patch}
           call={call}
           refused={refused}
-          applied={status === "allowed" && (call === undefined || call.status === "ok")}
+          inPart={isInPart(block)}
+          applied={status === "allowed" && (call === undefined || call.status === "ok" || isInPart(block))}
         />
       )}
+      {status === "allowed" && <TakeBack permission={permission} />}
       {pending && (
         <>
           {details !== undefined && (
@@ -207,7 +222,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               )}
             </p>
           )}
-          {unseen !== undefined && (
+          {unseen !== undefined && !isParted && (
             <p class="hint" id={note} role="status">
               Folded away and not shown yet: {unseen}. It can be allowed once all of it was shown.{" "}
               <button type="button" class="link" onClick={showAll}>
@@ -215,7 +230,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               </button>
             </p>
           )}
-          <div class="buttons">
+          <div class="buttons" hidden={isParted}>
             {permission.options.map((option) => (
               <button
                 key={option.optionId}
@@ -231,6 +246,11 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
                 {isOurs(option) ? "…" : ""}
               </button>
             ))}
+            {hasParts && (
+              <button type="button" class="secondary" onClick={() => setParted(permission.digest)}>
+                Change by change…
+              </button>
+            )}
             {details === undefined && (
               <button type="button" class="link" onClick={() => void showDetails()}>
                 Details

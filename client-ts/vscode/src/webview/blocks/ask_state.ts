@@ -14,6 +14,12 @@ const STATUS = {
 
 const WHERE = { session: " for this session", workspace: " for this workspace" } as const;
 
+/** Whether some changes of an edit were made and others left out: the engine was told no, and the server made them. */
+export function isInPart({ permission, status, chosen }: Pick<BlockOf<"permission">, "permission" | "status" | "chosen">): boolean {
+  const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
+  return status === "allowed" && chosen != null && (kind === undefined || kind === "deny");
+}
+
 /** What became of an ask. An answer is named where the request had several of its kind. */
 export function askState({ permission, status, chosen }: BlockOf<"permission">): string {
   const rule = chosen?.rule;
@@ -24,5 +30,6 @@ export function askState({ permission, status, chosen }: BlockOf<"permission">):
   }
   const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
   const alike = kind === undefined ? 0 : permission.options.filter((option) => option.kind === kind).length;
+  if (chosen != null && isInPart({ permission, status, chosen })) return `${STATUS[status]}: “${chosen.label}”`;
   return chosen != null && alike > 1 ? `${STATUS[status]}: “${chosen.label}”` : STATUS[status];
 }

@@ -12,9 +12,11 @@ interface SettledEditProps {
   readonly refused: Refusal | undefined;
   /** The file is as it was proposed: there is nothing to compare. */
   readonly applied: boolean;
+  /** Some of its changes were left out. */
+  readonly inPart: boolean;
 }
 
-export function SettledEdit({ files, patch, call, refused, applied }: SettledEditProps) {
+export function SettledEdit({ files, patch, call, refused, applied, inPart }: SettledEditProps) {
   const [open, setOpen] = useState(false);
   const diffs = files.flatMap(({ filePath, diff }) => (diff == null || diff === "" ? [] : [{ filePath, diff }]));
   const shown = diffs.length > 0 || patch?.diff == null ? diffs : [{ filePath: "the patch", diff: patch.diff }];
@@ -23,8 +25,8 @@ export function SettledEdit({ files, patch, call, refused, applied }: SettledEdi
       <ChangedFiles files={files.length > 0 ? files : (patch?.files ?? [])} patchId={applied ? undefined : patch?.patchId} />
       {shown.length > 0 && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>Diff</summary>
-          {open && shown.map(({ filePath, diff }, at) => <Diff key={at} text={diff} label={`What changed in ${filePath}`} />)}
+          <summary>{inPart ? "All that was proposed" : "Diff"}</summary>
+          {open && shown.map(({ filePath, diff }, at) => <Diff key={at} text={diff} label={`What ${inPart ? "was proposed for" : "changed in"} ${filePath}`} />)}
         </details>
       )}
       {call !== undefined && standingOf(call, refused).look === "failed" && <Outcome block={call} refused={refused} />}

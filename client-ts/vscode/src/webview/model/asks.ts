@@ -23,6 +23,10 @@ export interface AnswerDetails {
   readonly content?: Record<string, unknown> | undefined;
 }
 
+/** An edit with its changes. */
+export type Patch = Requests["bb/patch/get"]["result"]["patch"];
+export type PatchHunk = Patch["files"][number]["hunks"][number];
+
 /** An ask that is brought to the user, and since when. */
 export interface Brought {
   readonly requestId: string;
@@ -100,6 +104,39 @@ export class Asks {
           `This was answered before${answer.resolvedBy ? ` (by: ${answer.resolvedBy})` : ""}: ` +
             `${answer.resolution ?? "settled"}.`,
         );
+    });
+  }
+
+  /** The changes of the edit that was shown; throws where it cannot be decided change by change. */
+  async patchOf({ patchId, digest }: Permission): Promise<Patch> {
+    const sessionId = this.tabs.activeId.value;
+    if (sessionId === undefined || patchId == null) throw new Error("No session is open; open the one that asks.");
+    const { patch } = await this.client.request("bb/patch/get", { sessionId, patchId });
+    if (patch.digest !== digest) throw new Error("What is asked is not what was shown; reload the page, or deny.");
+    return patch;
+  }
+
+  /** Decides on every change of an edit: those that are made, by their ids. Says which file was left as it is. */
+  async decideHunks({ patchId, sessionId, digest }: Patch, made: ReadonlyMap<string, boolean>): Promise<void> {
+    await this.sentences.attempt(async () => {
+      const hunks = [...made].map(([id, accepted]) => ({ id, accepted }));
+      const { files } = await this.client.request("bb/patch/decide", { patchId, sessionId, scope: "hunk", hunks, digest });
+      const left = files.filter(({ outcome }) => outcome === "conflict");
+      if (left.length > 0) throw new Error(left.map(({ filePath, message }) => `${filePath}: ${message ?? ""}`).join("\n"));
+    });
+  }
+
+  /** Takes what was made of an edit out of the files again, and says what became of each. */
+  async revert(patchId: string): Promise<void> {
+    const sessionId = this.tabs.activeId.value;
+    if (sessionId === undefined) return;
+    await this.sentences.attempt(async () => {
+      const { files } = await this.client.request("bb/patch/revert", { patchId, sessionId });
+      const told = files.flatMap(({ filePath, outcome, message }) => {
+        if (outcome === "reverted" && message == null) return [`${filePath}: what this edit changed was taken back.`];
+        return message == null ? [] : [`${filePath} was left as it is: ${message}`];
+      });
+      this.sentences.say(told.join(" "));
     });
   }
 

@@ -61,11 +61,11 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
         const patch = patchId == null || subject.kind !== "edit" ? undefined : patches.get(named(turn, patchId));
         const call =
           toolCallId == null
-            ? patchId == null
+            ? patch === undefined
               ? before !== undefined && fits(before, subject)
                 ? before
                 : undefined
-              : patch && callOf.get(patch)
+              : callOf.get(patch)
             : calls.get(named(turn, toolCallId));
         if (patch !== undefined) {
           patchOf.set(block, patch);
