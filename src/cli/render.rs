@@ -280,10 +280,9 @@ impl Renderer {
             }
             return;
         };
-        let more = match whole.strip_prefix(shown.as_str()) {
+        let more = match unsaid(shown, whole) {
+            Some("") => return,
             Some(more) => more.to_owned(),
-            // Engines trim what they said when they say it once more.
-            None if whole.trim() == shown.trim() => return,
             None => {
                 self.part(pieces);
                 whole.to_owned()
@@ -403,6 +402,26 @@ impl Renderer {
         let Some(path) = read.filter(|path| !self.read.contains(path)) else { return };
         if self.read.len() < FILES { self.read.push(path) } else { self.read_more += 1 }
     }
+}
+
+/// What of `whole` was not shown, when it begins with what was; `None` when it is another text. Engines trim what they said when
+/// they say it once more, so space around it makes no difference.
+fn unsaid<'a>(shown: &str, whole: &'a str) -> Option<&'a str> {
+    if let Some(more) = whole.strip_prefix(shown) {
+        return Some(more);
+    }
+    let said = shown.trim();
+    let mut more = whole.trim_start().strip_prefix(said)?;
+    if said.is_empty() || more.trim().is_empty() {
+        return Some(more.trim_start());
+    }
+    // Lines that were ended are not ended again.
+    let space = shown.get(shown.trim_end().len()..).unwrap_or_default();
+    for _ in space.matches('\n') {
+        let Some(next) = more.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') else { break };
+        more = next;
+    }
+    Some(more)
 }
 
 fn progress(pieces: &mut Vec<RenderPiece>, text: &str) {

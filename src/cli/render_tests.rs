@@ -151,6 +151,39 @@ fn an_engine_that_does_not_stream_is_heard_at_its_end() {
     assert_eq!(renderer.close(), [RenderPiece::Answer("\n".into())]);
 }
 
+#[test]
+fn an_answer_that_its_engine_says_once_more_is_shown_once_whatever_space_is_left_out() {
+    let shown = |streamed: &str, whole: &str| {
+        let said = |streaming: bool, text: &str| Block {
+            id: "a".into(),
+            turn: None,
+            seq: 2,
+            body: BlockBody::Assistant { text: text.into(), streaming, truncated: false },
+        };
+        let (mut renderer, nothing) = (Renderer::new(PIPED), event("run.finished", "x", json!({})));
+        let mut pieces = Vec::new();
+        for block in [said(true, streamed), said(false, whole)] {
+            let changes = [Change::put(Lane::Chat, block)];
+            pieces.extend(renderer.draw(&fact(Dialect::Breadboard, &nothing), &changes));
+        }
+        answer(&pieces)
+    };
+    for (streamed, whole, wanted) in [
+        ("It is done. ", "It is done.", "It is done. "),
+        ("It is done. ", "It is done.\n>>>>>> END RESPONSE", "It is done. \n>>>>>> END RESPONSE"),
+        ("It is done.", "It is done.\n>>>>>> END RESPONSE", "It is done.\n>>>>>> END RESPONSE"),
+        ("Done.\n", "Done.\n>>>>>> END RESPONSE", "Done.\n>>>>>> END RESPONSE"),
+        ("Done. \n\n", "Done.\n    code", "Done. \n\n    code"),
+        ("Done.\n", "Done.\n\nMore.", "Done.\n\nMore."),
+        ("\n Done. ", "Done.\nMore.", "\n Done. \nMore."),
+        ("Done.", "Done. And more.", "Done. And more."),
+        (" ", "Done.", " Done."),
+        ("One", "Other", "One\n\nOther"),
+    ] {
+        assert_eq!(shown(streamed, whole), wanted, "{streamed:?}, then {whole:?}");
+    }
+}
+
 fn permission(title: &str, action: Action) -> Permission {
     let rule = OfferedRule {
         pattern: "run: ls".into(),

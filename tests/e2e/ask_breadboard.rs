@@ -333,3 +333,18 @@ fn doctor_tells_of_a_session_that_fails_by_itself_soon_after_it_was_made() {
     assert_eq!((of("engine"), of("session")), (Some(&wanted), None), "{report}");
     assert_eq!(desk.asked("/input"), [], "no prompt was sent");
 }
+
+#[test]
+fn an_answer_that_was_streamed_is_not_repeated_where_the_engine_trims_the_whole() {
+    let piece = |text: &str| json!({ "type": "assistant.message.delta", "payload": { "item_id": "msg_1", "delta": text } });
+    let steps = [
+        json!({ "type": "assistant.message.start", "payload": { "item_id": "msg_1" } }),
+        piece("It is "),
+        piece("done. "),
+        json!({ "type": "assistant.message.end", "payload": { "item_id": "msg_1" } }),
+        message("It is done.\n>>>>>> END RESPONSE"),
+    ];
+    let engine = Engine::start(&run(&steps, json!({ "completed": true })), &[]);
+    let (out, err, code) = engine.ask(&[]);
+    assert_eq!((out.as_str(), err.as_str(), code), ("It is done. \n>>>>>> END RESPONSE\n", "", Some(0)));
+}
