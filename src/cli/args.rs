@@ -95,7 +95,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "URL")]
     pub engine_url: Option<String>,
     /// Configuration file of a breadboard engine, as the engine names it; alone it means `--engine breadboard`.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path_of_configuration)]
     pub config: Option<String>,
     /// The model of the embedded engine.
     #[arg(long, value_name = "NAME")]
@@ -113,6 +113,14 @@ pub(crate) struct ServerArgs {
     /// Directory of the journal [default: breadboard-ls in the user's state directory].
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<String>,
+}
+
+/// Reads the path of a configuration. An empty one would be the engine's default in silence.
+fn path_of_configuration(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("the path is empty; name a file, or leave --config out for the default".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// The engines as words of the command line.
@@ -525,6 +533,8 @@ mod tests {
             &["ask"],
             &["--engine=acp", "ask", "q"],
             &["--token=x"],
+            &["--config="],
+            &["ask", "q", "--config", " "],
         ] {
             assert_eq!(parsed(wrong).expect_err("is refused").exit_code(), 2, "{wrong:?}");
         }

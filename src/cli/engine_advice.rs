@@ -7,8 +7,12 @@ use super::knowledge::KnownAgent;
 use crate::domain::configuration;
 use crate::protocol::settings::EngineKind;
 
+/// In the sentence of a BreadBoard engine that was chosen without an address.
+pub(super) const NO_ADDRESS: &str = "engine has no address";
+
 /// What helps with a BreadBoard engine, and with what stands before it.
 const BREADBOARD: &[(&[&str], &str)] = &[
+    (&[NO_ADDRESS], "give its address with --engine-url"),
     (&["wants a token", "does not take our token"], "set BREADBOARD_API_TOKEN to a token that it takes"),
     (
         &["would be readable on the way"],

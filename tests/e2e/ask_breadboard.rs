@@ -348,3 +348,27 @@ fn an_answer_that_was_streamed_is_not_repeated_where_the_engine_trims_the_whole(
     let (out, err, code) = engine.ask(&[]);
     assert_eq!((out.as_str(), err.as_str(), code), ("It is done. \n>>>>>> END RESPONSE\n", "", Some(0)));
 }
+
+#[test]
+fn an_engine_without_an_address_and_an_empty_configuration_are_told_with_their_options() {
+    let place = tempfile::tempdir().expect("a directory");
+    let say = |words: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(words)
+            .arg("--workspace")
+            .arg(place.path())
+            .arg("--state-dir")
+            .arg(place.path().join("s"));
+        command.env_remove("BREADBOARD_API_URL").stdin(Stdio::null());
+        said(&command.output().expect("the binary runs"))
+    };
+    let (out, err, code) = say(&["ask", "go", "--engine", "breadboard"]);
+    assert!(err.contains("has no address") && err.contains("--engine-url"), "{err}");
+    assert_eq!((out.as_str(), code), ("", Some(1)));
+    let (out, err, _) = say(&["doctor", "--engine", "breadboard"]);
+    assert!(format!("{out}{err}").contains("give its address with --engine-url"), "{out}{err}");
+    let (out, err, code) = say(&["ask", "go", "--engine-url=http://127.0.0.1:9", "--config", ""]);
+    assert!(err.contains("the path is empty; name a file, or leave --config out"), "{err}");
+    assert_eq!((out.as_str(), code), ("", Some(2)));
+}
