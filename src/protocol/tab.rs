@@ -298,9 +298,12 @@ pub(crate) enum TabMessage {
 pub(crate) struct TabPrompt {
     /// Id of the prompt.
     pub message_id: String,
-    /// Turn of its blocks in the view, once it began.
+    /// Its turn, as the server counts them, once it began. Blocks of the view may carry the engine's own count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
+    /// Its blocks in the chat of this view, oldest first: what was asked, and what is its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_ids: Option<Vec<String>>,
     /// How it stands.
     pub status: TabPromptStatus,
     /// Why it ended.

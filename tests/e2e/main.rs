@@ -20,6 +20,7 @@ mod breadboard_prompts;
 mod breadboard_resume;
 mod breadboard_secrets;
 mod breadboard_sessions;
+mod breadboard_tabs;
 mod breadboard_tls;
 mod breadboard_trust;
 mod completions;

@@ -586,9 +586,11 @@ async fn tabs_belong_to_the_client_that_opened_them_and_wait_for_it() {
     desk.caught_up().await;
     // Then it finds its answer complete
     let found = back.heard("bb/tab").pop().unwrap();
+    let blocks = found["view"]["lanes"]["chat"]["blocks"].as_array().unwrap();
+    let ids: Vec<&Value> = blocks.iter().map(|block| &block["id"]).collect();
     assert_eq!(
         found["messages"],
-        json!([{"messageId": PROMPT, "turn": 1, "status": "complete", "stopReason": "end_turn"}])
+        json!([{"messageId": PROMPT, "turn": 1, "blockIds": ids, "status": "complete", "stopReason": "end_turn"}])
     );
     assert_eq!(kinds(&desk.window), ["session-created", chunk, chunk, chunk, chunk, "response-complete"]);
 }

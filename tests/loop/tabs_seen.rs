@@ -70,7 +70,9 @@ async fn r001_10_29_a_tab_that_missed_too_much_gets_one_snapshot_instead_of_mess
     let missed = messages(&desk, &tab_id).split_off(told);
     assert_eq!(missed.len(), 1);
     assert_eq!((&missed[0]["kind"], &missed[0]["index"]), (&json!("snapshot"), &json!(told + 1)));
-    let running = json!([{"messageId": uuid(11), "turn": 1, "status": "running"}]);
+    let blocks = missed[0]["view"]["lanes"]["chat"]["blocks"].as_array().unwrap();
+    let ids: Vec<&Value> = blocks.iter().map(|block| &block["id"]).collect();
+    let running = json!([{"messageId": uuid(11), "turn": 1, "blockIds": ids, "status": "running"}]);
     assert_eq!(missed[0]["messages"], running);
     // Late words still find their prompt.
     tokens(&desk, &session_id, 300..302).await;

@@ -296,6 +296,47 @@ describe("R001-60, R001-63: a new webview", () => {
   });
 });
 
+test("R001-05: each prompt of a snapshot has its own answer, though the engine counts each run from 1", () => {
+  const { tabs, said, answer } = webview();
+  const tab = tabs.open();
+  const assistant = (id: string, seq: number, turn: number, text: string) => ({
+    id,
+    seq,
+    turn,
+    kind: "assistant",
+    text,
+    streaming: false,
+  });
+  const blocks = [
+    { id: "u1", seq: 1, turn: 1, kind: "user", text: "question 0", messageId: "m1" },
+    assistant("a1", 2, 1, "zero"),
+    { id: "u2", seq: 3, turn: 2, kind: "user", text: "question 1", messageId: "m2" },
+    assistant("a2", 4, 1, "one"),
+    { id: "x", seq: 5, turn: 1, kind: "user", text: "of another client" },
+    assistant("ax", 6, 1, "for another client"),
+    { id: "u3", seq: 7, turn: 3, kind: "user", text: "question 2", messageId: "m3" },
+    assistant("a3", 8, 8, "two"),
+    assistant("a4", 9, 9, ", and more"),
+  ];
+  const complete = (messageId: string, turn: number, blockIds: string[]) => ({
+    messageId,
+    turn,
+    blockIds,
+    status: "complete",
+    stopReason: "end_turn",
+  });
+  said(tab, 1, {
+    kind: "snapshot",
+    view: { ...view, lanes: { ...view.lanes, chat: { blocks, hasMore: false } } },
+    messages: [complete("m1", 1, ["u1", "a1"]), complete("m2", 2, ["u2", "a2"]), complete("m3", 3, ["u3", "a3", "a4"])],
+  });
+  expect(["m1", "m2", "m3"].map((id) => [tab.model.prompts.get(id)?.prompt, answer(tab, id)])).toEqual([
+    ["question 0", "zero"],
+    ["question 1", "one"],
+    ["question 2", "two, and more"],
+  ]);
+});
+
 test("R001-29: a snapshot replaces what there was, and keeps a prompt that crossed it", () => {
   const { tabs, said, chunk } = webview();
   const tab = tabs.open();

@@ -1,11 +1,12 @@
 //! Tabs: chat views that never need a session id (seed 001).
 //!
 //! Owns what is remembered of a tab, which session it shows, and whether anybody sees it. How a tab gets its session is in
-//! `open`, what is asked in it in `prompt`, what goes out in `show`. Never knows a webview: it hears that one is hidden,
+//! `open`, what is asked in it in `prompt`, what goes out in `show`, which blocks are whose answer in `prompts_shown`. Never knows a webview: it hears that one is hidden,
 //! gone or there again.
 
 mod open;
 mod prompt;
+mod prompts_shown;
 mod show;
 
 use std::collections::BTreeMap;
@@ -14,12 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::client::ClientId;
 use super::inbox::Answer;
-use super::ports::{Commit, TabRow, TurnEnd};
+use super::ports::{Commit, TabRow};
 use super::prompter::Prompter;
 use super::state::App;
 use super::subscription::Audience;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::PromptQueue;
+use crate::domain::dialect::TurnNumbers;
+use crate::domain::event::Origin;
 use crate::domain::tabs::{SentBlocks, TABS, TabMap, Window};
 use crate::protocol::Request;
 use crate::protocol::request::QueueItem;
@@ -317,7 +320,10 @@ impl App {
             }
         }
         let mut tab = Tab::of(client, record);
-        tab.error = tab.record.ended.as_ref().map(|id| TabError::of(&self.takes_no_more(id)));
+        if let Some(ended) = &tab.record.ended {
+            tab.error = Some(TabError::of(&self.takes_no_more(ended)));
+            tab.told = self.told_of(ended, &tab.record);
+        }
         tab.attached = false;
         tab.window.detach();
         if let Some(session_id) = session {
@@ -330,9 +336,14 @@ impl App {
         self.tabs.tabs.insert(row.tab_id, tab);
     }
 
+    /// Whether blocks of a session name turns of ours; else they name the engine's own.
+    fn blocks_name_turns(&self, session_id: &str) -> bool {
+        self.dialect_of(session_id).turn_numbers(Origin::Engine) == TurnNumbers::Turns
+    }
+
     /// What a client of a tab has of its session: nothing so far.
     fn told_of(&self, session_id: &str, record: &TabRecord) -> SentBlocks {
-        let mut told = SentBlocks::new(self.traits_of(session_id).turn_end == TurnEnd::Report);
+        let mut told = SentBlocks::new(self.blocks_name_turns(session_id));
         for asked in &record.prompts {
             told.begin(asked.turn, &asked.message_id);
         }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::BegunPrompt;
+use super::prompts_shown::prompts_shown;
 use crate::app::client::ClientId;
 use crate::app::state::App;
 use crate::app::subscription::{Audience, Subscription};
@@ -97,8 +98,9 @@ impl App {
         let (queue, paused) = self.queue_of_tab(tab_id);
         let epoch = self.tabs.epoch.clone();
         let open = session_id.as_ref().and_then(|session_id| self.known(session_id).ok()?.record.turn.open());
+        let before = session_id.as_deref().and_then(|id| self.prompt_above(id, &view.lanes.chat));
         let Ok(tab) = self.tabs.get_mut(tab_id) else { return false };
-        tab.told.restart(&view.lanes.chat.blocks);
+        tab.told.restart(&view.lanes.chat.blocks, before);
         if let Some(turn) = open.filter(|turn| tab.record.prompts.iter().all(|asked| asked.turn != *turn))
             && let Some(message_id) = tab.told.prompt(turn).map(str::to_owned)
         {
@@ -107,7 +109,7 @@ impl App {
         }
         let message = TabMessage::Snapshot {
             view,
-            messages: prompts_shown(&tab.record.prompts, &queue),
+            messages: prompts_shown(&tab.record.prompts, &tab.told, &queue),
             queue: queue.clone(),
             paused,
             permissions,
@@ -355,24 +357,4 @@ impl App {
             self.catch_up(client, session_id);
         }
     }
-}
-
-/// The prompts of a tab as its snapshot has them: those that were begun, then those that wait.
-fn prompts_shown(begun: &[BegunPrompt], queue: &[QueueItem]) -> Vec<TabPrompt> {
-    let begun = begun.iter().map(|asked| TabPrompt {
-        message_id: asked.message_id.clone(),
-        turn: Some(asked.turn),
-        status: match asked.stop_reason {
-            Some(_) => TabPromptStatus::Complete,
-            None => TabPromptStatus::Running,
-        },
-        stop_reason: asked.stop_reason.clone(),
-    });
-    let waiting = queue.iter().map(|item| TabPrompt {
-        message_id: item.message_id.clone(),
-        turn: None,
-        status: TabPromptStatus::Waiting,
-        stop_reason: None,
-    });
-    begun.chain(waiting).collect()
 }

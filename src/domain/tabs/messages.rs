@@ -94,9 +94,10 @@ impl SentBlocks {
         Self { by_turn, ..Self::default() }
     }
 
-    /// A client has exactly these blocks, oldest first.
-    pub(crate) fn restart(&mut self, blocks: &[Block]) {
+    /// A client has exactly these blocks, oldest first. `before` is the prompt that stands above them, on an older page.
+    pub(crate) fn restart(&mut self, blocks: &[Block], before: Option<String>) {
         self.blocks.clear();
+        self.last = before;
         for block in blocks {
             let message_id = self.prompt_of(block);
             self.know(block, message_id);
@@ -114,6 +115,12 @@ impl SentBlocks {
     /// The prompt that a turn began for.
     pub(crate) fn prompt(&self, turn: u64) -> Option<&str> {
         self.prompts.get(&turn).map(String::as_str)
+    }
+
+    /// The blocks of a prompt that a client has, oldest first: what was asked, and what is its answer.
+    pub(crate) fn blocks_of(&self, message_id: &str) -> Vec<String> {
+        let of = self.blocks.iter().filter(|block| block.message_id.as_deref() == Some(message_id));
+        of.map(|block| block.id.clone()).collect()
     }
 
     /// What these changes are for a client. Blocks that an event from `first_seq` on made are new to it.

@@ -52,6 +52,32 @@ fn an_engine_with_turns_of_its_own_speaks_to_the_last_prompt() {
 }
 
 #[test]
+fn the_blocks_of_a_prompt_are_those_below_it_whatever_turns_the_engine_counts() {
+    let others = |seq| {
+        let body = BlockBody::User { text: "hi".into(), message_id: None, attachment_ids: vec![] };
+        block(&format!("u-{seq}"), 1, seq, body)
+    };
+    let mut told = SentBlocks::new(false);
+    let page = [
+        answer("rest", 1, 2, "of an older prompt", false),
+        user(2, 3),
+        answer("a2", 1, 4, "Two", false),
+        others(5),
+        answer("o", 1, 6, "Theirs", false),
+        user(3, 7),
+        answer("a3", 1, 8, "Three", false),
+        answer("a3b", 8, 9, "and more", true),
+    ];
+    told.news(&page.clone().map(put), 1);
+    let shown = |told: &SentBlocks| ["m1", "m2", "m3"].map(|id| told.blocks_of(id));
+    told.restart(&page, Some("m1".to_owned()));
+    assert_eq!(shown(&told), [&["rest"][..], &["u-2", "a2"], &["u-3", "a3", "a3b"]]);
+    // Another client's prompt stands above the page.
+    told.restart(&page, None);
+    assert_eq!(shown(&told), [&[][..], &["u-2", "a2"], &["u-3", "a3", "a3b"]]);
+}
+
+#[test]
 fn a_text_is_told_once_and_replaced_whole_when_it_turned_out_otherwise() {
     let mut told = SentBlocks::new(true);
     told.news(&[put(user(1, 1))], 1);

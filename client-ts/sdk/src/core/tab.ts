@@ -291,14 +291,15 @@ export class TabModel {
 /** The lane in which answers stand. */
 const ANSWERS: Lane = "chat";
 
-/** A prompt of a snapshot: its answer is what its turn left in the view. */
+/** A prompt of a snapshot: its answer is what the server says is its, or else what its turn left in the view. */
 function fromView(
-  { messageId, turn, status, stopReason }: TabPrompt,
+  { messageId, turn, blockIds, status, stopReason }: TabPrompt,
   view: View,
   prompt: string | undefined,
 ): TabAnswer {
-  const blocks = view.lanes[ANSWERS].blocks.filter(
-    (block) => turn !== undefined && turn !== null && block.turn === turn,
+  const ids = blockIds ? new Set(blockIds) : undefined;
+  const blocks = view.lanes[ANSWERS].blocks.filter((block) =>
+    ids ? ids.has(block.id) : turn !== undefined && turn !== null && block.turn === turn,
   );
   const begun: TabAnswer = { messageId, ...(prompt === undefined ? {} : { prompt }), parts: [], status: "sent" };
   const answer = blocks.reduce((so, block) => withBlock(so, block, false), begun);

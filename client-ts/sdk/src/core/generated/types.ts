@@ -1134,8 +1134,10 @@ export type TabError = {
 export type TabPrompt = {
   /** Id of the prompt. */
   messageId: string;
-  /** Turn of its blocks in the view, once it began. */
+  /** Its turn, as the server counts them, once it began. Blocks of the view may carry the engine's own count. */
   turn?: number | null;
+  /** Its blocks in the chat of this view, oldest first: what was asked, and what is its answer. */
+  blockIds?: string[] | null;
   /** How it stands. */
   status: TabPromptStatus;
   /** Why it ended. */
