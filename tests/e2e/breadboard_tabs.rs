@@ -93,3 +93,23 @@ fn r001_05_29_a_snapshot_gives_each_prompt_its_own_answer_though_the_engine_coun
     server.ask("bb/init", json!({}));
     check(shown(&snapshot(&mut server)));
 }
+
+#[test]
+fn r001_29_49_a_tab_of_an_ended_session_has_each_answer_under_its_prompt_in_another_process() {
+    let desk = Desk::scripted(&json!([[says("first")], [says("second")]]));
+    let mut server = desk.server();
+    server.ask("bb/init", json!({}));
+    server.ask("bb/tab/open", json!({ "tabId": TAB }));
+    prompt(&mut server, ONE, "one");
+    prompt(&mut server, TWO, "two");
+    desk.engine.end_session(&desk.engine.sessions()[0], "failed");
+    server.wait_notification("bb/tab", |message| message["code"] == "engine_rejected");
+    server.kill();
+    let (workspace, state) = (Arc::clone(&server.workspace), Arc::clone(&server.state));
+    let mut server = Server::start_in(workspace, state, desk.chosen(true));
+    server.shake_hands();
+    server.ask("bb/init", json!({}));
+    let found = snapshot(&mut server);
+    assert_eq!(found["error"]["code"], "engine_rejected");
+    assert_eq!(shown(&found), (vec![row(ONE, "one", "first"), row(TWO, "two", "second")], true));
+}
