@@ -12,6 +12,7 @@ use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
 use super::record::{SessionEnd, Settler};
 use super::resume_verdict::{resumed_link, with_earlier_losses};
 use super::state::App;
+use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::configuration;
@@ -48,6 +49,7 @@ impl App {
             LinkNews::Resumed(resumed) => self.link_resumed(session_id, resumed),
             LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
             LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
+            LinkNews::NoTurnRuns => self.settle_forgotten_turn(session_id),
             LinkNews::Ended { status, configuration: made_with } => {
                 let failure = match made_with {
                     _ if status == "completed" => None,
@@ -165,6 +167,18 @@ impl App {
                        the session before you send the prompt again.";
             self.turn_ended(session_id, turn, Some(why.into()));
         }
+    }
+
+    /// The engine has told everything that it kept, and runs nothing: a turn that it had begun was lost there.
+    fn settle_forgotten_turn(&mut self, session_id: &str) {
+        let Ok(session) = self.known(session_id) else { return };
+        let TurnState::Running(turn) = &session.record.turn else { return };
+        let turn = turn.number;
+        let why = "The engine no longer works on this turn and never told of its end, as after a restart of the engine; look at what \
+                   it has done before you send the prompt again.";
+        self.settle_answered_elsewhere(session_id, &[]);
+        self.turn_ended(session_id, turn, Some(why.into()));
+        self.flush(session_id);
     }
 
     /// After a gap: what does not wait at the engine any more was answered while nobody heard it here.

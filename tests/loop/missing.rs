@@ -204,6 +204,39 @@ async fn a_turn_whose_end_may_be_missing_ends_with_a_sentence() {
 }
 
 #[tokio::test]
+async fn a_turn_that_the_engine_forgot_ends_with_a_sentence_and_one_on_its_way_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    // Given a turn that waits for an answer at an engine that restarts and keeps the session
+    desk.working("one", 1).await;
+    desk.asked(2, "permission_1").await;
+    desk.link(LinkNews::Connecting { retry: 1, error: Some("It cannot be reached.".into()) }).await;
+    desk.link(LinkNews::Resumed(ResumedLink::Complete)).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    // When the engine says that it runs nothing
+    desk.link(LinkNews::NoTurnRuns).await;
+    // Then the turn is over, and so is what it asked
+    let events = desk.events("s1").await;
+    assert_eq!(types(&events)[3..], ["local.permission_settled", "local.turn_end"]);
+    let end = &events[4]["payload"];
+    assert_eq!(end["reason"], "failed");
+    assert_eq!(
+        end["message"],
+        "The engine no longer works on this turn and never told of its end, as after a restart of the engine; look at what it has \
+         done before you send the prompt again."
+    );
+    let state = desk.heard("bb/state").pop().unwrap();
+    assert_eq!((&state["running"], &state["pendingPermissionCount"]), (&json!(false), &json!(0)));
+    // And a prompt that the engine has not begun is not ended by it
+    desk.prompt("s1", "two").await;
+    desk.link(LinkNews::NoTurnRuns).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+}
+
+#[tokio::test]
 async fn a_turn_that_asks_goes_on_whatever_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir, 1);
