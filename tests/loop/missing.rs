@@ -71,7 +71,7 @@ async fn r003_60_a_loss_is_told_once_and_again_at_each_resume_that_does_not_brin
     // Then the loss is told once
     let first = json!([true, {"verdict": "lost", "from": 29, "to": 230,
         "reason": "The engine keeps only the last 1000 events of a session."}]);
-    assert_eq!(resumes(&desk)[before..], [first.clone()]);
+    assert_eq!(resumes(&desk)[before..], *std::slice::from_ref(&first));
     // And a later resume that lost nothing more does not say that nothing is missing
     desk.link(broken()).await;
     desk.caught_up().await;
