@@ -10,8 +10,9 @@ use super::inbox::Reply;
 use super::live::{LastWords, LinkState};
 use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
 use super::record::{SessionEnd, Settler};
-use super::resume_verdict::{Hearing, resume_verdict, resumed_link};
+use super::resume_verdict::{resumed_link, with_earlier_losses};
 use super::state::App;
+use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::configuration;
@@ -48,6 +49,7 @@ impl App {
             LinkNews::Resumed(resumed) => self.link_resumed(session_id, resumed),
             LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
             LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
+            LinkNews::NoTurnRuns => self.settle_forgotten_turn(session_id),
             LinkNews::Ended { status, configuration: made_with } => {
                 let failure = match made_with {
                     _ if status == "completed" => None,
@@ -67,6 +69,7 @@ impl App {
         let failed = error.is_some();
         if let Some(live) = self.live_mut(session_id) {
             live.link = LinkState::Broken(error.clone());
+            live.told_loss = None;
         }
         self.connection(ConnectionParams {
             status: ConnectionStatus::Connecting,
@@ -82,17 +85,21 @@ impl App {
     }
 
     fn link_resumed(&mut self, session_id: &str, resumed: ResumedLink) {
-        let resume = resumed_link(&resumed);
-        let lost = matches!(resumed, ResumedLink::Lost { .. });
         self.settle_unsent(session_id);
         self.settle_unknown_end(session_id);
-        let mut stood = false;
+        let mut resume = resumed_link(&resumed);
+        if let Ok(session) = self.known(session_id) {
+            resume = with_earlier_losses(&session.record, resume);
+        }
+        let lost = resume.verdict == ResumeVerdict::Lost;
+        let (mut stood, mut told) = (false, false);
         if let Some(live) = self.live_mut(session_id) {
             stood = matches!(live.link, LinkState::Up(_)) && resumed == ResumedLink::Complete;
+            told = live.told_loss.take().as_ref() == Some(&resume);
             live.link = LinkState::Up(resumed);
         }
-        // That nothing changed while it stood, said at every prompt, would be noise.
-        if !stood {
+        // That nothing changed while it stood, said at every prompt, would be noise; so would the same loss twice.
+        if !stood && !told {
             self.connection(ConnectionParams {
                 status: ConnectionStatus::Connected,
                 session_id: Some(session_id.to_owned()),
@@ -133,14 +140,17 @@ impl App {
             held.missing.push((from, to));
         }
         self.flush(session_id);
-        let lost = ResumedLink::Lost { from, to, reason: reason.to_owned() };
+        let lost = resumed_link(&ResumedLink::Lost { from, to, reason: reason.to_owned() });
+        if let Some(live) = self.live_mut(session_id) {
+            live.told_loss = Some(lost.clone());
+        }
         self.connection(ConnectionParams {
             status: ConnectionStatus::Connected,
             session_id: Some(session_id.to_owned()),
             retry_count: None,
             last_error: None,
             gap_detected: Some(true),
-            resume: Some(resumed_link(&lost)),
+            resume: Some(lost),
         });
     }
 
@@ -157,6 +167,18 @@ impl App {
                        the session before you send the prompt again.";
             self.turn_ended(session_id, turn, Some(why.into()));
         }
+    }
+
+    /// The engine has told everything that it kept, and runs nothing: a turn that it had begun was lost there.
+    fn settle_forgotten_turn(&mut self, session_id: &str) {
+        let Ok(session) = self.known(session_id) else { return };
+        let TurnState::Running(turn) = &session.record.turn else { return };
+        let turn = turn.number;
+        let why = "The engine no longer works on this turn and never told of its end, as after a restart of the engine; look at what \
+                   it has done before you send the prompt again.";
+        self.settle_answered_elsewhere(session_id, &[]);
+        self.turn_ended(session_id, turn, Some(why.into()));
+        self.flush(session_id);
     }
 
     /// After a gap: what does not wait at the engine any more was answered while nobody heard it here.
@@ -270,24 +292,6 @@ impl App {
                 reply.settle(answer);
             }
         }
-    }
-
-    /// What the history of a session is worth now.
-    pub(super) fn worth(&self, session_id: &str, head: u64) -> Result<Resume, CodedError> {
-        let session = self.known(session_id)?;
-        let record = &session.record;
-        let live = session.live.as_ref();
-        let hearing = if record.held.is_none() || !self.traits_for(record.engine).resume.is_followed() {
-            Hearing::Direct
-        } else if self.leases.elsewhere.contains(session_id) {
-            Hearing::OtherWindow
-        } else if !self.is_ours(record) {
-            Hearing::Nobody
-        } else {
-            Hearing::Stream(live.map_or(&LinkState::Detached, |live| &live.link))
-        };
-        let cursor = live.and_then(|live| live.cursor.as_ref()).map(|cursor| cursor.seq);
-        Ok(resume_verdict(record, hearing, cursor, head))
     }
 
     /// `bb/rebuild`: what the engine still has of the stretches that are missing.

@@ -10,6 +10,7 @@ use crate::domain::approval::AskRoot;
 use crate::domain::delivery::batch::Batcher;
 use crate::domain::event::EngineEvent;
 use crate::domain::view::{Change, DirtyBlocks, ViewState};
+use crate::protocol::request::Resume;
 
 /// Events after which the view is written to the journal even within a turn, unless that would write more than came since.
 pub(super) const CHECKPOINT_EVENTS: u64 = 1_024;
@@ -67,6 +68,8 @@ pub(super) struct Live {
     pub link: LinkState,
     /// Whether what the engine said last has come.
     pub last_words: LastWords,
+    /// The loss that `bb/connection` told last, until its stream is through with what was missed.
+    pub told_loss: Option<Resume>,
     /// How long its stream is wanted.
     pub use_of_stream: UseOfStream,
 }

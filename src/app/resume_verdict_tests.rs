@@ -91,6 +91,52 @@ fn r003_60_what_was_lost_before_stays_lost_whatever_came_since() {
 }
 
 #[test]
+fn r003_60_a_verdict_names_the_first_hole_whatever_was_lost_since() {
+    let gone = Some(SessionEnd::Gone { heard: HEARD, told: true });
+    let up = |from, to| LinkState::Up(ResumedLink::Lost { from, to, reason: "evicted".to_owned() });
+    let before = "Events that were missing before have not come since.";
+    for (over, state, missing, verdict) in [
+        // A session that is gone was not heard from some place on, and has a hole before it.
+        (
+            gone,
+            LinkState::Over,
+            vec![(5, Some(6)), (20, Some(30))],
+            format!(
+                "Lost events None from Some(5) to None: The engine no longer has this session, so what happened there after \
+                 2026-11-22 19:24:05 UTC cannot be known. {before}"
+            ),
+        ),
+        (
+            None,
+            up(40, Some(41)),
+            vec![(5, Some(6)), (40, Some(41))],
+            format!("Lost events None from Some(5) to Some(41): Evicted. {before}"),
+        ),
+        // The engine began to count anew: the last hole is the first.
+        (
+            None,
+            up(2, Some(3)),
+            vec![(29, Some(230)), (2, Some(3))],
+            "Lost events None from Some(2) to Some(3): Evicted.".to_owned(),
+        ),
+        (
+            None,
+            LinkState::Broken(Some("it cannot be reached".to_owned())),
+            vec![(5, Some(6))],
+            format!("Lost events None from Some(5) to Some(6): It cannot be reached. {before}"),
+        ),
+    ] {
+        assert_eq!(said(&record(over, &missing), Hearing::Stream(&state)), verdict, "{state:?}");
+    }
+    let mut damaged = record(None, &[]);
+    damaged.damage = Some("the disk lost events 3 to 9.".to_owned());
+    assert_eq!(
+        said(&damaged, Hearing::Stream(&up(7, Some(9)))),
+        "Lost events None from Some(7) to Some(9): Evicted. Some events are missing: the disk lost events 3 to 9."
+    );
+}
+
+#[test]
 fn r003_60_only_an_engine_that_is_in_use_can_be_known_to_be_heard() {
     let held = record(None, &[]);
     assert_eq!(said(&held, Hearing::Direct), "Complete events None from None to Some(50): ");

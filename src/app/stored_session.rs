@@ -72,6 +72,7 @@ impl StoredSession {
             unwritten_cursors: VecDeque::new(),
             writing: Writing::AtOnce,
             link: LinkState::Detached,
+            told_loss: None,
             last_words: LastWords::Heard,
             use_of_stream: UseOfStream::Open,
             expiries: Vec::new(),

@@ -610,6 +610,10 @@ test('a lost part and a gap are said with what is known of them', function()
   })
   same(said({ status = 'error', lastError = 'refused' }), { 'error', 'The engine does not answer: refused' })
   same(said({ status = 'connected', resume = { verdict = 'replayed', events = 3 } }), {})
+  same({ notices.of_resume({ verdict = 'resynced', from = 4, to = 9 }) }, {
+    'info',
+    'Nothing is missing; the whole history was read again (events 4 to 9).',
+  })
   same({ notices.of_resume({ verdict = 'complete' }) }, {})
 end)
 

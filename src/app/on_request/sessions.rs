@@ -129,27 +129,23 @@ impl App {
             return lost("the events after the number seen were removed; select the session for its view");
         }
         self.follow(session_id);
-        if seq == head {
-            return Resume {
-                verdict: ResumeVerdict::Complete,
-                events: Some(0),
-                from: None,
-                to: None,
+        let ours = if seq == head {
+            Resume { verdict: ResumeVerdict::Complete, events: Some(0), from: None, to: None, reason: None }
+        } else {
+            if let Some(follows) = self.clients.subscription(client, session_id) {
+                follows.events = EventFlow::Behind { next_seq: seq + 1 };
+                follows.view = ViewCopy::Stale;
+            }
+            self.catch_up(client, session_id);
+            Resume {
+                verdict: ResumeVerdict::Replayed,
+                events: Some(head - seq),
+                from: Some(seq + 1),
+                to: Some(head),
                 reason: None,
-            };
-        }
-        if let Some(follows) = self.clients.subscription(client, session_id) {
-            follows.events = EventFlow::Behind { next_seq: seq + 1 };
-            follows.view = ViewCopy::Stale;
-        }
-        self.catch_up(client, session_id);
-        Resume {
-            verdict: ResumeVerdict::Replayed,
-            events: Some(head - seq),
-            from: Some(seq + 1),
-            to: Some(head),
-            reason: None,
-        }
+            }
+        };
+        self.worth_of_replay(session_id, ours)
     }
 
     pub(in crate::app) fn create_session(

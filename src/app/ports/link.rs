@@ -26,6 +26,8 @@ pub enum LinkNews {
     },
     /// What waits at the engine, after a gap: the engine's ids of asks that wait there now.
     Waiting(Vec<String>),
+    /// No turn runs there: the engine said so before its stream was opened, and everything that it kept has come since.
+    NoTurnRuns,
     /// The session is over at the engine; nothing more comes.
     Ended {
         /// The engine's word.

@@ -115,7 +115,7 @@ pub enum ResumedLink {
         /// Last one.
         to: u64,
     },
-    /// The engine no longer knew our place, and its history shows that nothing was missed.
+    /// The engine no longer knew our place and gave its whole history: these came since, and nothing was missed.
     Resynced {
         /// First number of the engine's.
         from: u64,

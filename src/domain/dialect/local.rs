@@ -51,10 +51,16 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
             None => Answered::Unnamed,
         }),
         Some(LocalKind::Gap) => {
+            let place = |name: &str| payload.get(name).and_then(Value::as_u64);
+            // A stretch without an end begins where nothing more is known: whether anything followed is not, either.
+            let missing = match (place("from"), place("to")) {
+                (Some(_), None) => "Some events may be missing here.",
+                (_, _) => "Some events are missing here.",
+            };
             let sentence = match (failure(payload), text(payload, "reason")) {
                 (Some(said), _) => said.to_owned(),
-                (None, Some(reason)) => format!("Some events are missing here. {}", sentence(reason)),
-                (None, None) => "Some events are missing here.".to_owned(),
+                (None, Some(reason)) => format!("{missing} {}", sentence(reason)),
+                (None, None) => missing.to_owned(),
             };
             Fact::Gap(Notice::new(NoticeLevel::Error, sentence))
         }

@@ -28,6 +28,30 @@ fn event(dialect: Dialect, kind: &str, payload: &Value) -> NormalizedEvent {
 }
 
 #[test]
+fn r003_60_a_gap_says_that_events_are_missing_only_where_that_is_known() {
+    for (payload, text) in [
+        (
+            json!({"from": 3, "to": 9, "reason": "it forgot them"}),
+            "Some events are missing here. It forgot them.",
+        ),
+        (
+            json!({"from": 3, "reason": "it has no history"}),
+            "Some events may be missing here. It has no history.",
+        ),
+        (json!({"from": 3}), "Some events may be missing here."),
+        // What was lost has no numbers of an engine.
+        (json!({"reason": "the file was damaged"}), "Some events are missing here. The file was damaged."),
+    ] {
+        let said = event(Dialect::Breadboard, "local.gap", &payload);
+        assert_eq!(
+            fact(Dialect::Breadboard, &said),
+            Fact::Gap(Notice::new(NoticeLevel::Error, text)),
+            "{payload}"
+        );
+    }
+}
+
+#[test]
 fn every_engine_has_one_word_for_why_a_turn_ended() {
     use Dialect::{Acp, Breadboard, Desktop};
     for (dialect, kind, payload, word) in [

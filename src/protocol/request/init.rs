@@ -68,7 +68,9 @@ pub(crate) struct InitResult {
     pub active_session_id: Option<String>,
     /// Whether the workspace is trusted.
     pub workspace_trusted: bool,
-    /// For each session of `lastSeen`: what its replay is worth. The events themselves come as notifications.
+    /// For each session of `lastSeen`: what its replay is worth. The events themselves come as notifications. With `lost`,
+    /// `events` still counts what is replayed. While the stream of an engine is being opened, `reason` says that this is what
+    /// was kept here; the verdict on the rest comes on `bb/connection`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resume: BTreeMap<String, Resume>,
 }

@@ -13,7 +13,7 @@ pub struct RebuildResult {
 }
 
 /// What a reconnect could restore. On `bb/connection` and `bb/rebuild`, and for a session that lives at an engine, the numbers
-/// are the engine's own; in the answer of `bb/init` they are our `seq`.
+/// are the engine's own; in the answer of `bb/init` they are our `seq`, but for those of `lost`: what is lost, the engine lost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resume {
     /// The verdict.
@@ -40,7 +40,8 @@ pub enum ResumeVerdict {
     Complete,
     /// What was missed follows.
     Replayed,
-    /// The state was read anew; single events are not there.
+    /// Nothing is missing. The engine no longer knew the place from which it was asked to go on, so its whole history was read,
+    /// and what was new of it came as events; on `bb/rebuild`: all that was missing came back.
     Resynced,
     /// Events are lost, or we cannot know that they are not.
     Lost,

@@ -845,8 +845,18 @@ describe("the connection", () => {
     expect(page.all(".banner.warning")).toHaveLength(1);
     await page.click(".banner button", "Rebuild from the run's artifacts");
     expect(page.asked("bb.rebuild")).toEqual([{ sessionId: "s1" }]);
-    expect(page.one(".banner.warning").textContent).toContain("Rebuilt: the state was read anew");
+    expect(page.one(".banner.warning").textContent).toContain("Rebuilt: nothing is missing any more; all of it was read again.");
     await page.click(".banner button", "Dismiss");
+    expect(page.all(".banner")).toEqual([]);
+  });
+
+  it("R003-60: a history that was read again without a hole is no warning", async () => {
+    const page = await openPage();
+    await page.tell("bb/connection", {
+      status: "connected",
+      sessionId: "s1",
+      resume: { verdict: "resynced", from: 3, to: 9 },
+    });
     expect(page.all(".banner")).toEqual([]);
   });
 

@@ -17,7 +17,7 @@ function M.of_resume(resume)
     return 'warning', 'A part of this session is lost' .. range .. '.' .. reason
   end
   if resume.verdict == 'resynced' then
-    return 'info', 'The state was read anew; single events may be missing' .. range .. '.' .. reason
+    return 'info', 'Nothing is missing; the whole history was read again' .. range .. '.' .. reason
   end
 end
 

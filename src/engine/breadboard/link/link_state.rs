@@ -74,6 +74,8 @@ pub(super) struct StreamLink<S> {
     open_gap: Option<u64>,
     /// The engine's newest number, where it says so.
     head: Option<u64>,
+    /// Whether a turn runs, as a newer engine said before this stream was opened.
+    said_busy: Option<bool>,
     /// How often in a row an idle stream was opened again without anything coming.
     idle_times: u32,
     /// Tries since the last event that was passed on.
@@ -110,6 +112,7 @@ impl<S: Source> StreamLink<S> {
             owes_facts: false,
             open_gap: None,
             head: None,
+            said_busy: None,
             idle_times: 0,
             fruitless: 0,
             hint: None,
@@ -145,6 +148,10 @@ impl<S: Source> StreamLink<S> {
         if self.standing != Standing::Up || self.books.brought_something() {
             let resumed = self.books.verdict();
             self.desk.news(LinkNews::Resumed(resumed)).await?;
+        }
+        // A turn that began since the engine was asked, or of which the end has not come, is not in doubt.
+        if self.standing != Standing::Up && self.said_busy == Some(false) && !self.heard.busy {
+            self.desk.news(LinkNews::NoTurnRuns).await?;
         }
         self.books = Resumption::default();
         self.standing = Standing::Up;

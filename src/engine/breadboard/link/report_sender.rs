@@ -102,7 +102,9 @@ impl ReportSender {
             LinkNews::Resumed(_) => self.told = Some(LinkNews::Resumed(ResumedLink::Complete)),
             LinkNews::Ended { .. } | LinkNews::Gone { .. } => {}
             // They do not say how the stream stands, which is what somebody waits for.
-            LinkNews::Gap { .. } | LinkNews::Waiting(_) => return self.link(news).await,
+            LinkNews::Gap { .. } | LinkNews::Waiting(_) | LinkNews::NoTurnRuns => {
+                return self.link(news).await;
+            }
         }
         self.first_news = None;
         self.link(news).await

@@ -837,7 +837,7 @@ export type ReqKind = "req";
 /** The one kind of an answer. */
 export type ResKind = "res";
 
-/** What a reconnect could restore. On `bb/connection` and `bb/rebuild`, and for a session that lives at an engine, the numbers are the engine's own; in the answer of `bb/init` they are our `seq`. */
+/** What a reconnect could restore. On `bb/connection` and `bb/rebuild`, and for a session that lives at an engine, the numbers are the engine's own; in the answer of `bb/init` they are our `seq`, but for those of `lost`: what is lost, the engine lost. */
 export type Resume = {
   /** The verdict. */
   verdict: ResumeVerdict;
@@ -1212,7 +1212,7 @@ export type InitResult = {
   activeSessionId?: string | null;
   /** Whether the workspace is trusted. */
   workspaceTrusted: boolean;
-  /** For each session of `lastSeen`: what its replay is worth. The events themselves come as notifications. */
+  /** For each session of `lastSeen`: what its replay is worth. The events themselves come as notifications. With `lost`, `events` still counts what is replayed. While the stream of an engine is being opened, `reason` says that this is what was kept here; the verdict on the rest comes on `bb/connection`. */
   resume?: { [key: string]: Resume };
 };
 

@@ -160,7 +160,7 @@ export class OpenSession {
   private heardResume(resume: Resume): void {
     this.elsewhere.value = resume.verdict === "lost" && isElsewhere(resume.reason);
     if (this.elsewhere.value) this.gap.value = undefined;
-    else if (resume.verdict === "lost" || resume.verdict === "resynced") this.gap.value = { resume };
+    else if (resume.verdict === "lost") this.gap.value = { resume };
   }
 
   private heardConnection(told: Connection): void {
@@ -192,7 +192,7 @@ export function sayResume(resume: Resume): string {
     case "replayed":
       return `${resume.events ?? "All"} missed events were read again.${reason}`;
     case "resynced":
-      return `the state was read anew; single events in between are not here${range}.${reason}`;
+      return `nothing is missing any more; all of it was read again${range}.${reason}`;
     case "lost":
       return `events are lost${range}.${reason}`;
   }

@@ -23,6 +23,32 @@ async fn r003_57_r000_54_a_break_is_told_and_the_stream_goes_on_behind_the_last_
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_engine_that_runs_nothing_when_its_stream_stands_again_is_said_to() {
+    // Given an engine of the newer kind, which says whether a turn runs
+    let admits = |word: &str| {
+        Standing::Is(
+            json!({ "session_id": "s", "status": "running", "metadata": {}, "turn_admission": word }),
+        )
+    };
+    for (word, goes_on, verdict, told_idle) in [
+        ("idle", vec![], "complete", true),
+        ("idle", vec![frames([2])], "replayed 1: 2..2", true),
+        ("active", vec![], "complete", false),
+        // One that began after the engine was asked.
+        ("idle", vec![Say(typed(2, "turn_start", &json!({})))], "replayed 1: 2..2", false),
+    ] {
+        let begun = stream(vec![Say(typed(1, "user_message", &json!({ "text": "go" }))), Wait(500), Break]);
+        let engine = Scripted::standing(vec![admits("active"), admits(word)], vec![begun, stream(goes_on)]);
+        // When its stream breaks in a turn and stands again
+        let told = told(&engine, 0, 5_000).await;
+        // Then that nothing runs is told behind everything that it kept
+        assert!(told.contains(&verdict.to_owned()), "{word}: {told:?}");
+        assert_eq!(told.last().unwrap() == "no turn runs", told_idle, "{word}: {told:?}");
+        assert_eq!(told.iter().filter(|news| *news == "no turn runs").count(), usize::from(told_idle));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn fault_10_a_stream_that_ends_at_once_is_not_asked_for_without_a_pause() {
     let engine = Scripted::new((0..10_000).map(|_| stream(vec![End])).collect());
     let mut bench = Bench::attached(&engine, 0);

@@ -299,6 +299,7 @@ fn words(report: EngineReport) -> Vec<String> {
             }
             LinkNews::Gap { from, to, reason } => format!("gap {from}..{}: {reason}", open(to)),
             LinkNews::Waiting(ids) => format!("waiting {ids:?}"),
+            LinkNews::NoTurnRuns => "no turn runs".to_owned(),
             LinkNews::Ended { status, .. } => format!("ended {status}"),
             LinkNews::Gone { .. } => "gone".to_owned(),
         },
