@@ -90,9 +90,10 @@ fn an_edit_of_the_breadboard_engine_shows_what_the_call_before_it_would_write() 
     server.prompt(&session, "sort");
     let first = server.wait_ask(&session);
     // Then
-    let file = json!({ "filePath": "sort.py", "change": "create", "added": 2, "removed": 0,
+    let file = json!({ "filePath": "sort.py", "change": "modify", "added": 2,
         "diff": "@@ -0,0 +1,2 @@\n+a\n+b\n" });
-    assert_eq!(first["permission"]["subject"], json!({ "kind": "edit", "files": [file] }));
+    let unseen = "`sort.py` gets this text as a whole; what it holds now, if it is there, is not shown and is replaced.";
+    assert_eq!(first["permission"]["subject"], json!({ "kind": "edit", "files": [file], "reason": unseen }));
     let blocks = chat(&mut server, &session);
     let tools = of_kind(&blocks, "tool");
     assert_eq!((&first["permission"]["toolCallId"], &tools[0]["toolCallId"]), (&json!("c9"), &json!("c9")));

@@ -69,10 +69,15 @@ fn title(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> String 
         [] => action(request, request),
         [only] => action(only, request),
         several => {
-            let each = several
-                .iter()
-                .enumerate()
-                .map(|(at, item)| format!("({}) {}", at + 1, action(item, request)));
+            let actions: Vec<String> = several.iter().map(|item| action(item, request)).collect();
+            // A patch of several files comes as so many items, none of which names its file.
+            if let [first, rest @ ..] = actions.as_slice()
+                && rest.iter().all(|action| action == first)
+                && several.iter().all(|item| item.object("metadata").is_some_and(says_no_more))
+            {
+                return first.clone();
+            }
+            let each = actions.iter().enumerate().map(|(at, action)| format!("({}) {action}", at + 1));
             each.collect::<Vec<_>>().join(" ")
         }
     }
@@ -149,6 +154,14 @@ fn rule(request: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<O
     let kind_of = |item: &Map<String, Value>| {
         (text(item, "category").map(str::to_owned), text(item, "pattern").map(str::to_owned))
     };
+    // A patch has no path, and its pattern is its tool: the rule would allow every patch of every file.
+    let is_patch = |item: &Map<String, Value>| {
+        let path = item.object("metadata").and_then(|metadata| text(metadata, "path"));
+        text(item, "category") == Some("edit") && path.is_none()
+    };
+    if items.iter().any(|item| is_patch(item)) {
+        return None;
+    }
     let first = items.first().map(|item| kind_of(item));
     if items.iter().any(|item| Some(kind_of(item)) != first) {
         return None;

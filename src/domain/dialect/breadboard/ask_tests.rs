@@ -150,3 +150,25 @@ fn an_ask_that_nobody_can_answer_is_none_and_a_task_may_hold_the_id_for_it() {
     let found = ask(request, envelope.as_object().unwrap()).unwrap();
     assert_eq!((found.engine_request_id.as_str(), found.title.as_str()), ("outer", "ls"));
 }
+
+#[test]
+fn a_rule_for_every_patch_of_every_file_is_not_offered_and_a_patch_is_named_once() {
+    // Given a patch of two files, which the engine asks about in two items, with its tool as the pattern
+    let one =
+        || item("edit", "apply_unified_patch", json!({ "path": "", "function": "apply_unified_patch" }));
+    let payload = |items: Value| {
+        json!({ "request_id": "permission_1", "items": items, "category": "edit", "pattern": "apply_unified_patch",
+                "rule_suggestion": "apply_unified_patch", "default_scope": "project" })
+    };
+    for items in [json!([one()]), json!([one(), one()])] {
+        let asked = asked(payload(items));
+        assert_eq!(
+            (asked.title.as_str(), ids(&asked)),
+            ("Edit files (apply_unified_patch)", vec!["allow_once", "deny"])
+        );
+    }
+    // And where the path is told the rule is that of the path
+    let payload = json!({ "request_id": "permission_1", "category": "edit", "pattern": "c.txt", "rule_suggestion": "c.txt",
+        "items": [item("edit", "c.txt", json!({ "path": "c.txt", "function": "create_file_from_block" }))] });
+    assert_eq!(rule_of(&self::asked(payload)), Some(("c.txt".to_owned(), Some(RuleScope::Workspace))));
+}

@@ -1,7 +1,8 @@
 //! What a permission request of the BreadBoard engine is about, with what its tool call said before.
 //!
 //! The engine asks with a category, a path and a function; what it would write stands in the arguments of the call. Owns which
-//! call that is and where its arguments hold a change. Never guesses: two calls that fit equally are no call.
+//! call that is and where its arguments hold a change. Never guesses: two calls that fit equally are no call, and a whole new text
+//! is no new file, since the engine writes over one that is there.
 
 use serde_json::{Map, Value};
 
@@ -36,12 +37,38 @@ pub(super) fn of(
         [] => vec![of_item(request, request, calls)],
         items => items.iter().map(|item| of_item(item, request, calls)).collect(),
     };
+    // A call that the engine asks about in parts is one call.
     let call = match parts.as_slice() {
-        [(_, call)] => call.clone(),
+        [(_, call), rest @ ..] if rest.iter().all(|(_, other)| other == call) => call.clone(),
         _ => None,
     };
     let subject = together(parts.into_iter().map(|(subject, _)| subject).collect(), items);
-    (subject.because(reason), call)
+    let unseen = unseen(&subject);
+    let reason = match (reason, &unseen) {
+        (Some(reason), Some(unseen)) => Some(format!("{}\n{unseen}", reason.trim_end())),
+        (None, unseen) => unseen.clone(),
+        (Some(reason), None) => Some(reason.to_owned()),
+    };
+    (subject.because(reason.as_deref()), call)
+}
+
+/// What has to be said of files that get a whole text: nobody told what they hold.
+fn unseen(subject: &Subject) -> Option<String> {
+    let Action::Edit { files } = &subject.action else { return None };
+    let whole = |file: &&FileChange| {
+        file.change == ChangeKind::Modify && file.diff.is_some() && file.removed.is_none()
+    };
+    let paths: Vec<String> = files.iter().filter(whole).map(|file| format!("`{}`", file.file_path)).collect();
+    match paths.as_slice() {
+        [] => None,
+        [path] => Some(format!(
+            "{path} gets this text as a whole; what it holds now, if it is there, is not shown and is replaced."
+        )),
+        several => Some(format!(
+            "{} get these texts as a whole; what they hold now, if they are there, is not shown and is replaced.",
+            several.join(", ")
+        )),
+    }
 }
 
 /// Several things that one answer allows, as one.
@@ -55,7 +82,14 @@ fn together(mut parts: Vec<Subject>, items: &[&Map<String, Value>]) -> Subject {
     let mut files = Vec::new();
     for part in &parts {
         match &part.action {
-            Action::Edit { files: some } => files.extend(some.iter().cloned()),
+            // Each item of a patch is answered by all of the patch, which is made once.
+            Action::Edit { files: some } => {
+                for file in some {
+                    if !files.contains(file) {
+                        files.push(file.clone());
+                    }
+                }
+            }
             Action::Command { .. } | Action::Tool { .. } | Action::Question { .. } => {
                 let items = items.iter().map(|item| Value::Object((*item).clone())).collect();
                 let name = format!("{} actions", parts.len());
@@ -75,9 +109,11 @@ fn of_item(
     let metadata = item.object("metadata");
     let detail = |name: &str| metadata.and_then(|map| text(map, name)).filter(|said| !said.is_empty());
     let function = detail("function").or_else(|| text(request, "tool"));
-    let call = function.and_then(|function| waiting(function, detail("path"), detail("command"), calls));
-    let id = call.and_then(|call| call.id.clone());
     let category = text(item, "category").unwrap_or_default();
+    let call = function.and_then(|function| waiting(function, detail("path"), detail("command"), calls));
+    let call =
+        call.or_else(|| (category == "edit").then(|| by_another_name(detail("path"), calls)).flatten());
+    let id = call.and_then(|call| call.id.clone());
     let subject = match category {
         "shell" if detail("command").is_some() => Subject::new(Action::Command {
             command: detail("command").unwrap_or_default().to_owned(),
@@ -143,6 +179,18 @@ fn waiting<'a>(
     }
 }
 
+/// The only call that runs and makes an edit of that path, or any edit where the request names no path: the engine asks with the
+/// name of its own function, and a model may have called it by another.
+fn by_another_name<'a>(path: Option<&str>, calls: &'a [WholeCall]) -> Option<&'a WholeCall> {
+    let edits = |call: &&WholeCall| {
+        let files = changed(call);
+        !files.is_empty() && path.is_none_or(|path| files.iter().all(|file| file.file_path == path))
+    };
+    let mut fitting = calls.iter().filter(edits);
+    let only = fitting.next()?;
+    fitting.all(|call| call.arguments == only.arguments).then_some(only)
+}
+
 /// What a call changes, as far as its arguments tell.
 fn changed(call: &WholeCall) -> Vec<FileChange> {
     let nothing = Map::new();
@@ -160,11 +208,9 @@ fn changed(call: &WholeCall) -> Vec<FileChange> {
     if let Some((old, new)) = REPLACED.into_iter().find_map(|(old, new)| Some((field(old)?, field(new)?))) {
         return vec![FileChange::of_parts(path, Some(old).filter(|old| !old.is_empty()), new)];
     }
-    match CONTENTS.into_iter().find_map(field) {
-        Some(new) if call.name.contains("create") => vec![FileChange::of_texts(path, None, new)],
-        Some(new) => vec![FileChange::rewritten(path, new)],
-        None => Vec::new(),
-    }
+    // Also of a tool that is called "create": it writes over what is there.
+    let whole = CONTENTS.into_iter().find_map(field);
+    whole.map(|new| vec![FileChange::rewritten(path, new)]).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -31,11 +31,13 @@ fn r003_20_an_edit_shows_what_its_call_would_write() {
         call("c4", "patch_it", json!({"patch": "--- a/p\n+++ b/p\n@@ -1,1 +1,1 @@\n-o\n+n\n"})),
     ];
     // When and then
-    let created = json!({"filePath": "sort.py", "change": "create", "added": 2, "removed": 0,
-        "diff": "@@ -0,0 +1,2 @@\n+a\n+b\n"});
+    // A tool that is called "create" writes over what is there
+    let written =
+        json!({"filePath": "sort.py", "change": "modify", "added": 2, "diff": "@@ -0,0 +1,2 @@\n+a\n+b\n"});
+    let unseen = "`sort.py` gets this text as a whole; what it holds now, if it is there, is not shown and is replaced.";
     assert_eq!(
         subject(json!([edit("sort.py", "create_file_from_block")]), &calls),
-        (json!({"kind": "edit", "files": [created]}), Some("c2".to_owned()))
+        (json!({"kind": "edit", "files": [written], "reason": unseen}), Some("c2".to_owned()))
     );
     let replaced = json!({"filePath": "m.py", "change": "modify", "added": 1, "removed": 1,
         "diff": "@@ -1,1 +1,1 @@\n-x\n+y\n"});
@@ -84,6 +86,41 @@ fn an_edit_whose_call_is_not_known_or_not_one_is_unknown() {
     let twice = subject(asked(), &[one("x"), one("x")]).0;
     assert_eq!(twice["files"][0]["diff"], "@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n");
     assert_eq!(twice["files"][0].get("removed"), None, "what stands there now nobody told");
+}
+
+#[test]
+fn a_patch_of_several_files_is_shown_once_however_many_items_it_is_asked_in() {
+    // Given a patch of two files, and an item for each without a path
+    let patch = "--- a/x1\n+++ b/x1\n@@ -1,1 +1,1 @@\n-a\n+b\n--- a/x2\n+++ b/x2\n@@ -1,1 +1,1 @@\n-c\n+d\n";
+    let item = || edit("", "apply_unified_patch");
+    let calls = [call("c", "apply_unified_patch", json!({ "patch": patch }))];
+    // When
+    let (subject, call) = subject(json!([item(), item()]), &calls);
+    // Then
+    let files: Vec<&Value> =
+        subject["files"].as_array().unwrap().iter().map(|file| &file["filePath"]).collect();
+    assert_eq!((files, call.as_deref()), (vec![&json!("x1"), &json!("x2")], Some("c")));
+}
+
+#[test]
+fn an_edit_whose_tool_was_called_by_another_name_shows_what_the_only_call_that_fits_would_write() {
+    let write =
+        |id: &str, path: &str, text: &str| call(id, "write", json!({ "path": path, "content": text }));
+    let asked = |calls: &[WholeCall]| {
+        let (subject, call) = subject(json!([edit("w.txt", "create_file_from_block")]), calls);
+        (subject["files"][0]["diff"].as_str().map(str::to_owned), call)
+    };
+    let diff = Some("@@ -0,0 +1,1 @@\n+one\n".to_owned());
+    assert_eq!(asked(&[write("c1", "w.txt", "one\n")]), (diff.clone(), Some("c1".to_owned())));
+    assert_eq!(asked(&[write("c1", "w.txt", "one\n"), write("c2", "v.txt", "two\n")]).0, diff);
+    // Of two that fit none is, nor is one of another path or one that writes nothing
+    assert_eq!(asked(&[write("c1", "w.txt", "one\n"), write("c2", "w.txt", "two\n")]), (None, None));
+    assert_eq!(asked(&[write("c1", "v.txt", "one\n")]), (None, None));
+    assert_eq!(asked(&[call("c1", "read", json!({ "path": "w.txt" }))]), (None, None));
+    // A patch names no path in the request
+    let patch = json!({ "patch": "--- a/p\n+++ b/p\n@@ -1,1 +1,1 @@\n-o\n+n\n" });
+    let (subject, id) = subject(json!([edit("", "apply_unified_patch")]), &[call("c1", "patch", patch)]);
+    assert_eq!((&subject["files"][0]["filePath"], id.as_deref()), (&json!("p"), Some("c1")));
 }
 
 #[test]
