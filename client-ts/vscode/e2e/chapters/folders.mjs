@@ -18,6 +18,7 @@ export default async function folders(stage) {
   await writeFile(workspace, JSON.stringify({ folders: [{ path: "api" }, { path: "web" }] }));
   await withAnotherWindow(workspace, async ({ page, view, card, ask, show, idle }) => {
     await page.locator(".monaco-dialog-box").getByRole("button", { name: /Yes, I trust/ }).click();
+    await withFolders(page, show, say);
     await show("BreadBoard");
     await view.getByLabel("Prompt", { exact: true }).waitFor();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
@@ -73,4 +74,27 @@ export default async function folders(stage) {
     say("a path that both folders have is asked about");
   });
   await stage.page.bringToFront();
+}
+
+/**
+ * Waits until the editor itself has both folders. Now and then it reads the file of a workspace before it can, shows an empty
+ * Explorer and tells nobody of folders, until the window is loaded again.
+ */
+async function withFolders(page, show, say) {
+  const row = (name) => page.locator(`.explorer-folders-view [role=treeitem][aria-label^="${name}"]`).first();
+  for (let tries = 1; ; tries += 1) {
+    await show("Explorer");
+    const there = await Promise.all([row("api").waitFor({ timeout: 10_000 }), row("web").waitFor({ timeout: 10_000 })]).then(
+      () => true,
+      () => false,
+    );
+    if (there) return;
+    assert.ok(tries < 4, "the editor opens the workspace with its folders");
+    say("the editor opened the workspace without its folders, and is loaded again");
+    await page.reload({ waitUntil: "domcontentloaded" });
+    await page.locator(".monaco-workbench").waitFor();
+    // What was trusted was a workspace of no folder: it is asked again.
+    const trust = page.locator(".monaco-dialog-box").getByRole("button", { name: /Yes, I trust/ });
+    await trust.click({ timeout: 10_000 }).catch(() => undefined);
+  }
 }
