@@ -81,10 +81,10 @@ fn saves(rule: &OfferedRule, label: &str) -> String {
     let place = match rule.scope {
         Some(RuleScope::Workspace) => "for this workspace and later sessions",
         Some(RuleScope::Session) => "for this session",
-        None => return "a rule that the agent keeps".to_owned(),
+        None => return kept_by_agent(rule, label),
     };
     let place = match rule.holder {
-        RuleHolder::Agent => return "a rule that the agent keeps".to_owned(),
+        RuleHolder::Agent => return kept_by_agent(rule, label),
         RuleHolder::Engine => format!("kept by the engine{}, {place}", lies(rule.kept_in.as_deref())),
         RuleHolder::Server => place.to_owned(),
     };
@@ -93,6 +93,16 @@ fn saves(rule: &OfferedRule, label: &str) -> String {
         format!("a rule, {place}")
     } else {
         format!("saves the rule `{pattern}`, {place}")
+    }
+}
+
+/// A rule that an agent keeps is named by what its option says; a long label is cut, and the rule is not.
+fn kept_by_agent(rule: &OfferedRule, label: &str) -> String {
+    let pattern = marked(&rule.pattern);
+    if label.contains(&*pattern) {
+        "a rule that the agent keeps".to_owned()
+    } else {
+        format!("a rule that the agent keeps: `{pattern}`")
     }
 }
 

@@ -720,6 +720,16 @@ describe("the rule of an answer", () => {
       [{ ...saved, optionId: "agent" }],
     ]);
   });
+
+  it("that the agent keeps and whose label is cut is named once, whole", async () => {
+    const pattern = `Always allow ${"make ".repeat(60)}`;
+    const label = "Always allow make make⟨… 250 more characters, sha256 540c51440c06bf3f⟩";
+    const options: PermissionOption[] = [
+      { optionId: "always", label, kind: "allow_rule", rule: { pattern, holder: "agent" } },
+    ];
+    const page = await openPage({ lanes: { chat: [ask({ kind: "command", command: "make", cwd: "." }, { options })] } });
+    expect(page.one(".kept").textContent).toBe(`the agent keeps this rule, ${pattern}`);
+  });
 });
 
 it("a line of a file that begins like a head is no head; the lines that name a file are", () => {
@@ -735,6 +745,52 @@ it("a line of a file that begins like a head is no head; the lines that name a f
     ["+x", "added"],
   ] as const;
   expect(kindsOf(lines.map(([line]) => line))).toEqual(lines.map(([, kind]) => kind));
+});
+
+describe("a card that comes with its end", () => {
+  /** What the browser says of the head of the card. */
+  const observers: ((isIntersecting: boolean) => void)[] = [];
+  class Observer {
+    constructor(tell: (entries: readonly { isIntersecting: boolean }[]) => void) {
+      observers.push((isIntersecting) => tell([{ isIntersecting }]));
+    }
+    observe(): void {}
+    disconnect(): void {}
+  }
+
+  it("can be allowed once its beginning was on the screen, and denied before", async () => {
+    vi.stubGlobal("IntersectionObserver", Observer);
+    observers.length = 0;
+    const page = await openPage({ lanes: { chat: [ask({ kind: "command", command: "one\ntwo", cwd: "." })] } });
+    const allow = () => page.one(".buttons .primary");
+    await page.frame();
+    expect([allow().getAttribute("aria-disabled"), texts(page, ".approval .hint")]).toEqual(["true", []]);
+    // The head is above the edge
+    observers.at(-1)?.(false);
+    await page.frame();
+    expect(texts(page, ".approval .hint")).toEqual([
+      "It begins further up, which was not on the screen yet. It can be allowed once it was. Show its beginning",
+    ]);
+    await calmly(async () => {
+      allow().click();
+      await page.frame();
+    });
+    expect(page.asked("bb.approvePermission")).toEqual([]);
+    // It is brought into view
+    const into = vi.fn();
+    page.one(".approval").scrollIntoView = into;
+    page.all("button").find(({ textContent }) => textContent === "Show its beginning")?.click();
+    expect(into).toHaveBeenCalledWith({ block: "start" });
+    observers.at(-1)?.(true);
+    await page.frame();
+    expect(texts(page, ".approval .hint")).toEqual([]);
+    await calmly(async () => {
+      allow().click();
+      await page.frame();
+    });
+    expect(page.asked("bb.approvePermission")).toEqual([once]);
+    vi.unstubAllGlobals();
+  });
 });
 
 describe("an edit of several changes", () => {

@@ -237,7 +237,10 @@ function M.option(option)
   if not rule then
     return option.label
   end
-  -- An agent names its rule by what its option says.
+  -- An agent names its rule by what its option says, and a long label is cut.
+  if rule.holder == 'agent' and option.label:find('⟨… %d+ more characters') then
+    return ('%s (kept by the agent)'):format(rule.pattern)
+  end
   local about = rule.pattern ~= option.label and { rule.pattern } or {}
   if rule.holder ~= 'server' then
     table.insert(about, 'kept by the ' .. rule.holder .. (rule.keptIn and ' in ' .. rule.keptIn or ''))

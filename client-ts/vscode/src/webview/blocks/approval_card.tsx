@@ -16,6 +16,7 @@ import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
 import { askState, isInPart } from "./ask_state";
+import { useBeginning } from "./beginning";
 import { useFolds } from "./folds";
 import { countHunks, HunkChoice } from "./hunk_choice";
 import { Icon } from "./icon";
@@ -30,6 +31,9 @@ import { useWhole } from "./whole_subject";
 export const GRACE_MS = 350;
 
 const NO_FAULTS: Faults = new Map();
+
+/** A label of which the server left out the middle or the end: the rule has all of it. */
+const CUT = /⟨… \d+ more characters/;
 
 interface ApprovalCardProps {
   readonly block: BlockOf<"permission">;
@@ -59,7 +63,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const { subject, missing, read } = useWhole(permission, pending);
   const folds = useFolds(subject, permission.digest, patch);
   const unseen = missing === undefined ? folds.unseen : undefined;
-  const isHeld = missing !== undefined || unseen !== undefined;
+  const beginning = useBeginning(section, permission.digest, pending);
+  const isHeld = missing !== undefined || unseen !== undefined || beginning !== "seen";
   const isParted = pending && parted === permission.digest;
   const hasParts =
     pending &&
@@ -126,6 +131,10 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const showAll = (): void => {
     section.current?.querySelector<HTMLElement>(".diff pre, .buttons button")?.focus({ preventScroll: true });
     folds.openAll();
+  };
+  const showBeginning = (): void => {
+    section.current?.querySelector<HTMLElement>(".subject pre, .buttons button")?.focus({ preventScroll: true });
+    section.current?.scrollIntoView({ block: "start" });
   };
   const press = (option: PermissionOption): void => {
     if (isOurs(option)) setRuling(ruling === option.optionId ? undefined : option.optionId);
@@ -230,6 +239,14 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               </button>
             </p>
           )}
+          {missing === undefined && unseen === undefined && beginning === "above" && (
+            <p class="hint" id={note} role="status">
+              It begins further up, which was not on the screen yet. It can be allowed once it was.{" "}
+              <button type="button" class="link" onClick={showBeginning}>
+                Show its beginning
+              </button>
+            </p>
+          )}
           <div class="buttons" hidden={isParted}>
             {permission.options.map((option) => (
               <button
@@ -261,7 +278,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
             ({ optionId, label, rule }) =>
               rule?.holder === "agent" && (
                 <p key={optionId} class="hint kept">
-                  {label}: the agent keeps this rule
+                  {!CUT.test(label) && `${label}: `}the agent keeps this rule
                   {rule.pattern !== label && (
                     <>
                       , <code>{rule.pattern}</code>

@@ -20,7 +20,7 @@ export function ContinueTurn({ after }: { after: "cut" | "exit" }) {
     setSending(false);
   };
   return (
-    <button type="button" aria-disabled={sending} onClick={() => void goOn()}>
+    <button type="button" class="secondary" aria-disabled={sending} onClick={() => void goOn()}>
       Continue
     </button>
   );
