@@ -252,3 +252,80 @@ test('a rule of the server is taken back, and one that another keeps is not', fu
     'No rule is saved here. What an agent remembers by itself is listed by the agent only.',
   })
 end)
+
+test('R002-45: an edit of several changes is decided change by change, and sent once each has its answer', function()
+  local function hunk(id, at, content)
+    return { id = id, oldStart = at, oldLines = 1, newStart = at, newLines = 1, content = content, state = 'proposed' }
+  end
+  local patch = {
+    patchId = 'p',
+    digest = 'd',
+    files = {
+      { filePath = 'a', hunks = { hunk('1', 1, '-a\n+b\n'), hunk('2', 9, '-c\n+d\n'), hunk('3', 20, '-e\n+f\n') } },
+      { filePath = 'b', root = 'web', hunks = { hunk('4', 1, '-g\n+h\n') } },
+    },
+  }
+  local asks = permission(edit('@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@\n-c\n+d'))
+  asks.patchId = 'p'
+  local files = {
+    { filePath = 'a', outcome = 'partly' },
+    { filePath = 'b', root = 'web', outcome = 'conflict', message = 'It changed.' },
+  }
+  local shown = {}
+  local seen = play({
+    ['bb/patch/get'] = { result = { patch = patch } },
+    ['bb/patch/decide'] = { result = { patchId = 'p', files = files } },
+  }, { 'Decide change by change' }, function()
+    ask(asks)()
+    for _, key in ipairs({ 'n', 'a', 'y' }) do
+      local buffer = vim.api.nvim_win_get_buf(floats()[1])
+      table.insert(shown, vim.api.nvim_buf_get_lines(buffer, 0, 4, false))
+      vim.api.nvim_feedkeys(key, 'mx', false)
+    end
+  end)
+  same(seen.asked[1].labels, { 'Allow once', 'Deny', 'Decide change by change' })
+  same(shown, {
+    { 'a, change 1 of 4', '@@ -1,1 +1,1 @@', '-a', '+b' },
+    { 'a, change 2 of 4', '@@ -9,1 +9,1 @@', '-c', '+d' },
+    { 'web/b, change 4 of 4', '@@ -1,1 +1,1 @@', '-g', '+h' },
+  })
+  local decided = {
+    { id = '1', accepted = false },
+    { id = '2', accepted = true },
+    { id = '3', accepted = true },
+    { id = '4', accepted = true },
+  }
+  same(seen.sent, {
+    { 'bb/patch/get', { sessionId = SESSION, patchId = 'p' } },
+    {
+      'bb/patch/decide',
+      { sessionId = SESSION, patchId = 'p', scope = 'hunk', hunks = decided, digest = 'd' },
+    },
+  })
+  same(seen.said, { 'a was changed in part.', 'web/b was left as it is: It changed.' })
+  same(#floats(), 0)
+end)
+
+test('an edit that is left in its middle waits, and one change or one that was not told is no edit of several', function()
+  local asks = permission(edit('@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@\n-c\n+d'))
+  asks.patchId = 'p'
+  local hunk = { id = '1', oldStart = 1, oldLines = 1, newStart = 1, newLines = 1, content = '-a\n+b\n' }
+  local patch = { patchId = 'p', digest = 'd', files = { { filePath = 'a', hunks = { hunk, hunk } } } }
+  local seen = play({ ['bb/patch/get'] = { result = { patch = patch } } }, { 'Decide change by change' }, function()
+    ask(asks)()
+    vim.api.nvim_feedkeys('y', 'mx', false)
+    vim.api.nvim_feedkeys('q', 'mx', false)
+  end)
+  same(#seen.sent, 1)
+  same(#floats(), 0)
+  -- Another edit than the one that was shown
+  patch.digest = 'other'
+  seen = play({ ['bb/patch/get'] = { result = { patch = patch } } }, { 'Decide change by change' }, ask(asks))
+  same(seen.said, { 'This edit is another one by now; look at it again.' })
+  local one = permission(edit('@@ -1,1 +1,1 @@\n-a\n+b'))
+  one.patchId = 'p'
+  local untold = permission(edit('@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@\n-c\n+d'))
+  for _, other in ipairs({ one, untold }) do
+    same(play({}, { 'Deny' }, ask(other)).asked[1].labels, { 'Allow once', 'Deny' })
+  end
+end)

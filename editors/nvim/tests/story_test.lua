@@ -422,6 +422,36 @@ test('a change that is too long for the chat is shown to its last line before it
   status_is('idle')
 end)
 
+test('R002-45: of two changes in a file one is made, and the model hears which', function()
+  forget()
+  local before = read('src/long.txt')
+  local after = before:gsub('line 2 ', 'second ', 1):gsub('line 200 ', 'two hundredth ', 1)
+  llm:says({
+    call = 'propose_patch',
+    with = { file_path = 'src/long.txt', rationale = 'names', new_content = after .. '\n' },
+  })
+  llm:says('One was made.')
+  vim.cmd('BreadBoard ask change two lines')
+  await('the ask', function()
+    return store.pending(store.active)[1]
+  end)
+  pick = of_kind('by_change')
+  approve()
+  local function first_line()
+    return vim.api.nvim_win_get_config(0).relative ~= '' and vim.api.nvim_buf_get_lines(0, 0, 1, false)[1]
+  end
+  await('the first change', function()
+    return first_line() == 'src/long.txt, change 1 of 2'
+  end)
+  press('n')
+  same(first_line(), 'src/long.txt, change 2 of 2')
+  same(read('src/long.txt'), before)
+  press('y')
+  sees('One was made.')
+  same(read('src/long.txt'), (before:gsub('line 200 ', 'two hundredth ', 1)))
+  status_is('idle')
+end)
+
 test('a saved rule is listed with who keeps it, and taken back', function()
   local function write(text)
     llm:says({

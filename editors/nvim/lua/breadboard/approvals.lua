@@ -5,6 +5,7 @@ local client = require('breadboard.client')
 local config = require('breadboard.config')
 local float = require('breadboard.float')
 local form = require('breadboard.form')
+local hunks = require('breadboard.hunks')
 local keys = require('breadboard.keys')
 local sessions = require('breadboard.sessions')
 local store = require('breadboard.store')
@@ -40,6 +41,9 @@ local function decide(session, permission, option, content, callback)
     end
   end)
 end
+
+--- Not an answer by itself: it leads to one for each change.
+local BY_CHANGE = { kind = 'by_change', label = 'Decide change by change' }
 
 --- What can be answered where allowing is out of the question.
 ---@param options table[]
@@ -83,6 +87,9 @@ local function put(session, permission, refusal, by_key, callback)
     vim.list_extend(lines, { '', refusal })
   end
   local options = refusal and denials(permission.options) or permission.options
+  if not refusal and hunks.count(permission) > 1 then
+    options = vim.list_extend(vim.list_slice(options), { BY_CHANGE })
+  end
   local content = #lines
   local key_of = by_key and add_answers(lines, options) or {}
   local shown = float.open('The agent asks', lines, {
@@ -93,6 +100,11 @@ local function put(session, permission, refusal, by_key, callback)
   })
 
   local function take(option)
+    if option == BY_CHANGE then
+      shown.close()
+      hunks.decide(session, permission, callback)
+      return
+    end
     if option.kind ~= 'deny' and schema then
       form.ask(schema, function(filled)
         shown.close()
@@ -124,7 +136,7 @@ local function put(session, permission, refusal, by_key, callback)
   for at, option in ipairs(options) do
     if key_of[at] then
       vim.keymap.set('n', key_of[at], function()
-        if option.kind == 'deny' or vim.fn.line('w$', shown.window) >= content then
+        if option.kind == 'deny' or option == BY_CHANGE or vim.fn.line('w$', shown.window) >= content then
           take(option)
         else
           vim.api.nvim_echo({ { 'Read it to the end first (G).', 'WarningMsg' } }, false, {})
