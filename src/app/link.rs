@@ -35,6 +35,10 @@ impl LinkState {
     }
 }
 
+/// What is said of a prompt that the engine took and had not begun when it ended the session.
+const NEVER_BEGUN: &str =
+    "The engine ended this session before it began with this prompt; send it again in a new session.";
+
 impl App {
     pub(super) fn link_news(&mut self, session_id: &str, news: LinkNews) {
         // Deleted meanwhile, or another window works on it.
@@ -234,8 +238,10 @@ impl App {
             record.queue.pause();
         }
         self.tell_what_is_unheard(session_id);
-        if let Some(turn) = self.known(session_id).ok().and_then(|session| session.record.turn.open()) {
-            self.turn_ended(session_id, turn, failure.clone().map(Into::into));
+        let turn = self.known(session_id).map(|session| session.record.turn.clone()).unwrap_or_default();
+        if let Some(number) = turn.open() {
+            let never = || (!turn.has_begun()).then(|| NEVER_BEGUN.to_owned());
+            self.turn_ended(session_id, number, failure.clone().or_else(never).map(Into::into));
         }
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Engine);
         if let Some(live) = self.live_mut(session_id) {

@@ -453,7 +453,12 @@ fn answers_have_the_engines_labels_and_a_key_each_and_a_rule_says_where_it_holds
                 Some("w"),
                 "In this workspace — saves the rule `run: ls`, kept by the engine in .e/rules.json, for this workspace and later sessions"
             ),
-            ("2", Decision::AllowRule, Some("p"), "Always in the project — a rule that the agent keeps: `run: ls`"),
+            (
+                "2",
+                Decision::AllowRule,
+                Some("p"),
+                "Always in the project — a rule that the agent keeps: `run: ls`"
+            ),
             ("n", Decision::Deny, Some("no"), "No"),
             ("3", Decision::Deny, Some("never"), "Never"),
         ]

@@ -311,6 +311,27 @@ async fn another_clients_run_neither_begins_a_prompt_of_ours_nor_ends_it() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_waits_behind_another_clients_run_when_the_session_ends_is_said_to_be_undone() {
+    // Given a prompt of ours behind one that another client sent
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir);
+    desk.held_session().await;
+    desk.prompt("s1", "ours").await;
+    desk.event(1, "turn_start", json!({})).await;
+    desk.event(2, "user_message", json!({"text": "theirs"})).await;
+    // When the engine is done with the session
+    desk.link(LinkNews::Ended { status: "completed".to_owned(), configuration: None }).await;
+    // Then ours is over, and nothing was done of it
+    let events = desk.events("s1").await;
+    let end = events.last().unwrap();
+    assert_eq!((&end["type"], &end["payload"]["reason"]), (&json!("local.turn_end"), &json!("failed")));
+    assert_eq!(
+        end["payload"]["message"],
+        "The engine ended this session before it began with this prompt; send it again in a new session."
+    );
+}
+
+#[tokio::test]
 async fn a_prompt_that_its_engine_tells_of_in_unknown_words_only_is_over_once_the_engine_is_quiet_behind_its_run()
  {
     // Given a prompt that the engine took, and another one behind it
