@@ -164,8 +164,13 @@ impl Agent {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
                 let mode = if tells_mode(&event.kind) { session.mode() } else { None };
                 session.facts.hear(&event.kind, &event.payload);
-                if let Some(turn) = session.turn.as_mut().filter(|_| tells_a_call(&event.kind)) {
-                    turn.told.hear(&event.payload);
+                if let Some(turn) = session.turn.as_mut() {
+                    if tells_a_call(&event.kind) {
+                        turn.told.hear(&event.payload);
+                    }
+                    if goes_on(&event.kind, &event.payload) {
+                        turn.denials.go_on();
+                    }
                 }
                 let changed =
                     mode.filter(|before| session.mode().is_some_and(|now| now.current != before.current));
@@ -234,6 +239,18 @@ impl Agent {
 
     pub(super) fn said_as_is(&mut self, session_id: &str, event: EngineEvent) {
         self.report(EngineReport::Said { session_id: session_id.to_owned(), event, cursor: None });
+    }
+}
+
+/// Whether an agent says something to the user, or begins a call.
+fn goes_on(kind: &str, update: &Payload) -> bool {
+    match kind {
+        "tool_call" => true,
+        "agent_message_chunk" => {
+            let text = update.get("content").and_then(|content| content.get("text"));
+            text.and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty())
+        }
+        _ => false,
     }
 }
 
