@@ -10,7 +10,8 @@ pub mod app {
     pub mod inbox {
         pub use crate::app::inbox::{
             Answer, DocumentEvent, ENGINE_BOUND, EditorAbilities, EditorEvent, EditorReply, Folder, Inbox,
-            Reply, StartUp,
+            Offer, OfferKind, PlainAbilities, Reply, StandardAnswer, StandardRequest, StartUp, StateHint,
+            WordKind, WordOffered,
         };
     }
     pub mod ports {
