@@ -17,5 +17,6 @@ pub(crate) use self::queue::Events;
 pub use self::queue::{ENGINE_BOUND, Inbox};
 pub use self::reply::{Answer, EditorReply, Reply};
 pub use self::standard::{
-    Offer, OfferKind, PlainAbilities, StandardAnswer, StandardRequest, StateHint, WordKind, WordOffered,
+    CommandOffer, OfferKind, PlainAbilities, StandardAnswer, StandardRequest, StateHint, WordKind,
+    WordOffered,
 };

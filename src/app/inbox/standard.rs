@@ -59,7 +59,7 @@ pub enum StandardRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub enum StandardAnswer {
     /// To `Actions` and `Lenses`.
-    Offers(Vec<Offer>),
+    Offers(Vec<CommandOffer>),
     /// To `Hints`.
     Hints(Vec<StateHint>),
     /// To `Words`.
@@ -70,7 +70,7 @@ pub enum StandardAnswer {
 
 /// A command that the user may run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offer {
+pub struct CommandOffer {
     /// What the user reads.
     pub title: String,
     /// The command.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::approvals::{not_shown, titles};
-use super::open::Opened;
+use super::open::OnceOpen;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::inbox::commands::{ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST};
@@ -41,17 +41,17 @@ impl App {
             }
             // The command itself is all: edits are taken now.
             SHOW => Ok(()),
-            CHAT => self.in_chat(client, Opened::Nothing, None),
+            CHAT => self.in_chat(client, OnceOpen::Nothing, None),
             ASK => match argument.as_str().or_else(|| argument["text"].as_str()) {
                 Some(text) => {
                     let about = self
                         .about(client, argument, "")
                         .map_or(String::new(), |about| format!("\n\n{about}"));
-                    self.in_chat(client, Opened::Send(format!("{text}{about}")), uri)
+                    self.in_chat(client, OnceOpen::Send(format!("{text}{about}")), uri)
                 }
                 None => {
                     let about = self.about(client, argument, "").unwrap_or_default();
-                    self.in_chat(client, Opened::Draft(about), uri)
+                    self.in_chat(client, OnceOpen::Draft(about), uri)
                 }
             },
             EXPLAIN => self.ask_about(client, argument, "Explain"),
@@ -67,7 +67,7 @@ impl App {
     fn ask_about(&mut self, client: ClientId, argument: &Value, what: &str) -> Result<(), CodedError> {
         let about = self.about(client, argument, what).ok_or_else(no_place)?;
         let origin = argument["uri"].as_str().map(str::to_owned);
-        self.in_chat(client, Opened::Send(about), origin)
+        self.in_chat(client, OnceOpen::Send(about), origin)
     }
 
     /// A place in a file, in words and with what stands there. `what` is to be done about it.
@@ -110,7 +110,7 @@ impl App {
             prompt.text.trim(),
             prompt.lines.start() + 1
         );
-        self.in_chat(client, Opened::Send(asked), Some(uri.to_owned()))
+        self.in_chat(client, OnceOpen::Send(asked), Some(uri.to_owned()))
     }
 
     fn answer_by_command(&mut self, client: ClientId, argument: &Value) -> Result<(), CodedError> {

@@ -9,7 +9,7 @@ use super::commands::{LINES, PROMPTS};
 use super::places::{line_range, lines_of};
 use crate::app::client::ClientId;
 use crate::app::inbox::commands::{ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST};
-use crate::app::inbox::{Offer, OfferKind};
+use crate::app::inbox::{CommandOffer, OfferKind};
 use crate::app::state::App;
 use crate::domain::approval::{HunkState, ProposedFile, ProposedHunk};
 use crate::domain::chat_document::{ChatText, Speaker, is_chat};
@@ -22,14 +22,21 @@ type Span = (Position, Position);
 
 impl App {
     /// Code actions at a place.
-    pub(super) fn actions(&self, client: ClientId, uri: &str, at: Span, problems: &[String]) -> Vec<Offer> {
+    pub(super) fn actions(
+        &self,
+        client: ClientId,
+        uri: &str,
+        at: Span,
+        problems: &[String],
+    ) -> Vec<CommandOffer> {
         let waiting = self.waiting_asks(client);
         if is_chat(uri) {
             let mut offers = self.chat_offers(client, uri);
             offers.extend(self.chat_asks(client, uri, &waiting));
             let hunks = self.chat_hunks(client, uri, &waiting);
             // On a change only that change is meant.
-            let here: Vec<Offer> = hunks.iter().filter(|offer| meets(offer.range, at)).cloned().collect();
+            let here: Vec<CommandOffer> =
+                hunks.iter().filter(|offer| meets(offer.range, at)).cloned().collect();
             offers.extend(if here.is_empty() { hunks } else { here });
             return offers;
         }
@@ -46,7 +53,7 @@ impl App {
     }
 
     /// Code lenses of a document.
-    pub(super) fn lenses(&self, client: ClientId, uri: &str) -> Vec<Offer> {
+    pub(super) fn lenses(&self, client: ClientId, uri: &str) -> Vec<CommandOffer> {
         let waiting = self.waiting_asks(client);
         let mut offers = Vec::new();
         if is_chat(uri) {
@@ -61,13 +68,13 @@ impl App {
     }
 
     /// Send, stop and show the rest, each at the heading that it belongs to.
-    fn chat_offers(&self, client: ClientId, uri: &str) -> Vec<Offer> {
+    fn chat_offers(&self, client: ClientId, uri: &str) -> Vec<CommandOffer> {
         let Some(text) = self.document_text(client, uri) else { return Vec::new() };
         let read = ChatText::read(&text);
         let chat = self.chat(client, uri);
         let sync = chat.and_then(|chat| chat.sync.as_ref());
         let argument = json!({ "uri": uri });
-        let offer = |title: &str, command, line| Offer {
+        let offer = |title: &str, command, line| CommandOffer {
             title: title.to_owned(),
             command,
             argument: argument.clone(),
@@ -90,7 +97,7 @@ impl App {
     }
 
     /// Answers to what is asked, at its line in the chat.
-    fn chat_asks(&self, client: ClientId, uri: &str, waiting: &[WaitingAsk]) -> Vec<Offer> {
+    fn chat_asks(&self, client: ClientId, uri: &str, waiting: &[WaitingAsk]) -> Vec<CommandOffer> {
         let Some(text) = self.document_text(client, uri) else { return Vec::new() };
         let line = |waits: &WaitingAsk| {
             let head =
@@ -103,7 +110,7 @@ impl App {
     }
 
     /// Decisions on the changes of proposals, at their hunks in the chat.
-    fn chat_hunks(&self, client: ClientId, uri: &str, waiting: &[WaitingAsk]) -> Vec<Offer> {
+    fn chat_hunks(&self, client: ClientId, uri: &str, waiting: &[WaitingAsk]) -> Vec<CommandOffer> {
         let Some(text) = self.document_text(client, uri) else { return Vec::new() };
         let mut offers = Vec::new();
         for waits in waiting.iter().filter(|waits| waits.uri == uri && waits.is_shown) {
@@ -122,7 +129,7 @@ impl App {
     }
 
     /// The same, at their places in the files.
-    fn file_hunks(&self, uri: &str, waiting: &[WaitingAsk]) -> Vec<Offer> {
+    fn file_hunks(&self, uri: &str, waiting: &[WaitingAsk]) -> Vec<CommandOffer> {
         let mut offers = Vec::new();
         for (waits, file) in self.proposed_in(uri, waiting) {
             let mut places = Vec::new();
@@ -158,13 +165,13 @@ impl App {
     }
 
     /// Prompts in comments.
-    fn comments(&self, client: ClientId, uri: &str) -> Vec<Offer> {
+    fn comments(&self, client: ClientId, uri: &str) -> Vec<CommandOffer> {
         let Some(document) = self.clients.get(client).and_then(|client| client.overlay.get(uri)) else {
             return Vec::new();
         };
         let lines = lines_of(document, LINES);
         let prompts = prompts_of(lines.iter().map(String::as_str), PROMPTS);
-        let offers = prompts.into_iter().map(|prompt| Offer {
+        let offers = prompts.into_iter().map(|prompt| CommandOffer {
             title: "Send this comment to the agent".to_owned(),
             command: COMMENT,
             argument: json!({ "uri": uri, "line": prompt.lines.start() }),
@@ -176,16 +183,17 @@ impl App {
 }
 
 /// Every answer to a request: no first, and anything else only of what was shown.
-fn answers(waits: &WaitingAsk, range: Span) -> Vec<Offer> {
+fn answers(waits: &WaitingAsk, range: Span) -> Vec<CommandOffer> {
     let permission = &waits.ask.permission;
-    let offers = titles(&permission.options, waits.is_shown).into_iter().map(|(title, option)| Offer {
-        title: format!("{title}: {}", permission.title),
-        command: ANSWER,
-        argument: json!({ "sessionId": waits.session_id, "requestId": permission.request_id,
+    let offers =
+        titles(&permission.options, waits.is_shown).into_iter().map(|(title, option)| CommandOffer {
+            title: format!("{title}: {}", permission.title),
+            command: ANSWER,
+            argument: json!({ "sessionId": waits.session_id, "requestId": permission.request_id,
                           "optionId": option.option_id }),
-        range,
-        kind: OfferKind::QuickFix,
-    });
+            range,
+            kind: OfferKind::QuickFix,
+        });
     offers.collect()
 }
 
@@ -195,7 +203,7 @@ fn decisions(
     file: &ProposedFile,
     (nth, hunk): (usize, &ProposedHunk),
     range: Span,
-) -> Vec<Offer> {
+) -> Vec<CommandOffer> {
     if hunk.state != HunkState::Proposed {
         return Vec::new();
     }
@@ -207,7 +215,7 @@ fn decisions(
     accept.into_iter().chain([decision(false, "Reject")]).collect()
 }
 
-fn whole_file(waits: &WaitingAsk, file: &ProposedFile, range: Span) -> Vec<Offer> {
+fn whole_file(waits: &WaitingAsk, file: &ProposedFile, range: Span) -> Vec<CommandOffer> {
     let named = json!({ "filePath": file.file_path, "root": file.root });
     let decision = |accepted: bool, word: &str| {
         decide(waits, range, accepted, format!("{word} all changes in {}", file.file_path), named.clone())
@@ -216,18 +224,18 @@ fn whole_file(waits: &WaitingAsk, file: &ProposedFile, range: Span) -> Vec<Offer
     accept.into_iter().chain([decision(false, "Reject")]).collect()
 }
 
-fn decide(waits: &WaitingAsk, range: Span, accepted: bool, title: String, named: Value) -> Offer {
+fn decide(waits: &WaitingAsk, range: Span, accepted: bool, title: String, named: Value) -> CommandOffer {
     let mut argument = named;
     argument["sessionId"] = json!(waits.session_id);
     argument["requestId"] = json!(waits.ask.permission.request_id);
     argument["accepted"] = json!(accepted);
-    Offer { title, command: DECIDE, argument, range, kind: OfferKind::QuickFix }
+    CommandOffer { title, command: DECIDE, argument, range, kind: OfferKind::QuickFix }
 }
 
 /// What can be asked about a place.
-fn questions(uri: &str, at: Span, problems: &[String]) -> Vec<Offer> {
+fn questions(uri: &str, at: Span, problems: &[String]) -> Vec<CommandOffer> {
     let argument = json!({ "uri": uri, "range": App::span(at), "problems": problems });
-    let offer = |title: &str, command, kind| Offer {
+    let offer = |title: &str, command, kind| CommandOffer {
         title: title.to_owned(),
         command,
         argument: argument.clone(),

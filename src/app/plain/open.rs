@@ -20,13 +20,13 @@ const NAME: &str = "chat.bb.md";
 /// A document that was asked to be shown.
 pub(super) struct ChatOpening {
     uri: String,
-    then: Opened,
+    then: OnceOpen,
     origin: Option<String>,
     until_us: u64,
 }
 
 /// What is done once a chat document is open.
-pub(super) enum Opened {
+pub(super) enum OnceOpen {
     /// This is sent, and the answer written into it.
     Send(String),
     /// This is written into it, for the user to go on with.
@@ -47,7 +47,7 @@ impl App {
     pub(super) fn in_chat(
         &mut self,
         client: ClientId,
-        then: Opened,
+        then: OnceOpen,
         origin: Option<String>,
     ) -> Result<(), CodedError> {
         let shows = self
@@ -72,8 +72,8 @@ impl App {
                 }
                 Ok(())
             }
-            (_, Opened::Send(prompt)) => self.send_without_document(client, prompt, origin),
-            (_, Opened::Draft(_) | Opened::Nothing) => {
+            (_, OnceOpen::Send(prompt)) => self.send_without_document(client, prompt, origin),
+            (_, OnceOpen::Draft(_) | OnceOpen::Nothing) => {
                 self.say_to(
                     client,
                     "info",
@@ -117,7 +117,7 @@ impl App {
         let now = self.now_us();
         let Some(plain) = self.plain_mut(client) else { return };
         let Some(opening) = plain.opening.take_if(|opening| opening.until_us <= now) else { return };
-        if let Opened::Send(prompt) = opening.then
+        if let OnceOpen::Send(prompt) = opening.then
             && let Err(error) = self.send_without_document(client, prompt, opening.origin)
         {
             self.say_to(client, "error", &error.message);
@@ -128,18 +128,18 @@ impl App {
         &mut self,
         client: ClientId,
         uri: &str,
-        then: Opened,
+        then: OnceOpen,
         origin: Option<String>,
     ) -> Result<(), CodedError> {
         match then {
-            Opened::Send(prompt) => self.send_chat(client, uri, Some(prompt), origin),
-            Opened::Draft(draft) => {
+            OnceOpen::Send(prompt) => self.send_chat(client, uri, Some(prompt), origin),
+            OnceOpen::Draft(draft) => {
                 let Some(text) = self.document_text(client, uri) else { return Ok(()) };
                 let new = ChatText::read(&text).with_draft(&draft);
                 self.edit_chat(client, uri, &text, &new);
                 Ok(())
             }
-            Opened::Nothing => Ok(()),
+            OnceOpen::Nothing => Ok(()),
         }
     }
 }

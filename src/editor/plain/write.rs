@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::app::inbox::{Offer, OfferKind, StandardAnswer, WordKind, WordOffered};
+use crate::app::inbox::{CommandOffer, OfferKind, StandardAnswer, WordKind, WordOffered};
 use crate::domain::edits::overlay::Position;
 
 /// Which shapes a client reads.
@@ -48,11 +48,11 @@ pub(in crate::editor) fn write_answer(
 }
 
 /// Whose it is, in a list with those of other servers.
-fn title(offer: &Offer) -> String {
+fn title(offer: &CommandOffer) -> String {
     format!("BreadBoard: {}", offer.title)
 }
 
-fn command(offer: &Offer) -> Value {
+fn command(offer: &CommandOffer) -> Value {
     json!({ "title": title(offer), "command": offer.command, "arguments": [offer.argument] })
 }
 
@@ -99,7 +99,7 @@ mod tests {
     fn an_offer_is_a_lens_an_action_or_a_command_by_what_the_client_reads() {
         let at = |line| Position { line, character: 0 };
         let offers = || {
-            StandardAnswer::Offers(vec![Offer {
+            StandardAnswer::Offers(vec![CommandOffer {
                 title: "Send".to_owned(),
                 command: "breadboard.send",
                 argument: json!({ "uri": "u" }),
