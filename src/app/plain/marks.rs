@@ -28,7 +28,7 @@ const CHANGE: usize = 2_000;
 
 /// One mark of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct PlacedMark {
     range: (Position, Position),
     /// LSP: 2 is a warning, 3 information.
     severity: u8,
@@ -44,7 +44,7 @@ impl App {
         let before = std::mem::replace(&mut plain.marks, marks.clone());
         let gone = before.keys().filter(|uri| !marks.contains_key(*uri)).map(|uri| (uri.clone(), Vec::new()));
         let changed = marks.iter().filter(|(uri, marks)| before.get(*uri) != Some(*marks));
-        let news: Vec<(String, Vec<Mark>)> =
+        let news: Vec<(String, Vec<PlacedMark>)> =
             gone.chain(changed.map(|(uri, marks)| (uri.clone(), marks.clone()))).collect();
         for (uri, marks) in news {
             let diagnostics: Vec<_> = marks
@@ -67,8 +67,8 @@ impl App {
         self.tell_to_ask_again(client, &waiting);
     }
 
-    fn marks_of(&self, client: ClientId, waiting: &[WaitingAsk]) -> BTreeMap<String, Vec<Mark>> {
-        let mut marks: BTreeMap<String, Vec<Mark>> = BTreeMap::new();
+    fn marks_of(&self, client: ClientId, waiting: &[WaitingAsk]) -> BTreeMap<String, Vec<PlacedMark>> {
+        let mut marks: BTreeMap<String, Vec<PlacedMark>> = BTreeMap::new();
         for waits in waiting {
             let title = &waits.ask.permission.title;
             let asked_in = self.chat(client, &waits.uri).and_then(|chat| chat.origin.clone());
@@ -81,7 +81,11 @@ impl App {
                     "show it, or deny, by a code action"
                 };
                 let message = format!("The agent asks: {title} ({how})");
-                marks.entry(uri).or_default().push(Mark { range: line_range(line), severity: 2, message });
+                marks.entry(uri).or_default().push(PlacedMark {
+                    range: line_range(line),
+                    severity: 2,
+                    message,
+                });
             }
             for file in waits.ask.proposal.iter().flat_map(|proposal| &proposal.files) {
                 let Some(uri) = self.uri_of(file.root.as_deref(), &file.file_path) else { continue };
@@ -97,7 +101,7 @@ impl App {
                         file.hunks.len(),
                         change.trim_end()
                     );
-                    marks.entry(uri.clone()).or_default().push(Mark {
+                    marks.entry(uri.clone()).or_default().push(PlacedMark {
                         range: place_of(hunk),
                         severity: 3,
                         message,

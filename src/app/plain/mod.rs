@@ -22,7 +22,7 @@ use self::approvals::PromptShown;
 use self::chat::PlainChat;
 pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
-use self::marks::Mark;
+use self::marks::PlacedMark;
 use self::open::ChatOpening;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
@@ -46,7 +46,7 @@ pub(super) struct PlainEditor {
     /// Requests that were in front of the user, and wait on as offers.
     prompted: BTreeSet<String>,
     /// What is marked, by document.
-    marks: BTreeMap<String, Vec<Mark>>,
+    marks: BTreeMap<String, Vec<PlacedMark>>,
     /// What lenses and hints say, as far as the editor was told to ask again.
     told: u64,
 }
