@@ -44,6 +44,7 @@ mod known_agents;
 mod lsp_edge;
 mod model;
 mod paused_turns;
+mod plain;
 mod progress;
 mod prompts;
 mod remedies;
