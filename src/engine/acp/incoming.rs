@@ -21,7 +21,7 @@ use crate::domain::dialect::acp::decode::{
 };
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::state::{is_standing, tells_mode};
-use crate::domain::dialect::acp::tells_a_call;
+use crate::domain::dialect::acp::{goes_on, tells_a_call};
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
 
@@ -239,18 +239,6 @@ impl Agent {
 
     pub(super) fn said_as_is(&mut self, session_id: &str, event: EngineEvent) {
         self.report(EngineReport::Said { session_id: session_id.to_owned(), event, cursor: None });
-    }
-}
-
-/// Whether an agent says something to the user, or begins a call.
-fn goes_on(kind: &str, update: &Payload) -> bool {
-    match kind {
-        "tool_call" => true,
-        "agent_message_chunk" => {
-            let text = update.get("content").and_then(|content| content.get("text"));
-            text.and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty())
-        }
-        _ => false,
     }
 }
 

@@ -157,6 +157,18 @@ pub(crate) fn tells_a_call(kind: &str) -> bool {
     matches!(kind, "tool_call" | "tool_call_update")
 }
 
+/// Whether an agent says something to the user, or begins a call.
+pub(crate) fn goes_on(kind: &str, update: &Map<String, Value>) -> bool {
+    match kind {
+        "tool_call" => true,
+        "agent_message_chunk" => {
+            let text = update.get("content").and_then(|content| content.get("text"));
+            text.and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty())
+        }
+        _ => false,
+    }
+}
+
 /// What a tool call tells.
 pub(crate) fn told_edits(call: &Map<String, Value>) -> ToldByCall {
     let content = call.list("content").filter(|content| !content.is_empty());
