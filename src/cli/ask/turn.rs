@@ -264,6 +264,7 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
         }
+        self.hear_what_was_made()?;
         if self.failed_at_engine {
             self.hear_the_end()?;
         }
@@ -271,6 +272,19 @@ impl AskTurn {
         self.show(&last)?;
         if let Some(advice) = self.advice.filter(|_| !self.outcome.interrupted) {
             self.say(Tone::Dim, advice);
+        }
+        Ok(())
+    }
+
+    /// What became of the files of an edit that was decided change by change is said, also where the turn was over first.
+    fn hear_what_was_made(&mut self) -> Result<(), AskEnded> {
+        let until = Instant::now() + AFTERWORD;
+        while !self.parts.is_empty()
+            && let Some(incoming) = self.client.next(Some(until))
+        {
+            if let Incoming::Answer { id, outcome } = incoming {
+                self.answered(id, outcome)?;
+            }
         }
         Ok(())
     }
