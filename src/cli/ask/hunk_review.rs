@@ -196,7 +196,7 @@ impl HunkReview {
     fn keys(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
         let open = self.decided.iter().filter(|one| one.is_none()).count();
         let (is_first, is_last) = (self.at == 0, open < 2);
-        KEYS.iter().filter(move |(key, _)| !(*key == "k" && is_first) && !(*key == "j" && is_last))
+        KEYS.iter().filter(move |(key, _)| !(*key == "k" && is_first || *key == "j" && is_last))
     }
 
     /// The question under a change.
