@@ -3,13 +3,15 @@
 //! Owns what is asked and sent, and that nothing is accepted by silence. Never writes a file: the server does, once all of it is
 //! decided.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
-use super::super::client::Refusal;
+use super::super::client::{Incoming, Refusal};
 use super::super::terminal::{Tone, marked, visible_line};
 use super::hunk_editor;
 use super::hunk_review::{HunkReview, Typed};
-use super::turn::{AskEnded, AskTurn, Open};
+use super::turn::{AFTERWORD, AskEnded, AskTurn, Open};
 use crate::domain::approval::{FileOutcome, Permission};
 use crate::protocol::patch::{PatchFilesResult, PatchGetResult};
 
@@ -154,6 +156,21 @@ impl AskTurn {
                 | FileOutcome::Rejected
                 | FileOutcome::Pending
                 | FileOutcome::Reverted => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of the files of an edit that was decided change by change is said, also where the turn was over first.
+    pub(super) fn hear_what_was_made(&mut self) -> Result<(), AskEnded> {
+        let until = Instant::now() + AFTERWORD;
+        while !self.parts.is_empty()
+            && let Some(incoming) = self.client.next(Some(until))
+        {
+            if let Incoming::Answer { id, outcome } = incoming
+                && let Some(permission) = self.parts.remove(&id)
+            {
+                self.parts_decided(permission, outcome)?;
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ use crate::protocol::request::ConnectionStatus;
 const CONTINUE: &str = "Continue where you stopped.";
 
 /// How long a session may take to end after its engine said that it failed; that is said at once, where it is so.
-const AFTERWORD: Duration = Duration::from_secs(2);
+pub(super) const AFTERWORD: Duration = Duration::from_secs(2);
 
 /// Said where what waits cannot be asked about.
 const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
@@ -272,19 +272,6 @@ impl AskTurn {
         self.show(&last)?;
         if let Some(advice) = self.advice.filter(|_| !self.outcome.interrupted) {
             self.say(Tone::Dim, advice);
-        }
-        Ok(())
-    }
-
-    /// What became of the files of an edit that was decided change by change is said, also where the turn was over first.
-    fn hear_what_was_made(&mut self) -> Result<(), AskEnded> {
-        let until = Instant::now() + AFTERWORD;
-        while !self.parts.is_empty()
-            && let Some(incoming) = self.client.next(Some(until))
-        {
-            if let Incoming::Answer { id, outcome } = incoming {
-                self.answered(id, outcome)?;
-            }
         }
         Ok(())
     }
