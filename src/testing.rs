@@ -129,8 +129,14 @@ pub mod domain {
         pub mod path {
             pub use crate::domain::policy::path::WorkspacePath;
         }
+        pub mod judgement {
+            pub use crate::domain::policy::judgement::PlaceKind;
+        }
         pub mod redact {
             pub use crate::domain::policy::redact::Redactor;
+        }
+        pub mod shell_line {
+            pub use crate::domain::policy::shell_line::{Joined, ShellCommand, read};
         }
         pub mod uri {
             pub use crate::domain::policy::uri::{push_encoded, spelling};
@@ -240,8 +246,13 @@ pub mod protocol {
     }
     pub mod settings {
         pub use crate::protocol::settings::{
-            ApprovalsSetting, DeliverySetting, EngineKind, EngineSetting, InitializationOptions,
-            ModelSetting, Overrides, RetentionSetting, Settings, WorkspaceConfiguration,
+            DeliverySetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
+            RetentionSetting, Settings, WorkspaceConfiguration,
+        };
+    }
+    pub mod standing {
+        pub use crate::protocol::standing::{
+            ApprovalsSetParams, ApprovalsSetting, CommandRunner, CommandsSetting, StandingOverrides,
         };
     }
     pub mod tab {

@@ -15,9 +15,11 @@ mod git;
 mod git_layout;
 mod identity;
 mod list;
+mod live_output;
 mod media;
 mod read;
 mod read_text;
+mod real_place;
 mod root;
 mod run;
 mod side;
@@ -27,3 +29,4 @@ mod thumbnail;
 mod write;
 
 pub use files::WorkspaceFiles;
+pub(crate) use real_place::real_place;

@@ -40,6 +40,9 @@ export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
   readonly rules = signal<Requests["bb/permission/list"]["result"]["rules"] | undefined>(undefined);
 
+  /** What is done without asking by the user's settings, and where commands run; `undefined` until it was read. */
+  readonly approvals = signal<Requests["bb/permission/list"]["result"]["approvals"] | undefined>(undefined);
+
   /** The ask that the page puts the focus on, and when it was told to. */
   readonly brought = signal<Brought | undefined>(undefined);
   /** The one that had the focus already. */
@@ -142,7 +145,9 @@ export class Asks {
 
   readRules(): Promise<void> {
     return this.sentences.attempt(async () => {
-      this.rules.value = (await this.client.request("bb/permission/list", {})).rules;
+      const { rules, approvals } = await this.client.request("bb/permission/list", {});
+      this.rules.value = rules;
+      this.approvals.value = approvals;
     });
   }
 
