@@ -136,7 +136,7 @@ pub mod domain {
             pub use crate::domain::policy::redact::Redactor;
         }
         pub mod shell_line {
-            pub use crate::domain::policy::shell_line::{Joined, ShellCommand, read};
+            pub use crate::domain::policy::shell_line::{Joined, read};
         }
         pub mod uri {
             pub use crate::domain::policy::uri::{push_encoded, spelling};

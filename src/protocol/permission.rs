@@ -26,7 +26,8 @@ pub(crate) struct PermissionListResult {
     /// Rules that hold, those of the workspace first.
     pub rules: Vec<SavedRule>,
     /// What is done, or refused, without asking, and where commands run.
-    pub approvals: ApprovalsState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalsState>,
 }
 
 /// One ask that waits.

@@ -4,7 +4,7 @@
 //! is asked of `Places`. Never decides: that is `standing`.
 
 use super::command_class::CommandClass;
-use super::program::{PathUse, ProgramReading, read_program};
+use super::program::{PathUse, ProgramReading, WildcardRoom, read_program};
 use super::sensitive::{guarded_part, hidden_part};
 use super::shell_line::{Joined, NotRead, ShellCommand, read};
 
@@ -108,8 +108,8 @@ pub(crate) struct JudgedCommand {
     pub class: CommandClass,
     /// Its output goes to a file.
     pub writes: bool,
-    /// A pattern that ends with `*` does not cover it.
-    pub is_closed: bool,
+    /// How much of it a pattern that ends with `*` has to name.
+    pub wildcard: WildcardRoom,
 }
 
 impl Judgement {
@@ -257,7 +257,7 @@ impl Judge<'_> {
             reading.class = CommandClass::Unknown;
             reading.why = format!("sets a variable (`{variable}`)");
         }
-        let ProgramReading { class, why, paths, is_closed } = reading;
+        let ProgramReading { class, why, paths, wildcard } = reading;
         self.judgement.raise(class, || why);
         self.guard_words(&command.words);
         for (path, how) in paths {
@@ -272,7 +272,7 @@ impl Judge<'_> {
         }
         let writes = command.redirections.iter().any(|redirection| redirection.writes);
         let words = command.words.clone();
-        self.judgement.commands.push(JudgedCommand { variables, words, class, writes, is_closed });
+        self.judgement.commands.push(JudgedCommand { variables, words, class, writes, wildcard });
     }
 
     /// `cd folder && …`: what follows runs there. Anywhere else the folder of what follows is not known.
@@ -281,7 +281,7 @@ impl Judge<'_> {
             class,
             why: why.to_owned(),
             paths: Vec::new(),
-            is_closed: true,
+            wildcard: WildcardRoom::None,
         };
         let unknown = known(CommandClass::Unknown, "changes its folder in a way that is not judged");
         let [_, target] = command.words.as_slice() else { return unknown };
@@ -378,7 +378,10 @@ fn candidates(word: &str) -> Vec<&str> {
     let mut found = vec![word];
     for (at, c) in word.char_indices() {
         if matches!(c, '=' | ':' | '@' | ',') {
-            found.push(&word[at + c.len_utf8()..]);
+            let rest = &word[at + c.len_utf8()..];
+            // An address on the web is no path; `file:` is one.
+            let is_web = c == ':' && rest.starts_with("//") && matches!(&word[..at], "http" | "https");
+            found.extend(Some(rest).filter(|_| !is_web));
             found.push(&word[..at]);
         }
     }

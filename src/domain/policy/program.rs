@@ -20,6 +20,15 @@ pub(super) enum PathUse {
     Word,
 }
 
+/// What a pattern that ends with `*` may leave open of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WildcardRoom {
+    /// Nothing: what it does depends on every word.
+    None,
+    /// What stands behind so many words, which say what it does.
+    Behind(usize),
+}
+
 /// What is known of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgramReading {
@@ -28,49 +37,60 @@ pub(super) struct ProgramReading {
     pub why: String,
     /// The words that may be paths.
     pub paths: Vec<(String, PathUse)>,
-    /// Nothing may be added to it by a pattern that ends with `*`: what it does depends on every word.
-    pub is_closed: bool,
+    /// How much of it a pattern that ends with `*` has to name.
+    pub wildcard: WildcardRoom,
 }
 
 /// Reads the words of a command.
 pub(super) fn read_program(words: &[String]) -> ProgramReading {
     let all = || words.iter().skip(1).map(|word| (word.clone(), PathUse::Word)).collect();
-    let unknown = |why: String, is_closed| ProgramReading {
-        class: CommandClass::Unknown,
-        why,
-        paths: all(),
-        is_closed,
-    };
-    let Some(name) = words.first() else { return unknown("is empty".to_owned(), true) };
+    let unknown =
+        |why: String, wildcard| ProgramReading { class: CommandClass::Unknown, why, paths: all(), wildcard };
+    let Some(name) = words.first() else { return unknown("is empty".to_owned(), WildcardRoom::None) };
     if name.contains(['/', '\\']) {
-        return unknown(format!("runs `{name}` by its path, which is not judged"), true);
+        let why = format!("runs `{name}` by its path, which is not judged");
+        return unknown(why, WildcardRoom::None);
     }
     if name == "sed" && is_printing(words) {
         let paths = words.iter().skip(3).map(|word| (word.clone(), PathUse::Content)).collect();
-        return known(CommandClass::Read, name, paths);
+        return known(CommandClass::Read, "sed", paths);
     }
-    let found = KNOWN.iter().find(|row| starts_with(words, row.words));
-    if let Some(row) = found {
+    if let Some(row) = KNOWN.iter().find(|row| starts_with(words, row.words)) {
+        let program = row.words.join(" ");
         return match operands(row, &words[row.words.len()..]) {
-            Ok(paths) => known(row.class, &row.words.join(" "), paths),
+            Ok(paths) => known(row.class, &program, paths),
             Err(word) => {
-                let program = row.words.join(" ");
-                unknown(format!("starts `{program}` with `{word}`, which is not judged"), true)
+                let why = format!("starts `{program}` with `{word}`, which is not judged");
+                unknown(why, WildcardRoom::None)
             }
         };
     }
     if RUNNERS.contains(&name.as_str()) {
-        return unknown(format!("starts `{name}`, which runs what its arguments or its input say"), true);
+        let why = format!("starts `{name}`, which runs what its arguments or its input say");
+        return unknown(why, WildcardRoom::None);
     }
-    match BY_NAME.iter().find(|(row, _)| starts_with(words, row)) {
-        Some((row, class)) => ProgramReading {
+    if let Some((row, class)) = BY_NAME.iter().find(|(row, _)| starts_with(words, row)) {
+        return ProgramReading {
             class: *class,
             why: format!("{} (`{}`)", class.what(), row.join(" ")),
             paths: all(),
-            is_closed: false,
-        },
-        None => unknown(format!("starts `{name}`, which is not known here"), false),
+            wildcard: WildcardRoom::Behind(row.len()),
+        };
     }
+    let wildcard = match has_subcommands(name) {
+        false => WildcardRoom::Behind(1),
+        // What stands before the subcommand may change what it is.
+        true => match words.get(1).is_some_and(|word| word.starts_with(char::is_alphabetic)) {
+            true => WildcardRoom::Behind(2),
+            false => WildcardRoom::None,
+        },
+    };
+    unknown(format!("starts `{}`, which is not known here", words[..words.len().min(2)].join(" ")), wildcard)
+}
+
+fn has_subcommands(name: &str) -> bool {
+    let rows = KNOWN.iter().map(|row| row.words).chain(BY_NAME.iter().map(|(row, _)| *row));
+    rows.into_iter().any(|row| row.len() > 1 && row[0] == name)
 }
 
 /// Whether a word of a pattern that forbids may stand anywhere behind this program.
@@ -79,7 +99,8 @@ pub(super) fn runs_others(program: &str) -> bool {
 }
 
 fn known(class: CommandClass, program: &str, paths: Vec<(String, PathUse)>) -> ProgramReading {
-    ProgramReading { class, why: format!("{} (`{program}`)", class.what()), paths, is_closed: false }
+    let why = format!("{} (`{program}`)", class.what());
+    ProgramReading { class, why, paths, wildcard: WildcardRoom::Behind(1) }
 }
 
 fn starts_with(words: &[String], row: &[&str]) -> bool {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command_class::CommandClass;
 use super::judgement::{Hindrance, JudgedCommand, Judgement};
-use super::program::runs_others;
+use super::program::{WildcardRoom, runs_others};
 
 /// What is done without asking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -219,7 +219,7 @@ fn covers(pattern: &str, command: &JudgedCommand) -> bool {
     let wanted = words_of(pattern);
     match wanted.strip_suffix(&["*"]) {
         Some(start) if !start.is_empty() => {
-            !command.is_closed
+            matches!(command.wildcard, WildcardRoom::Behind(named) if start.len() >= named)
                 && command.variables.is_empty()
                 && command.words.len() >= start.len()
                 && start.iter().zip(&command.words).all(|(wanted, word)| wanted == word)
