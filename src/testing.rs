@@ -9,8 +9,9 @@ pub mod app {
     pub use crate::app::{App, ClientId, EditorEvent, Event, Ports, run};
     pub mod inbox {
         pub use crate::app::inbox::{
-            Answer, DocumentEvent, ENGINE_BOUND, EditorAbilities, EditorEvent, EditorReply, Folder, Inbox,
-            Reply, StartUp,
+            Answer, CommandOffer, DocumentEvent, ENGINE_BOUND, EditorAbilities, EditorEvent, EditorReply,
+            Folder, Inbox, OfferKind, PlainAbilities, Reply, StandardAnswer, StandardRequest, StartUp,
+            StateHint, WordKind, WordOffered,
         };
     }
     pub mod ports {
@@ -20,9 +21,9 @@ pub mod app {
             DiffJob, DiffRoot, DiffSide, DownloadFor, Engine, EngineCall, EngineCursor, EngineDecision,
             EngineReport, EngineSession, EngineTraits, FileJob, FileJobDone, FileText, Files, Found,
             HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession,
-            News, OpenJournal, Outbox, PatchText, Preview, Prompt, ResumedLink, Ruling, Secret, SessionHome,
-            SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall, StreamReport,
-            StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnScopes,
+            News, OpenJournal, Outbox, PatchText, Preview, Prompt, RealPlace, ResumedLink, Ruling, Secret,
+            SessionHome, SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall,
+            StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnScopes,
         };
     }
     pub mod wire_out {

@@ -9,6 +9,7 @@ use super::client::{Client, ClientId};
 use super::command_run::terminal_ran;
 use super::edits::EditDone;
 use super::inbox::Reply;
+use super::plain::PlainAsk;
 use super::ports::CommandRan;
 use super::saves::SaveFirst;
 use super::state::App;
@@ -39,6 +40,8 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
+    /// What an editor without our plugin is asked by LSP alone.
+    Plain(PlainAsk),
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -51,6 +54,7 @@ impl PendingAsk {
     fn is_awaited(&self) -> bool {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
+            Self::Plain(ask) => ask.is_awaited(),
             Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
             Self::SavedFirst(_) => true,
             Self::TerminalRan { reply } => !reply.is_abandoned(),
@@ -60,7 +64,7 @@ impl PendingAsk {
     /// The client left before it answered. What nobody but the loop can tell of it comes back.
     pub(super) fn withdraw(self) -> Option<SaveFirst> {
         match self {
-            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => {}
+            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } | Self::Plain(_) => {}
             Self::EditSaved(edit) => edit.unsaved(),
             Self::SavedFirst(first) => return Some(*first),
             Self::EditApplied(edit) => edit.reply.refuse(CodedError::new(
@@ -116,7 +120,10 @@ impl Client {
                 PendingAsk::EditSaved(edit) => edit.unsaved(),
                 PendingAsk::SavedFirst(first) => return Some(*first),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
-                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
+                PendingAsk::Registered
+                | PendingAsk::Configuration
+                | PendingAsk::ProgressCreated { .. }
+                | PendingAsk::Plain(_) => {}
             }
             return None;
         }
@@ -134,6 +141,7 @@ impl Client {
                 PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::SavedFirst(_)
+                | PendingAsk::Plain(_)
                 | PendingAsk::Registered
                 | PendingAsk::Configuration
                 | PendingAsk::ProgressCreated { .. } => false,
@@ -188,6 +196,7 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
+            PendingAsk::Plain(ask) => self.plain_answered(client, ask, &outcome),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

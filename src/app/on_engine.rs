@@ -177,7 +177,7 @@ impl App {
             ask = ask.without_rules();
         }
         let mut permission = self.permission(session_id, &ask, &root, asked_at);
-        permission.policy = standing.map(|standing| standing.told);
+        permission.policy = standing.map(|standing| Box::new(standing.told));
         let proposal = self.proposal(session_id, &ask, &root);
         if proposal.is_some() {
             // Of one that the engine gave no name, the name of the request.

@@ -11,6 +11,7 @@ use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
 use super::live_output::LiveOutput;
+use super::paths::paths;
 use super::read::read;
 use super::read_text::read_text;
 use super::real_place::real_place;
@@ -244,6 +245,9 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
+            FileJob::Paths { wanted } => {
+                self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
+            }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, call, bounds, reply } => {
                 self.run(waiting, roots, CommandJob { command, cwd, call, bounds }, reply);
@@ -271,6 +275,7 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::PatchWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
+        | FileJob::Paths { .. }
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
     }
@@ -310,6 +315,7 @@ fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::DropArtifacts { folder } => {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
+        FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::PatchBase { write, .. } => done(FileJobDone::PatchBase { write, outcome: Err(refused) }),
         FileJob::PatchWritten { write, .. } => {

@@ -17,6 +17,7 @@ mod identity;
 mod list;
 mod live_output;
 mod media;
+mod paths;
 mod read;
 mod read_text;
 mod real_place;

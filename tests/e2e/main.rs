@@ -43,6 +43,7 @@ mod known_agents;
 mod lsp_edge;
 mod model;
 mod paused_turns;
+mod plain;
 mod policy;
 mod progress;
 mod prompts;

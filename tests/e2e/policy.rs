@@ -299,7 +299,7 @@ fn r002_85_a_command_runs_in_the_editors_terminal_by_default_and_by_the_server_w
                 .collect();
             lines.sort_by_key(Value::to_string);
             assert_eq!(lines, [json!(["stderr", "err\n"]), json!(["stdout", "out\n"])]);
-            let end = events.iter().filter(|event| event["type"] == "tool.execute").last().unwrap();
+            let end = events.iter().rfind(|event| event["type"] == "tool.execute").unwrap();
             assert!(printed.iter().all(|event| event["seq"].as_u64() < end["seq"].as_u64()));
         }
     }

@@ -62,7 +62,7 @@ pub struct Permission {
     pub expires_at: Option<i64>,
     /// What the user's policy says of it, and why it is asked about or not. Absent for a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<PolicyVerdict>,
+    pub policy: Option<Box<PolicyVerdict>>,
 }
 
 impl Permission {

@@ -17,7 +17,7 @@ impl Places for Table {
                 part => parts.push(part),
             }
         }
-        let Some((&"w", inside)) = parts.split_first().map(|(first, rest)| (first, rest)) else {
+        let Some((&"w", inside)) = parts.split_first() else {
             return PathPlace::Outside;
         };
         let inside = inside.join("/");

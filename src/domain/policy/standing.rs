@@ -111,7 +111,13 @@ impl StandingPolicy {
         if self.mode == ApprovalMode::Ask {
             let why = match judgement.class {
                 CommandClass::Unknown => format!("Asked because it {}.", judgement.why),
-                _ => format!("Asked because your setting asks for everything; it {}.", judgement.why),
+                CommandClass::Read
+                | CommandClass::Edit
+                | CommandClass::Build
+                | CommandClass::Network
+                | CommandClass::Destructive => {
+                    format!("Asked because your setting asks for everything; it {}.", judgement.why)
+                }
             };
             return verdict(StandingAnswer::Prompt, why);
         }
