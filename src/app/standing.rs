@@ -14,7 +14,7 @@ use crate::domain::approval::{
 };
 use crate::domain::policy::command_class::CommandClass;
 use crate::domain::policy::judgement::{
-    Hindrance, Judgement, PathPlace, Places, ShellKind, judge_command, judge_edit,
+    Hindrance, Judgement, PathPlace, PathPlaces, ShellKind, judge_command, judge_edit,
 };
 use crate::domain::policy::standing::{PolicyVerdict, StandingAnswer};
 use crate::domain::shown::{Kind, show};
@@ -226,7 +226,7 @@ struct WorkspacePlaces<'a> {
     is_here: bool,
 }
 
-impl Places for WorkspacePlaces<'_> {
+impl PathPlaces for WorkspacePlaces<'_> {
     fn place(&self, folder: &str, path: &str) -> PathPlace {
         if !self.is_here || folder.is_empty() {
             return PathPlace::Unseen;

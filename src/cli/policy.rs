@@ -12,7 +12,7 @@ use super::ask::{folder, refuse};
 use super::exit::Exit;
 use super::terminal::visible;
 use crate::app::standing::place_in;
-use crate::domain::policy::judgement::{Judgement, PathPlace, Places, ShellKind, judge_command};
+use crate::domain::policy::judgement::{Judgement, PathPlace, PathPlaces, ShellKind, judge_command};
 use crate::domain::policy::standing::{PolicyVerdict, StandingAnswer};
 use crate::protocol::settings::Settings;
 use crate::workspace::real_place;
@@ -69,7 +69,7 @@ fn as_json(judgement: &Judgement, verdict: &PolicyVerdict) -> String {
 /// One folder, which is the whole workspace.
 struct FolderPlaces(PathBuf);
 
-impl Places for FolderPlaces {
+impl PathPlaces for FolderPlaces {
     fn place(&self, folder: &str, path: &str) -> PathPlace {
         place_in(std::slice::from_ref(&self.0), folder.as_ref(), path, real_place)
     }

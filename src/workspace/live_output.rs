@@ -13,24 +13,24 @@ const PIECE: usize = 16 << 10;
 const MOST: usize = 256 << 10;
 
 /// Who hears of it: text, and whether it stood on the standard error.
-pub(super) type Told = Box<dyn Fn(String, bool) + Send + Sync>;
+pub(super) type OutputListener = Box<dyn Fn(String, bool) + Send + Sync>;
 
 /// One command's output on its way.
 pub(super) struct LiveOutput {
-    told: Told,
-    state: Mutex<Waiting>,
+    told: OutputListener,
+    state: Mutex<WaitingLines>,
 }
 
 /// Lines that wait, of each stream.
-struct Waiting {
+struct WaitingLines {
     lines: [Vec<u8>; 2],
     sent: usize,
     last: Option<Instant>,
 }
 
 impl LiveOutput {
-    pub(super) fn to(told: Told) -> Arc<Self> {
-        let waiting = Waiting { lines: [Vec::new(), Vec::new()], sent: 0, last: None };
+    pub(super) fn to(told: OutputListener) -> Arc<Self> {
+        let waiting = WaitingLines { lines: [Vec::new(), Vec::new()], sent: 0, last: None };
         Arc::new(Self { told, state: Mutex::new(waiting) })
     }
 
@@ -58,7 +58,7 @@ impl LiveOutput {
         self.tell(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), true);
     }
 
-    fn tell(&self, state: &mut Waiting, all: bool) {
+    fn tell(&self, state: &mut WaitingLines, all: bool) {
         for is_error in [false, true] {
             let lines = &mut state.lines[usize::from(is_error)];
             // A secret that is replaced stands in one line, so a line is told whole.

@@ -1,12 +1,12 @@
 //! What a command line or an edit would do: its class, and what stands against doing it without a person.
 //!
 //! Owns the way from words and paths to one judgement, the highest class of all parts. Never looks at a disk: where a path leads
-//! is asked of `Places`. Never decides: that is `standing`.
+//! is asked of `PathPlaces`. Never decides: that is `standing`.
 
 use super::command_class::CommandClass;
 use super::program::{PathUse, ProgramReading, WildcardRoom, read_program};
 use super::sensitive::{guarded_part, hidden_part};
-use super::shell_line::{Joined, NotRead, ShellCommand, read};
+use super::shell_line::{Joined, ShellCommand, UnreadLine, read};
 
 /// Where a path leads, with every link followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum PlaceKind {
 }
 
 /// Looks at where paths lead.
-pub(crate) trait Places {
+pub(crate) trait PathPlaces {
     /// Where a path leads, beginning at an absolute folder where it is relative.
     fn place(&self, folder: &str, path: &str) -> PathPlace;
 }
@@ -138,7 +138,12 @@ const OUTSIDE: &str = "runs outside of the workspace";
 const UNSEEN: &str = "runs where this server cannot look";
 
 /// Judges a command line that would run in an absolute folder.
-pub(crate) fn judge_command(line: &str, folder: &str, shell: ShellKind, places: &dyn Places) -> Judgement {
+pub(crate) fn judge_command(
+    line: &str,
+    folder: &str,
+    shell: ShellKind,
+    places: &dyn PathPlaces,
+) -> Judgement {
     match shell {
         ShellKind::Other => Judgement::unknown("is for a shell that is not read here".to_owned()),
         ShellKind::Posix => match read(line) {
@@ -156,7 +161,7 @@ pub(crate) fn judge_command(line: &str, folder: &str, shell: ShellKind, places: 
 }
 
 /// Judges a line that stands within another one.
-fn judge_line(line: &str, folder: &str, places: &dyn Places) -> Judgement {
+fn judge_line(line: &str, folder: &str, places: &dyn PathPlaces) -> Judgement {
     match read(line) {
         Ok(commands) => judge_commands(&commands, folder, places),
         Err(why) => not_read(line, why),
@@ -164,7 +169,7 @@ fn judge_line(line: &str, folder: &str, places: &dyn Places) -> Judgement {
 }
 
 /// A line that is not understood, which may name what is guarded.
-fn not_read(line: &str, why: NotRead) -> Judgement {
+fn not_read(line: &str, why: UnreadLine) -> Judgement {
     let mut judgement = Judgement::unknown(why.reason());
     judgement.guesses = guessed(line);
     // Whatever else it says, it names what is guarded.
@@ -176,7 +181,7 @@ fn not_read(line: &str, why: NotRead) -> Judgement {
 }
 
 /// Judges the commands of a line that was understood.
-fn judge_commands(commands: &[ShellCommand], folder: &str, places: &dyn Places) -> Judgement {
+fn judge_commands(commands: &[ShellCommand], folder: &str, places: &dyn PathPlaces) -> Judgement {
     let mut judge = Judge {
         folder: folder.to_owned(),
         places,
@@ -213,7 +218,7 @@ fn wrapped(commands: &[ShellCommand]) -> Option<&str> {
 pub(crate) fn judge_edit<'a>(
     files: impl IntoIterator<Item = (&'a str, &'a str)>,
     removes: bool,
-    places: &dyn Places,
+    places: &dyn PathPlaces,
 ) -> Judgement {
     let (class, why) = match removes {
         true => (CommandClass::Destructive, "removes a file"),
@@ -240,7 +245,7 @@ pub(crate) fn judge_edit<'a>(
 struct Judge<'a> {
     /// Where the next command runs.
     folder: String,
-    places: &'a dyn Places,
+    places: &'a dyn PathPlaces,
     judgement: Judgement,
 }
 

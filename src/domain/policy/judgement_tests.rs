@@ -1,12 +1,12 @@
 //! Classes and hindrances, in a workspace that is a table.
 
-use super::{Hindrance, Judgement, PathPlace, PlaceKind, Places, ShellKind, judge_command, judge_edit};
+use super::{Hindrance, Judgement, PathPlace, PathPlaces, PlaceKind, ShellKind, judge_command, judge_edit};
 use crate::domain::policy::command_class::CommandClass;
 
 /// A workspace at `/w`: a few files, a folder, and links to `.env` and out.
 pub(in crate::domain::policy) struct Table;
 
-impl Places for Table {
+impl PathPlaces for Table {
     fn place(&self, folder: &str, path: &str) -> PathPlace {
         let whole = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
         let mut parts: Vec<&str> = Vec::new();

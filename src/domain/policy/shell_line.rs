@@ -1,7 +1,7 @@
 //! A shell command line as simple commands, each with its words and redirections.
 //!
 //! Owns what counts as understood: plain words, quotes without expansions, pipes, and-or lists, sequences, redirections to
-//! named files. Everything else is `NotRead`, with what it is. Parsed by a grammar and never by the start of a text; what the
+//! named files. Everything else is `UnreadLine`, with what it is. Parsed by a grammar and never by the start of a text; what the
 //! grammar gives is taken only where every byte of the line belongs to a part that is known here. Never runs or expands anything.
 
 use tree_sitter::{Node, Parser};
@@ -53,7 +53,7 @@ pub struct Redirection {
 
 /// Why a line is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotRead {
+pub enum UnreadLine {
     /// There is nothing in it.
     Empty,
     /// It is longer than `LONGEST`.
@@ -66,7 +66,7 @@ pub enum NotRead {
     Construct(&'static str),
 }
 
-impl NotRead {
+impl UnreadLine {
     /// The rest of a sentence that begins with "it".
     pub fn reason(self) -> String {
         match self {
@@ -80,25 +80,25 @@ impl NotRead {
 }
 
 /// The simple commands of a line, in order.
-pub fn read(line: &str) -> Result<Vec<ShellCommand>, NotRead> {
+pub fn read(line: &str) -> Result<Vec<ShellCommand>, UnreadLine> {
     if line.len() > LONGEST {
-        return Err(NotRead::TooLong);
+        return Err(UnreadLine::TooLong);
     }
     let line = line.trim_matches([' ', '\t', '\n']);
     if line.is_empty() {
-        return Err(NotRead::Empty);
+        return Err(UnreadLine::Empty);
     }
     if let Some(odd) = line.chars().find(|c| is_odd(*c)) {
-        return Err(NotRead::Character(odd));
+        return Err(UnreadLine::Character(odd));
     }
     let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| NotRead::Malformed)?;
-    let tree = parser.parse(line, None).ok_or(NotRead::Malformed)?;
-    let mut reader = Reader { line, commands: Vec::new(), joined: Joined::First, read_to: 0 };
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| UnreadLine::Malformed)?;
+    let tree = parser.parse(line, None).ok_or(UnreadLine::Malformed)?;
+    let mut reader = TreeReader { line, commands: Vec::new(), joined: Joined::First, read_to: 0 };
     reader.node(tree.root_node(), 0)?;
     reader.take(line.len(), line.len())?;
     if tree.root_node().has_error() || reader.commands.is_empty() || !reader.ends_with_a_command() {
-        return Err(NotRead::Malformed);
+        return Err(UnreadLine::Malformed);
     }
     Ok(reader.commands)
 }
@@ -138,7 +138,7 @@ const RESERVED: [&str; 19] = [
     "nocorrect",
 ];
 
-struct Reader<'a> {
+struct TreeReader<'a> {
     line: &'a str,
     commands: Vec<ShellCommand>,
     joined: Joined,
@@ -146,17 +146,17 @@ struct Reader<'a> {
     read_to: usize,
 }
 
-impl Reader<'_> {
+impl TreeReader<'_> {
     /// Takes the part from `from` to `to`; between it and the one before there may be blanks only.
-    fn take(&mut self, from: usize, to: usize) -> Result<(), NotRead> {
-        let between = self.line.get(self.read_to..from).ok_or(NotRead::Malformed)?;
+    fn take(&mut self, from: usize, to: usize) -> Result<(), UnreadLine> {
+        let between = self.line.get(self.read_to..from).ok_or(UnreadLine::Malformed)?;
         match between.chars().find(|c| !matches!(c, ' ' | '\t' | '\n')) {
-            Some('\\') => Err(NotRead::Construct("a line that goes on in the next one")),
-            Some(_) => Err(NotRead::Malformed),
+            Some('\\') => Err(UnreadLine::Construct("a line that goes on in the next one")),
+            Some(_) => Err(UnreadLine::Malformed),
             None => {
                 // The end of a line ends its command, whatever the grammar makes of it; only an operator goes on behind it.
                 if between.contains('\n') && self.joined == Joined::First {
-                    return Err(NotRead::Malformed);
+                    return Err(UnreadLine::Malformed);
                 }
                 self.read_to = to;
                 Ok(())
@@ -172,9 +172,9 @@ impl Reader<'_> {
         matches!(self.joined, Joined::First | Joined::Then)
     }
 
-    fn node(&mut self, node: Node<'_>, depth: usize) -> Result<(), NotRead> {
+    fn node(&mut self, node: Node<'_>, depth: usize) -> Result<(), UnreadLine> {
         if depth > DEEPEST {
-            return Err(NotRead::Malformed);
+            return Err(UnreadLine::Malformed);
         }
         match node.kind() {
             "program" | "list" | "pipeline" => self.children(node, depth),
@@ -188,19 +188,19 @@ impl Reader<'_> {
         }
     }
 
-    fn children(&mut self, node: Node<'_>, depth: usize) -> Result<(), NotRead> {
+    fn children(&mut self, node: Node<'_>, depth: usize) -> Result<(), UnreadLine> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
         children.into_iter().try_for_each(|child| self.node(child, depth + 1))
     }
 
-    fn join(&mut self, node: Node<'_>, joined: Joined) -> Result<(), NotRead> {
+    fn join(&mut self, node: Node<'_>, joined: Joined) -> Result<(), UnreadLine> {
         // An empty line between two commands is nothing; after an operator it would be something else.
         if self.commands.is_empty() || !matches!(self.joined, Joined::First | Joined::Then) {
             return if joined == Joined::Then && self.text(node) == "\n" && self.commands.is_empty() {
                 self.take(node.start_byte(), node.end_byte())
             } else {
-                Err(NotRead::Malformed)
+                Err(UnreadLine::Malformed)
             };
         }
         self.joined = joined;
@@ -208,7 +208,7 @@ impl Reader<'_> {
     }
 
     /// A command with redirections behind it; behind a list they belong to its last command.
-    fn redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), NotRead> {
+    fn redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), UnreadLine> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
         for child in children {
@@ -216,7 +216,7 @@ impl Reader<'_> {
                 "command" | "list" | "pipeline" => self.node(child, depth + 1)?,
                 "file_redirect" => {
                     let redirection = self.redirection(child)?;
-                    let command = self.commands.last_mut().ok_or(NotRead::Malformed)?;
+                    let command = self.commands.last_mut().ok_or(UnreadLine::Malformed)?;
                     command.redirections.extend(redirection);
                 }
                 other => return Err(unread(other)),
@@ -225,15 +225,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn command(&mut self, node: Node<'_>, depth: usize) -> Result<(), NotRead> {
+    fn command(&mut self, node: Node<'_>, depth: usize) -> Result<(), UnreadLine> {
         // The grammar gives no token for the end of a line.
-        let between = self.line.get(self.read_to..node.start_byte()).ok_or(NotRead::Malformed)?;
+        let between = self.line.get(self.read_to..node.start_byte()).ok_or(UnreadLine::Malformed)?;
         if !self.commands.is_empty() && self.joined == Joined::First && between.contains('\n') {
             self.joined = Joined::Then;
         }
         // Two commands with nothing between them would be one that was cut wrongly.
         if !self.commands.is_empty() && self.joined == Joined::First {
-            return Err(NotRead::Malformed);
+            return Err(UnreadLine::Malformed);
         }
         let joined = std::mem::replace(&mut self.joined, Joined::First);
         let mut command =
@@ -251,7 +251,7 @@ impl Reader<'_> {
                 }
                 "command_name" if command.words.is_empty() => {
                     let name =
-                        child.child(0).filter(|_| child.child_count() == 1).ok_or(NotRead::Malformed)?;
+                        child.child(0).filter(|_| child.child_count() == 1).ok_or(UnreadLine::Malformed)?;
                     command.words.push(self.word(name, depth + 1)?);
                 }
                 "file_redirect" => command.redirections.extend(self.redirection(child)?),
@@ -261,26 +261,26 @@ impl Reader<'_> {
         }
         self.joined = Joined::First;
         if command.words.first().is_none_or(String::is_empty) {
-            return Err(NotRead::Construct("a command without a program"));
+            return Err(UnreadLine::Construct("a command without a program"));
         }
         if RESERVED.contains(&command.words[0].as_str()) {
-            return Err(NotRead::Construct("a word that some shell keeps for itself"));
+            return Err(UnreadLine::Construct("a word that some shell keeps for itself"));
         }
         self.commands.push(command);
         Ok(())
     }
 
     /// `NAME=value`, as plain as a word.
-    fn variable(&mut self, node: Node<'_>) -> Result<(String, String), NotRead> {
+    fn variable(&mut self, node: Node<'_>) -> Result<(String, String), UnreadLine> {
         let text = self.text(node).to_owned();
-        let (name, value) = text.split_once('=').ok_or(NotRead::Malformed)?;
+        let (name, value) = text.split_once('=').ok_or(UnreadLine::Malformed)?;
         if let Some(odd) =
             value.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')))
         {
-            return Err(NotRead::Character(odd));
+            return Err(UnreadLine::Character(odd));
         }
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(NotRead::Construct("a variable that is changed"));
+            return Err(UnreadLine::Construct("a variable that is changed"));
         }
         let pair = (name.to_owned(), value.to_owned());
         self.take(node.start_byte(), node.end_byte())?;
@@ -288,7 +288,7 @@ impl Reader<'_> {
     }
 
     /// `None`: between the command's own outputs.
-    fn redirection(&mut self, node: Node<'_>) -> Result<Option<Redirection>, NotRead> {
+    fn redirection(&mut self, node: Node<'_>) -> Result<Option<Redirection>, UnreadLine> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
         let (mut operator, mut target) = (None, None);
@@ -302,7 +302,7 @@ impl Reader<'_> {
                     self.take(child.start_byte(), child.end_byte())?;
                 }
                 other if operator.is_none() => return Err(unread(other)),
-                _ if target.is_some() => return Err(NotRead::Malformed),
+                _ if target.is_some() => return Err(UnreadLine::Malformed),
                 _ => target = Some(self.word(child, 0)?),
             }
         }
@@ -311,14 +311,14 @@ impl Reader<'_> {
             (Some(">" | ">>"), Some(path)) if path == "/dev/null" => Ok(None),
             (Some("<"), Some(path)) => Ok(Some(Redirection { path, writes: false })),
             (Some(">" | ">>"), Some(path)) => Ok(Some(Redirection { path, writes: true })),
-            (_, _) => Err(NotRead::Construct("a redirection of a kind that is not judged")),
+            (_, _) => Err(UnreadLine::Construct("a redirection of a kind that is not judged")),
         }
     }
 
     /// A word without its quotes.
-    fn word(&mut self, node: Node<'_>, depth: usize) -> Result<String, NotRead> {
+    fn word(&mut self, node: Node<'_>, depth: usize) -> Result<String, UnreadLine> {
         if depth > DEEPEST {
-            return Err(NotRead::Malformed);
+            return Err(UnreadLine::Malformed);
         }
         match node.kind() {
             "word" | "number" => {
@@ -330,7 +330,7 @@ impl Reader<'_> {
             "raw_string" => {
                 let text = self.text(node);
                 let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-                let inner = inner.ok_or(NotRead::Malformed)?.to_owned();
+                let inner = inner.ok_or(UnreadLine::Malformed)?.to_owned();
                 // Some shells read a backslash even here.
                 refuse_any(&inner, &['\\', '\'', '\n'])?;
                 self.take(node.start_byte(), node.end_byte())?;
@@ -339,7 +339,7 @@ impl Reader<'_> {
             "string" => {
                 let text = self.text(node);
                 let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let inner = inner.ok_or(NotRead::Malformed)?.to_owned();
+                let inner = inner.ok_or(UnreadLine::Malformed)?.to_owned();
                 refuse_any(&inner, &['$', '`', '\\', '!', '"', '\n'])?;
                 self.take(node.start_byte(), node.end_byte())?;
                 Ok(inner)
@@ -351,7 +351,7 @@ impl Reader<'_> {
                 for part in parts {
                     // A word has no gaps.
                     if part.start_byte() != node.start_byte() && part.start_byte() != self.read_to {
-                        return Err(NotRead::Malformed);
+                        return Err(UnreadLine::Malformed);
                     }
                     whole.push_str(&self.word(part, depth + 1)?);
                 }
@@ -363,7 +363,7 @@ impl Reader<'_> {
 }
 
 /// An unquoted word means itself: no character in it is one that some shell expands.
-fn plain(text: &str) -> Result<(), NotRead> {
+fn plain(text: &str) -> Result<(), UnreadLine> {
     let mut before = None;
     for c in text.chars() {
         let is_itself = match c {
@@ -374,23 +374,23 @@ fn plain(text: &str) -> Result<(), NotRead> {
             c => c.is_alphanumeric(),
         };
         if !is_itself {
-            return Err(NotRead::Character(c));
+            return Err(UnreadLine::Character(c));
         }
         before = Some(c);
     }
     Ok(())
 }
 
-fn refuse_any(text: &str, refused: &[char]) -> Result<(), NotRead> {
+fn refuse_any(text: &str, refused: &[char]) -> Result<(), UnreadLine> {
     match text.chars().find(|c| refused.contains(c)) {
-        Some(c) => Err(NotRead::Character(c)),
+        Some(c) => Err(UnreadLine::Character(c)),
         None => Ok(()),
     }
 }
 
 /// What a node of the grammar is, for a person.
-fn unread(kind: &str) -> NotRead {
-    NotRead::Construct(match kind {
+fn unread(kind: &str) -> UnreadLine {
+    UnreadLine::Construct(match kind {
         "command_substitution" | "process_substitution" => "a command inside of another",
         "simple_expansion"
         | "expansion"
@@ -410,7 +410,7 @@ fn unread(kind: &str) -> NotRead {
         "function_definition" => "a function",
         "declaration_command" | "unset_command" => "a change of variables",
         "test_command" => "a test in brackets",
-        "ERROR" => return NotRead::Malformed,
+        "ERROR" => return UnreadLine::Malformed,
         _ => "something that is not judged",
     })
 }

@@ -1,6 +1,6 @@
 //! What is understood of a line, and what is not.
 
-use super::{Joined, NotRead, Redirection, ShellCommand, read};
+use super::{Joined, Redirection, ShellCommand, UnreadLine, read};
 
 fn command(joined: Joined, words: &[&str]) -> ShellCommand {
     ShellCommand {
@@ -162,6 +162,6 @@ fn whatever_a_shell_expands_or_groups_is_not_read() {
     ] {
         assert!(read(line).is_err(), "{line:?} is {:?}", read(line));
     }
-    assert_eq!(read(&"a ".repeat(4_097)), Err(NotRead::TooLong));
+    assert_eq!(read(&"a ".repeat(4_097)), Err(UnreadLine::TooLong));
     assert_eq!(read("ls $(id)").unwrap_err().reason(), "has a command inside of another");
 }
