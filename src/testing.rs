@@ -21,9 +21,9 @@ pub mod app {
             DiffJob, DiffRoot, DiffSide, DownloadFor, Engine, EngineCall, EngineCursor, EngineDecision,
             EngineReport, EngineSession, EngineTraits, FileJob, FileJobDone, FileText, Files, Found,
             HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession,
-            News, OpenJournal, Outbox, PatchText, Preview, Prompt, ResumedLink, Ruling, Secret, SessionHome,
-            SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall, StreamReport,
-            StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnScopes,
+            News, OpenJournal, Outbox, PatchText, Preview, Prompt, RealPlace, ResumedLink, Ruling, Secret,
+            SessionHome, SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall,
+            StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnScopes,
         };
     }
     pub mod wire_out {
@@ -130,8 +130,14 @@ pub mod domain {
         pub mod path {
             pub use crate::domain::policy::path::WorkspacePath;
         }
+        pub mod judgement {
+            pub use crate::domain::policy::judgement::PlaceKind;
+        }
         pub mod redact {
             pub use crate::domain::policy::redact::Redactor;
+        }
+        pub mod shell_line {
+            pub use crate::domain::policy::shell_line::{Joined, read};
         }
         pub mod uri {
             pub use crate::domain::policy::uri::{push_encoded, spelling};
@@ -241,8 +247,13 @@ pub mod protocol {
     }
     pub mod settings {
         pub use crate::protocol::settings::{
-            ApprovalsSetting, DeliverySetting, EngineKind, EngineSetting, InitializationOptions,
-            ModelSetting, Overrides, RetentionSetting, Settings, WorkspaceConfiguration,
+            DeliverySetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
+            RetentionSetting, Settings, WorkspaceConfiguration,
+        };
+    }
+    pub mod standing {
+        pub use crate::protocol::standing::{
+            ApprovalsSetParams, ApprovalsSetting, CommandRunner, CommandsSetting, StandingOverrides,
         };
     }
     pub mod tab {

@@ -631,6 +631,13 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 vec![json!({}), json!({"tabId": 1}), json!({"sessionId": null})],
             ),
         ),
+        (
+            "bb/approvals/set",
+            (
+                vec![json!({}), json!({"mode": "reads"}), json!({"runner": "server_runner", "mode": null})],
+                vec![json!({"mode": "all"}), json!({"runner": "docker"}), json!({"mode": 1})],
+            ),
+        ),
         ("bb/models/list", none()),
         (
             "bb/models/set",
@@ -901,7 +908,8 @@ fn results() -> Vec<(&'static str, Value, Value)> {
                         "subject": {"kind": "command", "command": "ls", "cwd": ".", "env": {"A": "b"}, "reason": "why"}}
                 }],
                 "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "session", "holder": "server",
-                    "revocable": true, "sessionId": "s"}]
+                    "revocable": true, "sessionId": "s"}],
+                "approvals": {"mode": "ask", "classes": {}, "patterns": [], "runner": "local_terminal"}
             }),
             json!({"pending": [], "rules": [{"ruleId": "rule-1", "pattern": "run: ls", "scope": "world",
                 "holder": "server", "revocable": true}]}),
@@ -1012,6 +1020,12 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             "bb/models/list",
             json!({"models": [{"id": "m", "name": "M"}], "current": "p/m"}),
             json!({"current": "m"}),
+        ),
+        (
+            "bb/approvals/set",
+            json!({"mode": "listed", "classes": {"network": "never"}, "runner": "server_runner",
+                "patterns": [{"pattern": "cargo test *", "answer": "always"}]}),
+            json!({"mode": "all", "classes": {}, "patterns": [], "runner": "local_terminal"}),
         ),
         ("bb/models/set", json!({"models": []}), json!({"models": [{"id": 1, "name": "M"}]})),
         ("bb/setCredentials", json!({}), json!([])),

@@ -6,7 +6,8 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, ClientId};
-use super::edits::{EditDone, terminal_ran};
+use super::command_run::terminal_ran;
+use super::edits::EditDone;
 use super::inbox::Reply;
 use super::plain::PlainAsk;
 use super::ports::CommandRan;

@@ -1,6 +1,6 @@
-//! What an engine wants done in the workspace: a text read or replaced, a command run.
+//! What an engine wants done in the workspace: a text read or replaced. Commands are `command_run`.
 //!
-//! Owns the choice between a client and the disk: `workspace/applyEdit` and `bb/terminal/run` where a client has them, else the
+//! Owns the choice between a client and the disk: `workspace/applyEdit` where a client has it, else the
 //! workspace edge; and which client (decision 0013). Trust is checked again here, whatever was allowed before.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
-use super::ports::{Applied, ClientRequest, CommandRan, FileJob, FileText};
+use super::ports::{Applied, ClientRequest, FileJob, FileText};
 use super::prompter::Prompter;
 use super::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -18,14 +18,6 @@ use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::replace::replacement;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
-use crate::protocol::terminal::{TERMINAL_RUN, TerminalRunParams};
-
-/// Bytes kept of each output of a command that the editor ran: as much as of one that we run. A compiler's first error and its
-/// summary fit; the middle of more is left out, and said.
-const OUTPUT_KEPT: usize = 128 * 1_024;
-
-/// Characters of an editor's reason in a sentence.
-const REASON: usize = 300;
 
 /// An edit of a file that goes through an editor.
 #[derive(Debug)]
@@ -107,11 +99,11 @@ impl App {
                 }
                 self.apply_text(session_id, EditUnderWay { root, path, base_hash, text }, reply);
             }
-            ClientRequest::RunCommand { command, cwd, reply } => {
+            ClientRequest::RunCommand { command, cwd, call_id, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
                 }
-                self.run_command(session_id, command, cwd, reply);
+                self.run_command(session_id, (command, cwd), call_id, reply);
             }
             ClientRequest::ReadText { path, line, limit, reply } => {
                 let buffers = self.buffers_of_turn(session_id);
@@ -128,22 +120,8 @@ impl App {
         allowed.map_or(Ok(()), |allowed| self.same_root(session_id, &allowed, named))
     }
 
-    /// The terminal of the client that prompted, else of the first that has one, else a process of ours.
-    fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
-        match self.able(session_id, |client| client.abilities.terminal_run) {
-            Some(client) => {
-                let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });
-                self.ask_editor(client, TERMINAL_RUN, &params, PendingAsk::TerminalRan { reply });
-            }
-            None => {
-                let buffers = self.buffers_of_turn(session_id);
-                self.files.submit(FileJob::Run { command, cwd, reply }, buffers);
-            }
-        }
-    }
-
     /// The client that is asked to do something for a session: the one that prompted, else the first that can.
-    fn able(&self, session_id: &str, can: impl Fn(&Client) -> bool) -> Option<ClientId> {
+    pub(super) fn able(&self, session_id: &str, can: impl Fn(&Client) -> bool) -> Option<ClientId> {
         let mut order = self.clients.for_session(session_id).into_iter();
         order.find(|id| self.clients.get(*id).is_some_and(&can))
     }
@@ -324,58 +302,6 @@ impl App {
         let client = self.clients.prompters.client_of(session_id);
         self.clients.buffers(client)
     }
-}
-
-/// What `bb/terminal/run` came to. An answer that is not what the protocol says is no result: nothing is guessed from it.
-pub(super) fn terminal_ran(outcome: Result<Value, Value>) -> Result<CommandRan, CodedError> {
-    let unusable = |why: &str| {
-        CodedError::new(
-            ErrorCode::EngineRejected,
-            format!(
-                "The editor gave an unusable answer about the command ({why}), so it is not known how it ended; look at the \
-                 editor's terminal."
-            ),
-        )
-    };
-    let answer = outcome.map_err(|error| {
-        let why = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
-        let why: String = why.chars().take(REASON).collect();
-        CodedError::new(
-            ErrorCode::EngineRejected,
-            format!("The editor's terminal did not run the command: {why}."),
-        )
-    })?;
-    let Value::Object(answer) = answer else { return Err(unusable("it is no object")) };
-    let exit_code = answer
-        .get("exitCode")
-        .and_then(Value::as_i64)
-        .and_then(|code| i32::try_from(code).ok())
-        .ok_or_else(|| unusable("its exit code is missing or no whole number"))?;
-    let output = |name: &str| match answer.get(name) {
-        Some(Value::String(text)) => Ok(shortened(text)),
-        None => Err(unusable("an output is missing")),
-        Some(_) => Err(unusable("an output is no text")),
-    };
-    let (stdout, stderr) = (output("stdout")?, output("stderr")?);
-    let duration_ms = answer
-        .get("durationMs")
-        .and_then(Value::as_f64)
-        .filter(|duration| *duration >= 0.0)
-        .ok_or_else(|| unusable("its duration is missing or no number"))?;
-    // A fraction of a millisecond tells nobody anything; what is longer than an integer holds becomes the largest one.
-    let duration_ms = duration_ms as u64;
-    let timed_out = answer.get("timedOut").and_then(Value::as_bool) == Some(true);
-    Ok(CommandRan { exit_code, stdout, stderr, duration_ms, timed_out })
-}
-
-/// The first and the last part of a long output.
-fn shortened(text: &str) -> String {
-    if text.len() <= OUTPUT_KEPT {
-        return text.to_owned();
-    }
-    let head = &text[..text.floor_char_boundary(OUTPUT_KEPT / 2)];
-    let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_KEPT / 2)..];
-    format!("{head}\n[… {} bytes left out …]\n{tail}", text.len() - head.len() - tail.len())
 }
 
 pub(super) fn untrusted() -> CodedError {

@@ -172,7 +172,12 @@ impl App {
         }
         let root_name = self.root_name_in(&ask.payload);
         let root = self.ask_root(session_id, root_name.as_deref());
+        let standing = self.standing_verdict(session_id, &ask.subject, &root, root_name.as_deref());
+        if standing.as_ref().is_some_and(|standing| standing.is_guarded) {
+            ask = ask.without_rules();
+        }
         let mut permission = self.permission(session_id, &ask, &root, asked_at);
+        permission.policy = standing.map(|standing| Box::new(standing.told));
         let proposal = self.proposal(session_id, &ask, &root);
         if proposal.is_some() {
             // Of one that the engine gave no name, the name of the request.
@@ -193,6 +198,7 @@ impl App {
             resolved_by: None,
             given: None,
             given_rule: None,
+            given_by: None,
             answered: None,
             engine_seq,
             proposal,
@@ -218,6 +224,7 @@ impl App {
         let asked = ask.server_rule();
         let asked = asked.as_ref();
         let of_session = |session: &Session| rule_allows(&session.record.rooted_rules, asked, &ask.root);
+        let policy = ask.permission.policy.clone();
         // Another window may have taken a rule back.
         self.read_rules();
         let covered = self.turn_trusted(session_id)
@@ -241,6 +248,9 @@ impl App {
         self.record(session_id, recording);
         // The user waits for this one: no window for it.
         self.flush(session_id);
+        if policy.is_some_and(|policy| self.answer_by_policy(session_id, &request_id, &policy)) {
+            return;
+        }
         if let Some(option) = by_rule {
             self.settle_ask(
                 session_id,

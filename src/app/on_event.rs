@@ -100,6 +100,9 @@ impl App {
             Request::PermissionList(params) => {
                 reply.of::<methods::PermissionList>().settle(self.permission_list(&params))
             }
+            Request::ApprovalsSet(params) => {
+                reply.of::<methods::ApprovalsSet>().settle(Ok(self.approvals_set(&params)))
+            }
             Request::PatchList(params) => reply.of::<methods::PatchList>().settle(self.patch_list(&params)),
             Request::PatchGet(params) => reply.of::<methods::PatchGet>().settle(self.patch_get(&params)),
             Request::PatchDecide(params) => {
@@ -191,6 +194,7 @@ impl App {
             FileJobDone::Stored { session_id, outcome, reply } => {
                 reply.settle(outcome.and_then(|attachment| self.attachment_stored(&session_id, attachment)));
             }
+            FileJobDone::Printed { call, text, is_error } => self.command_printed(&call, text, is_error),
             FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
             FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),

@@ -236,6 +236,9 @@ pub(super) struct Ask {
     /// The rule that was narrowed with that answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_rule: Option<PermissionRule>,
+    /// Who answered, where it was not the user, while the engine has not confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_by: Option<Settler>,
     /// What was answered, while the engine has not confirmed it.
     #[serde(default)]
     pub answered: Option<PermissionStatus>,
@@ -277,6 +280,8 @@ pub(super) enum Settler {
     User,
     /// A rule the user saved.
     Rule,
+    /// What the user set to be done, or refused, without asking.
+    Setting,
     /// `bb/stop`.
     Stop,
     /// The turn ended first.
@@ -299,6 +304,7 @@ impl Settler {
         match self {
             Self::User => "user",
             Self::Rule => "rule",
+            Self::Setting => "setting",
             Self::Stop => "stop",
             Self::TurnEnd => "turn_end",
             Self::Restart => "restart",

@@ -56,7 +56,7 @@ impl Unsaved {
         files.push(file);
     }
 
-    fn of(&self, session_id: &str) -> &[UnsavedFile] {
+    pub(super) fn of(&self, session_id: &str) -> &[UnsavedFile] {
         self.0.get(session_id).map_or(&[], Vec::as_slice)
     }
 

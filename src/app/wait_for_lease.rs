@@ -113,6 +113,7 @@ impl App {
             | Request::QueueList(_)
             | Request::PermissionList(_)
             | Request::PermissionGet(_)
+            | Request::ApprovalsSet(_)
             | Request::PatchList(_)
             | Request::PatchGet(_)
             | Request::PermissionRevoke(_)

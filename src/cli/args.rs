@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::command_line::words;
+use super::standing_args::StandingArgs;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
 
 /// Environment variable with the base URL of a Breadboard engine.
@@ -68,6 +69,8 @@ pub(crate) enum Command {
     Sessions(ReportArgs),
     /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
     Agents(ReportArgs),
+    /// Say of a command line whether it would run, be asked about or be refused, and why.
+    Policy(PolicyArgs),
     /// Show where the logs are, and the last lines of the newest one or of one agent's.
     Logs(LogsArgs),
     /// Print the script that completes this command line in a shell.
@@ -113,6 +116,9 @@ pub(crate) struct ServerArgs {
     /// Directory of the journal [default: breadboard-ls in the user's state directory].
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<String>,
+    /// What needs no question, and where commands run.
+    #[command(flatten)]
+    pub standing: StandingArgs,
 }
 
 /// Reads the path of a configuration. An empty one would be the engine's default in silence.
@@ -216,6 +222,22 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `policy`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PolicyArgs {
+    /// The command line, in one word of the shell, as in policy "cargo test && git push".
+    pub command: String,
+    /// The folder that it would run in, which is taken for the whole workspace.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Settings of the server; those of an editor are not known here.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -373,6 +395,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         model,
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
+        standing: args.standing.overrides(env),
     }
 }
 
@@ -390,7 +413,9 @@ pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
         ("--state-dir", &args.state_dir),
     ];
     // `--flag=value` in one word, so that a value that begins with a dash stays a value.
-    pairs.iter().filter_map(|(flag, value)| value.as_ref().map(|value| format!("{flag}={value}"))).collect()
+    let stated =
+        pairs.iter().filter_map(|(flag, value)| value.as_ref().map(|value| format!("{flag}={value}")));
+    stated.chain(args.standing.forwarded()).collect()
 }
 
 #[cfg(test)]
@@ -491,6 +516,7 @@ mod tests {
             }),
             workspace_trusted: Some(true),
             state_dir: Some("/s".into()),
+            ..Overrides::default()
         };
         assert_eq!(overrides(&cli.server, |_| Some("yes".into())).model, wanted.model);
         assert_eq!(overrides(&cli.server, |_| None), wanted);

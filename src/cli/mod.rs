@@ -22,6 +22,7 @@ mod knowledge;
 mod logs;
 mod origin_check;
 mod own_words;
+mod policy;
 mod proxy;
 mod render;
 mod schema;
@@ -29,6 +30,7 @@ mod session_trial;
 mod sessions;
 mod simulate;
 mod simulate_help;
+mod standing_args;
 mod state_check;
 mod terminal;
 
@@ -87,6 +89,7 @@ where
         Some(Command::Ask(args)) => ask::ask(&args, knowledge()).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
+        Some(Command::Policy(args)) => policy::policy(&args).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Completions(args)) => completions::completions(&args).into(),

@@ -350,11 +350,14 @@ pub enum LocalKind {
     /// ended?, exitCode?, signal? }`, where `began` stands on the first news of a terminal, `text` is what came since, in whole lines
     /// until the end, and `skipped` counts the bytes left out before it.
     Terminal,
+    /// A command that we run for our own engine printed more: `{ callId, text, stream }`, where `text` is whole lines and `stream` is
+    /// `stdout` or `stderr`. The result of its call has all of it, or as much as is kept.
+    CommandOutput,
 }
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Prompt,
         Self::PermissionSettled,
         Self::PermissionSaving,
@@ -364,6 +367,7 @@ impl LocalKind {
         Self::Notice,
         Self::Command,
         Self::Terminal,
+        Self::CommandOutput,
     ];
 
     /// The kind that a `type` names.
@@ -383,6 +387,7 @@ impl LocalKind {
             Self::Notice => "local.notice",
             Self::Command => "local.command",
             Self::Terminal => "local.terminal",
+            Self::CommandOutput => "local.command_output",
         }
     }
 
@@ -393,7 +398,7 @@ impl LocalKind {
             Self::Gap | Self::AgentExited => EventClass::RunErrorOrGap,
             Self::TurnEnd => EventClass::RunFinished,
             Self::Notice | Self::Command => EventClass::Notice,
-            Self::Terminal => EventClass::ToolOutput,
+            Self::Terminal | Self::CommandOutput => EventClass::ToolOutput,
         }
     }
 
@@ -404,7 +409,8 @@ impl LocalKind {
             | Self::PermissionSaving
             | Self::Notice
             | Self::Command
-            | Self::Terminal => &[Pane::Chat],
+            | Self::Terminal
+            | Self::CommandOutput => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
         }
     }

@@ -10,9 +10,11 @@ use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::settings_secrets::SecretValues;
+use crate::domain::policy::standing::ApprovalMode;
 use crate::protocol::settings::{
-    AgentSetting, ApprovalsSetting, DeliverySetting, InitializationOptions, Overrides, RetentionSetting,
+    AgentSetting, DeliverySetting, InitializationOptions, Overrides, RetentionSetting,
 };
+use crate::protocol::standing::{ApprovalsSetting, CommandsSetting};
 
 /// What `initialize` said, and one sentence for each thing in it that could not be used.
 pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<String>) {
@@ -135,11 +137,35 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
         });
     let approvals =
         one::<Map<String, Value>>(given, "approvals", "approvals", &mut warnings).map(|approvals| {
-            let name = "approvals.expireAfterSeconds";
-            ApprovalsSetting {
-                expire_after_seconds: one(&approvals, "expireAfterSeconds", name, &mut warnings),
+            let field = |key| format!("approvals.{key}");
+            let mut setting = ApprovalsSetting {
+                expire_after_seconds: one(
+                    &approvals,
+                    "expireAfterSeconds",
+                    &field("expireAfterSeconds"),
+                    &mut warnings,
+                ),
+                mode: one(&approvals, "mode", &field("mode"), &mut warnings),
+                classes: one(&approvals, "classes", &field("classes"), &mut warnings),
+                patterns: one(&approvals, "patterns", &field("patterns"), &mut warnings),
+            };
+            // What is forbidden there is not known, so nothing is done without asking.
+            let lost = |key: &str, is_read: bool| {
+                !is_read && approvals.get(key).is_some_and(|value| !value.is_null())
+            };
+            if lost("classes", setting.classes.is_some()) || lost("patterns", setting.patterns.is_some()) {
+                setting.mode = Some(ApprovalMode::Ask);
             }
+            setting
         });
+    let commands = one::<Map<String, Value>>(given, "commands", "commands", &mut warnings).map(|commands| {
+        CommandsSetting {
+            runner: one(&commands, "runner", "commands.runner", &mut warnings),
+            timeout_seconds: one(&commands, "timeoutSeconds", "commands.timeoutSeconds", &mut warnings),
+            cpu_seconds: one(&commands, "cpuSeconds", "commands.cpuSeconds", &mut warnings),
+            memory_mebibytes: one(&commands, "memoryMebibytes", "commands.memoryMebibytes", &mut warnings),
+        }
+    });
     let options = InitializationOptions {
         engine: one(given, "engine", "engine", &mut warnings),
         agents,
@@ -149,6 +175,7 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
         delivery,
         retention,
         approvals,
+        commands,
     };
     (options, warnings)
 }

@@ -157,7 +157,12 @@ impl TurnPort for FakePort {
         Box::pin(async move { Ok(Written { hash, saved: true }) })
     }
 
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {
+    fn run_command(
+        &self,
+        command: String,
+        cwd: String,
+        _call_id: Option<String>,
+    ) -> PortFuture<'_, Result<Ran, PortError>> {
         self.commands.lock().unwrap().push((command, cwd));
         Box::pin(async { Ok(Ran { exit_code: 3, stdout: "out".to_owned(), stderr: "err".to_owned() }) })
     }

@@ -100,7 +100,12 @@ pub(crate) trait TurnPort: Send + Sync {
         text: String,
     ) -> PortFuture<'_, Result<Written, PortError>>;
     /// Runs a command.
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>>;
+    fn run_command(
+        &self,
+        command: String,
+        cwd: String,
+        call_id: Option<String>,
+    ) -> PortFuture<'_, Result<Ran, PortError>>;
     /// A fresh id.
     fn fresh_id(&self) -> String;
     /// Resolves when the user stopped the turn.

@@ -21,6 +21,7 @@ use super::permission::*;
 use super::refusals::{ASK, ENGINE, FILE, NAMED, Refusals, SESSION, SIZE, TAB, TRUST};
 use super::request::*;
 use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
+use super::standing::{ApprovalsSetParams, ApprovalsState};
 use super::tab::*;
 use super::terminal::{TERMINAL_RUN, TerminalRunParams, TerminalRunResult};
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -164,6 +165,8 @@ requests! {
         [SESSION, TAB, ASK];
     PermissionRevoke, "bb/permission/revoke", PermissionRevokeParams => PermissionRevokeResult, "Takes a saved rule back.",
         [NAMED, ENGINE];
+    ApprovalsSet, "bb/approvals/set", ApprovalsSetParams => ApprovalsState, "Sets what is done without asking, and where commands run.",
+        [];
     PatchList, "bb/patch/list", PatchListParams => PatchListResult, "Lists the edits of a session that can be decided hunk by hunk.",
         [SESSION, TAB];
     PatchGet, "bb/patch/get", PatchGetParams => PatchGetResult, "Gives one of them whole, with what was decided of each hunk.",

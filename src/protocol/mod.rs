@@ -18,6 +18,7 @@ pub(crate) mod refusals;
 pub(crate) mod request;
 pub(crate) mod schema;
 pub(crate) mod settings;
+pub(crate) mod standing;
 pub(crate) mod tab;
 pub(crate) mod terminal;
 pub(crate) mod version;

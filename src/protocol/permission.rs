@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::standing::ApprovalsState;
 use crate::domain::approval::{Permission, PermissionStatus, RuleHolder, RuleScope};
 
 /// Params of `bb/permission/list`.
@@ -24,6 +25,9 @@ pub(crate) struct PermissionListResult {
     pub pending: Vec<PendingPermission>,
     /// Rules that hold, those of the workspace first.
     pub rules: Vec<SavedRule>,
+    /// What is done, or refused, without asking, and where commands run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalsState>,
 }
 
 /// One ask that waits.

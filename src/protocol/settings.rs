@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::standing::{ApprovalsSetting, CommandBounds, CommandsSetting, StandingOverrides};
 use crate::domain::dialect::Dialect;
 use crate::domain::policy::settings_secrets::SecretValues;
+use crate::domain::policy::standing::StandingPolicy;
 
 /// `initialize.initializationOptions`. Every key is optional; unknown keys are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +37,12 @@ pub struct InitializationOptions {
     /// How much is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<RetentionSetting>,
-    /// How long permissions wait.
+    /// What is done without asking, and how long permissions wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<ApprovalsSetting>,
+    /// Where commands run, and within which bounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandsSetting>,
 }
 
 /// The engine setting.
@@ -187,15 +192,6 @@ pub struct DeliverySetting {
     pub max_bytes: Option<u64>,
 }
 
-/// How long permissions wait for an answer.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApprovalsSetting {
-    /// Seconds after which a permission that nobody answered counts as denied; 0 means never. Default 86400, a day.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expire_after_seconds: Option<u64>,
-}
-
 /// How much of earlier sessions is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -235,6 +231,10 @@ pub struct Settings {
     pub journal_bytes: u64,
     /// Milliseconds that a permission waits; `None`: for ever.
     pub ask_expiry_ms: Option<i64>,
+    /// What is done, or refused, without asking.
+    pub standing: StandingPolicy,
+    /// Where commands run.
+    pub commands: CommandBounds,
     /// Values of the options that are hidden as tokens are.
     pub secrets: SecretValues,
 }
@@ -287,6 +287,8 @@ pub struct Overrides {
     pub workspace_trusted: Option<bool>,
     /// `--state-dir`.
     pub state_dir: Option<String>,
+    /// `--allow`, `--deny`, `--run-commands`, and their variable.
+    pub standing: StandingOverrides,
 }
 
 impl Settings {
@@ -302,7 +304,11 @@ impl Settings {
             ca_file: None,
             name: None,
         };
+        let mut commands = CommandBounds::of(options.commands.as_ref());
+        commands.runner = overrides.standing.runner.unwrap_or(commands.runner);
         Self {
+            standing: overrides.standing.over(options.approvals.as_ref()),
+            commands,
             engine: match (overrides.engine.clone(), options.engine) {
                 (Some(strong), Some(weak)) => strong.over(weak),
                 (strong, weak) => strong.or(weak).unwrap_or(embedded),
@@ -377,6 +383,8 @@ mod tests {
             "workspaceTrusted": true,
             "stateDir": "/tmp/evil",
             "token": "x",
+            "approvals": { "mode": "edits", "patterns": [{ "pattern": "sh *", "answer": "always" }] },
+            "commands": { "runner": "server_runner" },
             "delivery": { "maxLatencyMs": 9, "engine": { "kind": "acp" } },
         });
         let taken: WorkspaceConfiguration = serde_json::from_value(hostile).unwrap();

@@ -10,22 +10,27 @@ use super::attachment::{Offer, store};
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
+use super::live_output::LiveOutput;
 use super::paths::paths;
 use super::read::read;
 use super::read_text::read_text;
+use super::real_place::real_place;
 use super::root::Roots;
-use super::run::{self, LIMITS};
+use super::run::{self, Limits};
 use super::snippet::snippet;
 use super::spec;
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
-use crate::app::ports::{CommandRan, FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
+use crate::app::ports::{
+    CommandCall, CommandRan, FileJob, FileJobDone, Files, RealPlace, SpecFilesDone, SpecJob,
+};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
+use crate::protocol::standing::CommandBounds;
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
 /// the next one is refused with `overloaded`.
@@ -115,14 +120,23 @@ impl WorkspaceFiles {
         });
     }
 
+    /// Tells the loop what a command prints.
+    fn live(&self, call: CommandCall) -> Arc<LiveOutput> {
+        let done = Arc::clone(&self.done);
+        LiveOutput::to(Box::new(move |text, is_error| {
+            done(FileJobDone::Printed { call: call.clone(), text, is_error });
+        }))
+    }
+
     fn run(
         &self,
         waiting: OwnedSemaphorePermit,
         roots: Arc<Roots>,
-        command: String,
-        cwd: String,
+        job: CommandJob,
         reply: Reply<CommandRan>,
     ) {
+        let CommandJob { command, cwd, call, bounds } = job;
+        let live = call.map(|call| self.live(call));
         let (running, guard) = (Arc::clone(&self.running), self.guard.clone());
         self.runtime.spawn(async move {
             let Ok(_place) = running.acquire_owned().await else { return };
@@ -134,7 +148,16 @@ impl WorkspaceFiles {
             let outcome = match directory {
                 Ok(Ok(directory)) => {
                     let environment: Vec<_> = std::env::vars_os().collect();
-                    run::run(&command, directory, environment, guard, LIMITS, || reply.is_abandoned()).await
+                    run::run(
+                        &command,
+                        directory,
+                        environment,
+                        guard,
+                        Limits::of(&bounds),
+                        || reply.is_abandoned(),
+                        live,
+                    )
+                    .await
                 }
                 Ok(Err(refused)) => Err(refused),
                 Err(_) => Err(CodedError::internal()),
@@ -148,6 +171,10 @@ impl Files for WorkspaceFiles {
     fn set_folders(&self, folders: &[Folder]) {
         let roots = Arc::new(Roots::open(folders));
         self.places().roots = roots;
+    }
+
+    fn real_place(&self, path: &Path) -> Option<RealPlace> {
+        real_place(path)
     }
 
     fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
@@ -222,9 +249,19 @@ impl Files for WorkspaceFiles {
                 self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
             }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
-            FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
+            FileJob::Run { command, cwd, call, bounds, reply } => {
+                self.run(waiting, roots, CommandJob { command, cwd, call, bounds }, reply);
+            }
         }
     }
+}
+
+/// A command, and whose it is.
+struct CommandJob {
+    command: String,
+    cwd: String,
+    call: Option<CommandCall>,
+    bounds: CommandBounds,
 }
 
 /// Places that a job takes while it waits.
@@ -307,6 +344,7 @@ mod tests {
     use crate::domain::edits::text::content_hash;
     use crate::process::this_program;
     use crate::protocol::request::{AttachmentPutResult, ListFilesParams, ListFilesResult};
+    use crate::protocol::standing::CommandBounds;
     use crate::workspace::root::tests::folder;
 
     fn submit<T>(files: &WorkspaceFiles, job: impl FnOnce(Reply<T>) -> FileJob) -> Answer<T> {
@@ -364,7 +402,13 @@ mod tests {
         assert_eq!(json!(listed.unwrap()), json!({ "path": "", "entries": entries, "truncated": false }));
         #[cfg(unix)]
         {
-            let run = |reply| FileJob::Run { command: "cat a".to_owned(), cwd: ".".to_owned(), reply };
+            let run = |reply| FileJob::Run {
+                command: "cat a".to_owned(),
+                cwd: ".".to_owned(),
+                call: None,
+                bounds: CommandBounds::default(),
+                reply,
+            };
             let ran = submit(&files, run).await.unwrap().unwrap();
             assert_eq!((ran.exit_code, ran.stdout.as_str()), (0, "abc"));
         }

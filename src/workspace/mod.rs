@@ -15,10 +15,12 @@ mod git;
 mod git_layout;
 mod identity;
 mod list;
+mod live_output;
 mod media;
 mod paths;
 mod read;
 mod read_text;
+mod real_place;
 mod root;
 mod run;
 mod side;
@@ -28,3 +30,4 @@ mod thumbnail;
 mod write;
 
 pub use files::WorkspaceFiles;
+pub(crate) use real_place::real_place;

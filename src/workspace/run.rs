@@ -1,6 +1,6 @@
 //! `FileJob::Run`: one command of an agent, in the workspace.
 //!
-//! Owns its environment, its time and its output. It runs under guardians (`crate::process`), so that whatever it left running
+//! Owns its environment, its bounds and its output. It runs under guardians (`crate::process`), so that whatever it left running
 //! is ended too. Never decides whether it may run, and never passes on a secret of ours.
 
 use std::ffi::OsString;
@@ -15,10 +15,12 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::task::JoinHandle;
 
 use super::capture::Capture;
+use super::live_output::LiveOutput;
 use super::root::{Roots, cause, parse, refusal, short};
 use crate::app::ports::CommandRan;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
+use crate::protocol::standing::CommandBounds;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +29,23 @@ pub(super) struct Limits {
     pub time: Duration,
     /// Output of what it left running, after its own end.
     pub rest: Duration,
+    /// Seconds of processor time of each of its processes.
+    pub cpu_seconds: u64,
+    /// Mebibytes of memory of each of its processes.
+    pub memory_mebibytes: u64,
 }
 
-/// The limits of every command: a build or a test run of some size fits, a server that never ends does not.
-pub(super) const LIMITS: Limits = Limits { time: Duration::from_secs(120), rest: Duration::from_millis(500) };
+impl Limits {
+    /// As the user set them.
+    pub(super) fn of(bounds: &CommandBounds) -> Self {
+        Self {
+            time: Duration::from_secs(bounds.timeout_seconds),
+            rest: Duration::from_millis(500),
+            cpu_seconds: bounds.cpu_seconds,
+            memory_mebibytes: bounds.memory_mebibytes,
+        }
+    }
+}
 
 /// How often it is checked whether anybody still waits.
 const WATCH: Duration = Duration::from_millis(100);
@@ -57,19 +72,23 @@ pub(super) async fn run(
     guard: PathBuf,
     limits: Limits,
     is_abandoned: impl Fn() -> bool,
+    live: Option<Arc<LiveOutput>>,
 ) -> Result<CommandRan, CodedError> {
     if command.trim().is_empty() || command.contains('\0') {
         return Err(CodedError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
     }
-    let (program, args) = shell(command);
+    let (program, args) = shell(command, &limits);
     let inherited = environment.into_iter().collect();
     let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold: Hold::Cgroup };
     let (streams, outputs) = streams().map_err(|error| refused(command, &NotStarted::Failed(error)))?;
     let started = Instant::now();
     let spawned = Contained::spawn(&job, streams).await;
     let mut process = spawned.map_err(|why| refused(command, &why))?;
-    let (stdout, stderr) = (OutputStream::read(outputs.0), OutputStream::read(outputs.1));
-    let outcome = wait(&mut process, limits.time, &is_abandoned).await;
+    let (stdout, stderr) = (
+        OutputStream::read(outputs.0, live.clone(), false),
+        OutputStream::read(outputs.1, live.clone(), true),
+    );
+    let outcome = wait(&mut process, limits.time, &is_abandoned, live.as_deref()).await;
     let (ending, timed_out) = match outcome {
         CommandOutcome::Ended(ending) => (ending, false),
         CommandOutcome::TimeOver | CommandOutcome::Abandoned => {
@@ -80,6 +99,7 @@ pub(super) async fn run(
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let rest = tokio::time::Instant::now() + limits.rest;
     let (stdout, stderr) = (stdout.finish(rest).await, stderr.finish(rest).await);
+    live.iter().for_each(|live| live.end());
     // The next command finds nothing of this one.
     process.end_at_once().await;
     Ok(CommandRan { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
@@ -91,7 +111,12 @@ enum CommandOutcome {
     Abandoned,
 }
 
-async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() -> bool) -> CommandOutcome {
+async fn wait(
+    process: &mut Contained,
+    time: Duration,
+    is_abandoned: &impl Fn() -> bool,
+    live: Option<&LiveOutput>,
+) -> CommandOutcome {
     let over = tokio::time::sleep(time);
     tokio::pin!(over);
     let mut watch = tokio::time::interval(WATCH);
@@ -99,7 +124,12 @@ async fn wait(process: &mut Contained, time: Duration, is_abandoned: &impl Fn() 
         tokio::select! {
             ending = process.exited() => return CommandOutcome::Ended(ending),
             () = &mut over => return CommandOutcome::TimeOver,
-            _ = watch.tick() => if is_abandoned() { return CommandOutcome::Abandoned },
+            _ = watch.tick() => {
+                live.iter().for_each(|live| live.tick());
+                if is_abandoned() {
+                    return CommandOutcome::Abandoned;
+                }
+            }
         }
     }
 }
@@ -126,9 +156,15 @@ pub(super) fn streams() -> io::Result<(Streams, (ChildStdout, ChildStderr))> {
     Ok(([nothing.into(), their_stdout.into(), their_stderr.into()], (stdout, stderr)))
 }
 
-fn shell(command: &str) -> (String, Vec<String>) {
-    let (shell, option) = if cfg!(unix) { ("sh", "-c") } else { ("cmd", "/C") };
-    (shell.to_owned(), vec![option.to_owned(), command.to_owned()])
+/// The shell that runs a command. One before it sets the bounds of its processes, which none of them can raise again; a system
+/// that does not know one of them goes without it.
+fn shell(command: &str, limits: &Limits) -> (String, Vec<String>) {
+    if cfg!(not(unix)) {
+        return ("cmd".to_owned(), vec!["/C".to_owned(), command.to_owned()]);
+    }
+    let (cpu, memory) = (limits.cpu_seconds, limits.memory_mebibytes.saturating_mul(1_024));
+    let bounded = format!("ulimit -t {cpu} 2>/dev/null; ulimit -d {memory} 2>/dev/null; exec sh -c \"$0\"");
+    ("sh".to_owned(), vec!["-c".to_owned(), bounded, command.to_owned()])
 }
 
 /// As a shell says it; -1 when nobody could say it, because the guardians were killed too.
@@ -143,13 +179,18 @@ struct OutputStream {
 }
 
 impl OutputStream {
-    fn read(mut pipe: impl AsyncRead + Unpin + Send + 'static) -> Self {
+    fn read(
+        mut pipe: impl AsyncRead + Unpin + Send + 'static,
+        live: Option<Arc<LiveOutput>>,
+        is_error: bool,
+    ) -> Self {
         let captured = Arc::new(Mutex::new(Capture::default()));
         let into = Arc::clone(&captured);
         let reader = tokio::spawn(async move {
             let mut piece = vec![0; 16 * 1_024];
             while let Ok(read @ 1..) = pipe.read(&mut piece).await {
                 into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]);
+                live.iter().for_each(|live| live.push(&piece[..read], is_error));
             }
         });
         Self { captured, reader }
@@ -170,12 +211,17 @@ mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
-    use super::{CommandRan, LIMITS, Limits, directory, run};
+    use super::{CommandRan, Limits, LiveOutput, directory, run};
     use crate::domain::coded_error::{CodedError, ErrorCode};
     use crate::process::{Directory, this_program};
+    use crate::protocol::standing::CommandBounds;
     use crate::workspace::capture::KEPT;
     use crate::workspace::root::Roots;
     use crate::workspace::root::tests::folder;
+
+    fn limits() -> Limits {
+        Limits::of(&CommandBounds::default())
+    }
 
     fn environment(extra: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         let path = std::env::var_os("PATH").unwrap();
@@ -184,7 +230,8 @@ mod tests {
     }
 
     async fn ran(command: &str, at: &Path, limits: Limits) -> Result<CommandRan, CodedError> {
-        run(command, Directory::open(at).unwrap(), environment(&[]), this_program(), limits, || false).await
+        run(command, Directory::open(at).unwrap(), environment(&[]), this_program(), limits, || false, None)
+            .await
     }
 
     /// Waits until no process of the group of `leader` is left.
@@ -211,7 +258,7 @@ mod tests {
     #[tokio::test]
     async fn a_command_answers_with_its_code_and_output() {
         let root = tempfile::tempdir().unwrap();
-        let result = ran("echo out; echo err >&2; cat; exit 3", root.path(), LIMITS).await.unwrap();
+        let result = ran("echo out; echo err >&2; cat; exit 3", root.path(), limits()).await.unwrap();
         let expected = CommandRan {
             exit_code: 3,
             stdout: "out\n".to_owned(),
@@ -220,8 +267,8 @@ mod tests {
             timed_out: false,
         };
         assert_eq!(result, expected);
-        assert_eq!(ran("kill -9 $$", root.path(), LIMITS).await.unwrap().exit_code, 137);
-        assert_eq!(ran("  ", root.path(), LIMITS).await.unwrap_err().code, ErrorCode::InvalidParams);
+        assert_eq!(ran("kill -9 $$", root.path(), limits()).await.unwrap().exit_code, 137);
+        assert_eq!(ran("  ", root.path(), limits()).await.unwrap_err().code, ErrorCode::InvalidParams);
     }
 
     #[tokio::test]
@@ -239,8 +286,9 @@ mod tests {
             Directory::open(root.path()).unwrap(),
             given,
             this_program(),
-            LIMITS,
+            limits(),
             || false,
+            None,
         )
         .await
         .unwrap();
@@ -258,7 +306,8 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.path().join("out")).unwrap();
         let roots = Roots::open(&[folder("ws", root.path())]);
         let at = directory(&roots, "d").unwrap();
-        let result = run("pwd -P", at, environment(&[]), this_program(), LIMITS, || false).await.unwrap();
+        let result =
+            run("pwd -P", at, environment(&[]), this_program(), limits(), || false, None).await.unwrap();
         assert_eq!(Path::new(result.stdout.trim()), root.path().join("d").canonicalize().unwrap());
         for (cwd, code) in [
             ("out", ErrorCode::PathOutsideWorkspace),
@@ -275,16 +324,52 @@ mod tests {
     async fn a_flood_is_cut_in_the_middle() {
         let root = tempfile::tempdir().unwrap();
         let command = "printf first; head -c 5000000 /dev/zero | tr '\\0' x; printf last";
-        let result = ran(command, root.path(), LIMITS).await.unwrap();
+        let result = ran(command, root.path(), limits()).await.unwrap();
         let left_out = 5_000_009 - 2 * KEPT;
         assert!(result.stdout.starts_with("first") && result.stdout.ends_with("last"));
         assert!(result.stdout.contains(&format!("[… {left_out} bytes left out …]")));
     }
 
     #[tokio::test]
+    async fn r002_92_no_process_of_a_command_has_more_memory_or_processor_time_than_it_may() {
+        let root = tempfile::tempdir().unwrap();
+        let small = Limits { memory_mebibytes: 64, cpu_seconds: 1, ..limits() };
+        let command = "dd if=/dev/zero of=/dev/null bs=200M count=1 2>&1; echo code $?; ulimit -d unlimited || echo kept";
+        let result = ran(command, root.path(), small).await.unwrap();
+        assert!(result.stdout.contains("code 1") && result.stdout.ends_with("kept\n"), "{result:?}");
+        let result = ran("while :; do :; done", root.path(), small).await.unwrap();
+        assert_eq!((result.exit_code, result.timed_out), (137, false), "{result:?}");
+        let enough =
+            ran("dd if=/dev/zero of=/dev/null bs=200M count=1", root.path(), limits()).await.unwrap();
+        assert_eq!(enough.exit_code, 0, "{enough:?}");
+    }
+
+    #[tokio::test]
+    async fn r002_91_what_a_command_prints_is_told_while_it_runs() {
+        let root = tempfile::tempdir().unwrap();
+        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let live = LiveOutput::to(Box::new(move |text, is_error| drop(told.send((text, is_error)))));
+        let done = root.path().join("heard");
+        let wait =
+            format!("echo out; echo err >&2; while ! test -e '{}'; do sleep 0.01; done", done.display());
+        let at = Directory::open(root.path()).unwrap();
+        let running = run(&wait, at, environment(&[]), this_program(), limits(), || false, Some(live));
+        // The command ends only after both were heard.
+        let hearing = async {
+            let mut both = vec![heard.recv().await.unwrap(), heard.recv().await.unwrap()];
+            std::fs::write(&done, "").unwrap();
+            both.sort();
+            both
+        };
+        let (ran, both) = tokio::join!(running, hearing);
+        assert_eq!(both, [("err\n".to_owned(), true), ("out\n".to_owned(), false)]);
+        assert_eq!((ran.unwrap().exit_code), 0);
+    }
+
+    #[tokio::test]
     async fn past_its_time_the_whole_group_ends_even_when_it_does_not_want_to() {
         let root = tempfile::tempdir().unwrap();
-        let limits = Limits { time: Duration::from_secs(1), ..LIMITS };
+        let limits = Limits { time: Duration::from_secs(1), ..limits() };
         let command = "echo $$; trap '' TERM; (trap '' TERM; while :; do sleep 600; done) & while :; do sleep 600; done";
         let result = ran(command, root.path(), limits).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (137, true));
@@ -297,7 +382,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_command_leaves_running_ends_with_it() {
         let root = tempfile::tempdir().unwrap();
-        let limits = Limits { rest: Duration::from_millis(50), ..LIMITS };
+        let limits = Limits { rest: Duration::from_millis(50), ..limits() };
         let result = ran("echo $$; sleep 600 &", root.path(), limits).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (0, false));
         gone(&result.stdout).await;
@@ -313,8 +398,9 @@ mod tests {
             Directory::open(root.path()).unwrap(),
             environment(&[]),
             this_program(),
-            LIMITS,
+            limits(),
             move || seen.exists(),
+            None,
         )
         .await
         .unwrap();

@@ -45,6 +45,7 @@ mod lsp_edge;
 mod model;
 mod paused_turns;
 mod plain;
+mod policy;
 mod progress;
 mod prompts;
 mod remedies;

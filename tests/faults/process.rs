@@ -14,6 +14,7 @@ use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::testing::domain::approval::FolderIdentity;
 use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::edits::overlay::Overlay;
+use breadboard_ls::testing::domain::policy::judgement::PlaceKind;
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::testing::engine::breadboard::link::LinkTiming;
@@ -67,6 +68,11 @@ impl Files for NoFiles {
     fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
         // Every folder is there, and stays the same one.
         Some(FolderIdentity { path: folder.to_string_lossy().into_owned(), mark: String::new() })
+    }
+
+    fn real_place(&self, path: &Path) -> Option<RealPlace> {
+        // Every path leads where it says, and a file is there.
+        Some(RealPlace { path: path.to_owned(), kind: PlaceKind::File })
     }
 
     fn set_state_dir(&self, _: PathBuf) {}

@@ -4,6 +4,7 @@
 //! `BREADBOARD_ATTACK_SEED` chooses another seed, which each table prints. `limits` says what no attack may exceed.
 
 mod approvals;
+mod commands;
 mod damage;
 mod documents;
 mod endpoints;

@@ -13,13 +13,14 @@ use breadboard_ls::testing::domain::approval::{FolderIdentity, RuleHolder};
 use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use breadboard_ls::testing::domain::edits::overlay::Overlay;
+use breadboard_ls::testing::domain::policy::judgement::PlaceKind;
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::protocol::Request;
 use breadboard_ls::testing::protocol::request::CredentialScope;
 use breadboard_ls::testing::protocol::settings::{
-    ApprovalsSetting, EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides,
-    RetentionSetting,
+    EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides, RetentionSetting,
 };
+use breadboard_ls::testing::protocol::standing::ApprovalsSetting;
 use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -140,6 +141,11 @@ impl Files for DeskFiles {
     fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
         // Every folder is there, and stays the same one.
         Some(FolderIdentity { path: folder.to_string_lossy().into_owned(), mark: String::new() })
+    }
+
+    fn real_place(&self, path: &Path) -> Option<RealPlace> {
+        // Every path leads where it says, and a file is there.
+        Some(RealPlace { path: path.to_owned(), kind: PlaceKind::File })
     }
 
     fn set_state_dir(&self, _: std::path::PathBuf) {}
@@ -347,7 +353,10 @@ impl Desk {
                     name: name.to_owned(),
                     url: None,
                 }),
-                approvals: Some(ApprovalsSetting { expire_after_seconds: setup.expire_after_seconds }),
+                approvals: Some(ApprovalsSetting {
+                    expire_after_seconds: setup.expire_after_seconds,
+                    ..ApprovalsSetting::default()
+                }),
                 retention: Some(RetentionSetting { max_bytes: setup.journal_bytes }),
                 engine: setup.holds.then(|| EngineSetting {
                     kind: EngineKind::Breadboard,

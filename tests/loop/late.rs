@@ -21,7 +21,7 @@ async fn want<T>(desk: &Desk, session: &str, make: impl FnOnce(Reply<T>) -> Clie
 }
 
 fn run(reply: Reply<CommandRan>) -> ClientRequest {
-    ClientRequest::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), reply }
+    ClientRequest::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), call_id: None, reply }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ import type { Requests, ServerNotifications } from "@breadboard-ls/sdk";
 import { paramsFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import { AgentTerminal } from "./host/agent_terminal";
+import { chooseApprovals, tellApprovals } from "./host/approvals_picker";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
@@ -171,6 +172,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidChangeWorkspaceFolders(() => sidebar.tellStatus()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("breadboard.sendWithModifier")) sidebar.tellStatus();
+      if (
+        (change.affectsConfiguration("breadboard.approvals") || change.affectsConfiguration("breadboard.commands")) &&
+        server.announced("bb/approvals/set")
+      )
+        void tellApprovals(ask).catch(refuse);
       // What a workspace says of these changes nothing, and is no reason to ask.
       if (change.affectsConfiguration("breadboard") && server.settingsChanged()) void offerRestart();
     }),
@@ -278,6 +284,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
               command: "breadboard.manageTrust",
             },
           ]),
+      { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
       { label: "$(key) Set model token", command: "breadboard.setModelToken" },
@@ -320,6 +327,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,
     "breadboard.showRequest": () => showRequest(),
+    "breadboard.approvals": () => chooseApprovals(ask),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
     "breadboard.setEngineToken": () => askForToken("engine", server),

@@ -201,7 +201,7 @@ impl App {
     }
 
     /// Settles one ask: engine, ledger, event. What was filled in goes to the engine and nowhere else: it may be private.
-    pub(super) fn settle_with(&mut self, session_id: &str, request_id: &str, settling: Settling) {
+    pub(in crate::app) fn settle_with(&mut self, session_id: &str, request_id: &str, settling: Settling) {
         let Settling { mut status, option_id, rule, content, by } = settling;
         let now = self.ambient.now_ms();
         let Some(live) = self.live_mut(session_id) else { return };
@@ -216,7 +216,9 @@ impl App {
         if part.is_some() {
             status = PermissionStatus::Allowed;
         }
-        if let Some(proposal) = ask.proposal.as_mut().filter(|_| by == Settler::User) {
+        if let Some(proposal) =
+            ask.proposal.as_mut().filter(|_| matches!(by, Settler::User | Settler::Setting))
+        {
             proposal.settle(status == PermissionStatus::Allowed);
         }
         ask.status = status;
@@ -303,15 +305,15 @@ fn chosen_option(ask: &Ask, option_id: &str, rule: Option<&OfferedRule>) -> Opti
 }
 
 /// How an ask is settled.
-pub(super) struct Settling {
-    pub(super) status: PermissionStatus,
+pub(in crate::app) struct Settling {
+    pub(in crate::app) status: PermissionStatus,
     /// Empty: with none.
-    pub(super) option_id: String,
+    pub(in crate::app) option_id: String,
     /// What the rule of the option was narrowed to.
-    pub(super) rule: Option<PermissionRule>,
+    pub(in crate::app) rule: Option<PermissionRule>,
     /// What was filled in.
-    pub(super) content: Option<Value>,
-    pub(super) by: Settler,
+    pub(in crate::app) content: Option<Value>,
+    pub(in crate::app) by: Settler,
 }
 
 /// What an answer came to.

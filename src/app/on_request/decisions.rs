@@ -93,6 +93,7 @@ impl App {
             let ask = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id));
             if let Some(ask) = ask {
                 ask.answered = None;
+                ask.given_by = None;
                 let ask = ask.clone();
                 self.note_ask(session_id, &ask);
                 if error.code == ErrorCode::Conflict {
@@ -120,17 +121,18 @@ impl App {
         let waiting = live.asks.iter().find(|(_, ask)| ask.engine_request_id == engine_request_id);
         let Some((request_id, ask)) = waiting else { return };
         let request_id = request_id.clone();
+        let given_by = ask.given_by.unwrap_or(Settler::User);
         let (status, by) = match (allowed, ask.answered) {
-            (true, Some(PermissionStatus::Allowed)) => (PermissionStatus::Allowed, Settler::User),
+            (true, Some(PermissionStatus::Allowed)) => (PermissionStatus::Allowed, given_by),
             (true, _) => (PermissionStatus::Allowed, Settler::Engine),
-            (false, Some(PermissionStatus::Denied)) => (PermissionStatus::Denied, Settler::User),
+            (false, Some(PermissionStatus::Denied)) => (PermissionStatus::Denied, given_by),
             (false, Some(PermissionStatus::Expired)) => (PermissionStatus::Expired, Settler::Expiry),
             (false, _) => (PermissionStatus::Denied, Settler::Engine),
         };
         let wanted = if allowed { PermissionOptionKind::AllowOnce } else { PermissionOptionKind::Deny };
         let option = ask.permission.options.iter().find(|option| option.kind == wanted);
         // The user's own answer may be another one of the same kind.
-        let given = ask.given.clone().filter(|_| by == Settler::User);
+        let given = ask.given.clone().filter(|_| by == given_by);
         let rule = ask.given_rule.clone().filter(|_| given.is_some());
         let option_id = given.or(option.map(|option| option.option_id.clone())).unwrap_or_default();
         self.settle_with(session_id, &request_id, Settling { status, option_id, rule, content: None, by });

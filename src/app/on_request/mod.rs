@@ -18,6 +18,7 @@ mod prompts;
 mod queue;
 mod sessions;
 
+pub(in crate::app) use approvals::Settling;
 pub(in crate::app) use patches::patch_outcomes;
 pub(in crate::app) use prompts::turn_end;
 pub(in crate::app) use queue::shown as shown_queue;

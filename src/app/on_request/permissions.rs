@@ -129,7 +129,7 @@ impl App {
             rules.extend(session.record.rooted_rules.iter().map(|rule| saved(rule, Some(session_id))));
             rules.extend(session.record.kept_elsewhere.iter().map(|kept| kept_rule(kept, session_id)));
         }
-        Ok(PermissionListResult { pending, rules })
+        Ok(PermissionListResult { pending, rules, approvals: Some(self.approvals_state()) })
     }
 
     /// One request, whole, from memory or the ledger.

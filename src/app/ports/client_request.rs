@@ -41,6 +41,8 @@ pub enum ClientRequest {
         command: String,
         /// Relative to the root, `.` for the root.
         cwd: String,
+        /// The tool call that it belongs to.
+        call_id: Option<String>,
         /// Where the answer goes.
         reply: Reply<CommandRan>,
     },

@@ -10,9 +10,11 @@ use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::judgement::PlaceKind;
 use crate::protocol::request::{
     AttachmentPutResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
 };
+use crate::protocol::standing::CommandBounds;
 
 /// A job for the workspace edge; it answers its `reply` itself, or reports `FileJobDone`.
 #[derive(Debug)]
@@ -116,6 +118,10 @@ pub enum FileJob {
         command: String,
         /// Relative to the first root.
         cwd: String,
+        /// The call whose output it is, as it is told while the command runs; `FileJobDone::Printed`.
+        call: Option<CommandCall>,
+        /// Time, memory and processor.
+        bounds: CommandBounds,
         /// Where the answer goes.
         reply: Reply<CommandRan>,
     },
@@ -124,6 +130,15 @@ pub enum FileJob {
 /// A file job that the loop wants to hear about.
 #[derive(Debug)]
 pub enum FileJobDone {
+    /// A command printed something; it goes on.
+    Printed {
+        /// Whose it is.
+        call: CommandCall,
+        /// Whole lines.
+        text: String,
+        /// They stood on its standard error.
+        is_error: bool,
+    },
     /// An attachment was stored (or not).
     Stored {
         /// Session.
@@ -189,6 +204,24 @@ pub struct TextPart {
     pub unsaved: bool,
 }
 
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RealPlace {
+    /// Absolute, without links.
+    pub path: PathBuf,
+    /// What is there.
+    pub kind: PlaceKind,
+}
+
+/// Whose output a command's is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandCall {
+    /// The session.
+    pub session_id: String,
+    /// The engine's id of the tool call.
+    pub call_id: String,
+}
+
 /// The workspace edge.
 pub trait Files: Send {
     /// Roots, in order; sent at start and when they change.
@@ -196,6 +229,9 @@ pub trait Files: Send {
     /// What this folder is at this moment; `None`: there is none. A look at the folder itself, so it may be asked for on
     /// the loop.
     fn identity(&self, folder: &Path) -> Option<FolderIdentity>;
+    /// Where an absolute path leads now, with every link followed; `None` where that cannot be told. A look at names alone, so it
+    /// may be asked for on the loop.
+    fn real_place(&self, path: &Path) -> Option<RealPlace>;
     /// The state directory's place for attachments.
     fn set_state_dir(&self, state_dir: PathBuf);
     /// Takes a job; never blocks.

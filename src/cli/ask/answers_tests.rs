@@ -54,6 +54,7 @@ fn cut() -> Permission {
         tool_call_id: None,
         patch_id: None,
         expires_at: None,
+        policy: None,
     }
 }
 

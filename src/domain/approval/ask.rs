@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::root::AskRoot;
 use super::subject::Subject;
 use crate::domain::edits::text::hex;
+use crate::domain::policy::standing::PolicyVerdict;
 use crate::domain::shown::{Kind, cut_marked, show};
 
 /// Bytes of a title in a view.
@@ -59,6 +60,9 @@ pub struct Permission {
     /// Milliseconds since the Unix epoch after which the ask counts as denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+    /// What the user's policy says of it, and why it is asked about or not. Absent for a question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Box<PolicyVerdict>>,
 }
 
 impl Permission {
@@ -75,6 +79,7 @@ impl Permission {
             tool_call_id: ask.tool_call_id.clone(),
             patch_id: ask.patch_id.clone(),
             expires_at,
+            policy: None,
         }
     }
 
@@ -92,6 +97,7 @@ impl Permission {
     pub fn for_each_text(&mut self, mut change: impl FnMut(&mut String)) {
         change(&mut self.title);
         self.subject.for_each_text(&mut change);
+        self.policy.iter_mut().for_each(|policy| change(&mut policy.reason));
         for option in &mut self.options {
             change(&mut option.label);
             option.rule.iter_mut().for_each(|rule| change(&mut rule.pattern));
@@ -276,6 +282,14 @@ impl PermissionAsk {
     /// What can be answered: of what the engine never told, no rule.
     pub fn limited(mut self) -> Self {
         if self.subject.unknown {
+            self.options.retain(|option| option.kind != PermissionOptionKind::AllowRule);
+        }
+        self
+    }
+
+    /// What can be answered about what no rule may cover; where nothing else allows, it stays as it is.
+    pub fn without_rules(mut self) -> Self {
+        if self.options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce) {
             self.options.retain(|option| option.kind != PermissionOptionKind::AllowRule);
         }
         self

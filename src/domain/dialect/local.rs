@@ -12,8 +12,8 @@ use crate::domain::cut;
 use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
 use crate::domain::fact::{
-    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnEnd, TurnOutcome,
-    TurnReport,
+    Answered, Fact, Notice, NoticeLevel, PrintStream, Prompt, Spent, TerminalEnd, TerminalNews, ToolNews,
+    ToolStep, TurnEnd, TurnOutcome, TurnReport,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;
@@ -90,7 +90,22 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
             status: text(payload, "status").unwrap_or_default(),
         },
         Some(LocalKind::Terminal) => Fact::Terminal(terminal(event)),
+        Some(LocalKind::CommandOutput) => Fact::ToolOutput(printed(event)),
         None => Fact::Unknown,
+    }
+}
+
+/// What a command of our own engine printed.
+fn printed(event: EventRef<'_>) -> ToolNews<'_> {
+    let payload = event.payload;
+    let stream = match text(payload, "stream") {
+        Some("stderr") => PrintStream::Errors,
+        Some(_) | None => PrintStream::Output,
+    };
+    ToolNews {
+        id: text(payload, "callId").map(key),
+        step: ToolStep::Printed { stream, text: text(payload, "text").unwrap_or_default().to_owned() },
+        ..ToolNews::default()
     }
 }
 

@@ -4,14 +4,21 @@
 //! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
 pub(crate) mod command;
+pub(crate) mod command_class;
 pub(crate) mod engine_prompt;
 pub(crate) mod environment;
 pub(crate) mod ignore_line;
+pub(crate) mod judgement;
 pub(crate) mod path;
+mod program;
+mod program_table;
 pub(crate) mod provider;
 pub(crate) mod rearranging;
 pub(crate) mod redact;
 mod redact_json;
+mod sensitive;
 pub(crate) mod settings_secrets;
+pub(crate) mod shell_line;
+pub(crate) mod standing;
 pub(crate) mod token;
 pub(crate) mod uri;

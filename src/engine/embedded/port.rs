@@ -93,9 +93,14 @@ impl TurnPort for SessionPort {
         })
     }
 
-    fn run_command(&self, command: String, cwd: String) -> PortFuture<'_, Result<Ran, PortError>> {
+    fn run_command(
+        &self,
+        command: String,
+        cwd: String,
+        call_id: Option<String>,
+    ) -> PortFuture<'_, Result<Ran, PortError>> {
         Box::pin(async move {
-            let ran = self.want(|reply| ClientRequest::RunCommand { command, cwd, reply }).await?;
+            let ran = self.want(|reply| ClientRequest::RunCommand { command, cwd, call_id, reply }).await?;
             let CommandRan { exit_code, stdout, stderr, .. } = ran;
             Ok(Ran { exit_code, stdout, stderr })
         })

@@ -315,7 +315,7 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     assert_eq!((&ask.payload["command"], &ask.payload["requires_approval"]), (&json!("make"), &json!(true)));
     bench.answer(&ask, Ruling::AllowOnce);
     match bench.wants().await {
-        ClientRequest::RunCommand { command, cwd, reply } => {
+        ClientRequest::RunCommand { command, cwd, reply, .. } => {
             assert_eq!((command.as_str(), cwd.as_str()), ("make", "."));
             reply.answer(CommandRan {
                 exit_code: 0,

@@ -112,7 +112,7 @@ pub(super) async fn run(
     }
     voice.step_performing(&request_id).await;
     let ran = port
-        .run_command(command, cwd)
+        .run_command(command, cwd, voice.call_id())
         .await
         .map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
     let summary = format!("The command ended with exit code {}.", ran.exit_code);

@@ -9,6 +9,7 @@ import { realpathSync, statSync } from "node:fs";
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
+import { chooseApprovals } from "./approvals_picker";
 import { type Ask, closeDiff, showDiff } from "./diffs";
 import type { EnvelopeError } from "./gate";
 import type { Remembered } from "./remembered";
@@ -93,6 +94,8 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return ports.setToken(params["scope"] as "engine" | "model");
     case "editor.manageTrust":
       return void (await vscode.commands.executeCommand("workbench.trust.manage"));
+    case "editor.chooseApprovals":
+      return chooseApprovals(ports.ask);
     case "editor.restart":
       return ports.restart();
     case "editor.showLog":

@@ -24,7 +24,7 @@ import { type Credentials, placeInWords, placeOf, type Scope } from "./credentia
 import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
 import { findServer } from "./server_binary";
-import { initializationOptions, readHarmless, readUserSettings, type UserSettings } from "./settings";
+import { initializationOptions, needingRestart, readHarmless, readUserSettings, type UserSettings } from "./settings";
 
 /** How long a server may take to say goodbye before it is ended. */
 const GOODBYE_MS = 2_000;
@@ -170,7 +170,8 @@ export class ServerConnection implements vscode.Disposable {
 
   /** Whether the user's settings are others than those that the server was started with. */
   settingsChanged(): boolean {
-    return this.startedWith !== undefined && JSON.stringify(this.startedWith) !== JSON.stringify(this.settings());
+    const told = (settings: UserSettings): string => JSON.stringify(needingRestart(settings));
+    return this.startedWith !== undefined && told(this.startedWith) !== told(this.settings());
   }
 
   private settings(): UserSettings {

@@ -28,6 +28,10 @@ export interface UserSettings {
   readonly agents: Record<string, unknown> | undefined;
   readonly model: ModelSetting | undefined;
   readonly stateDir: string | undefined;
+  /** What is done without asking. */
+  readonly approvals: Record<string, unknown> | undefined;
+  /** Where commands run, and within which bounds. */
+  readonly commands: Record<string, unknown> | undefined;
 }
 
 /** The part of `WorkspaceConfiguration` that is needed. */
@@ -51,7 +55,16 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     agents: object(own("agents")),
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
+    approvals: filled(own("approvals")),
+    commands: filled(own("commands")),
   };
+}
+
+/** The same without what a running server is told of a change: that needs no restart. */
+export function needingRestart({ approvals, commands, ...rest }: UserSettings): unknown {
+  const { mode: _, ...standing } = approvals ?? {};
+  const { runner: __, ...bounds } = commands ?? {};
+  return { ...rest, standing, bounds };
 }
 
 /** What the user wants to be told while the view is hidden; a repository cannot silence an ask. */
@@ -73,7 +86,7 @@ export function initializationOptions(
   harmless: Record<string, unknown>,
   trusted: boolean,
 ): Record<string, unknown> {
-  const { engine, agents, model, stateDir } = settings;
+  const { engine, agents, model, stateDir, approvals, commands } = settings;
   // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
   const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
   return {
@@ -81,6 +94,8 @@ export function initializationOptions(
     ...(agents === undefined || Object.keys(agents).length === 0 ? {} : { agents }),
     ...(model === undefined ? {} : { model }),
     ...(stateDir === undefined ? {} : { stateDir }),
+    ...(approvals === undefined ? {} : { approvals }),
+    ...(commands === undefined ? {} : { commands }),
     ...harmless,
     workspaceTrusted: trusted,
   };
@@ -88,6 +103,11 @@ export function initializationOptions(
 
 function isPlainEmbedded(engine: EngineSetting): boolean {
   return engine.kind === "embedded" && Object.keys(engine).length === 1;
+}
+
+function filled(value: unknown): Record<string, unknown> | undefined {
+  const given = object(value);
+  return given === undefined || Object.keys(given).length === 0 ? undefined : given;
 }
 
 function object(value: unknown): Record<string, unknown> | undefined {

@@ -158,6 +158,8 @@ function M.start(trusted, callback)
       agents = settings.agents,
       model = config.model(),
       stateDir = settings.state_dir,
+      approvals = settings.approvals,
+      commands = settings.commands,
       workspaceTrusted = trusted,
     },
     handlers = handlers(),

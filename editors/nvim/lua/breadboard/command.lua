@@ -242,6 +242,16 @@ SUBCOMMANDS.rules = {
   end,
 }
 
+SUBCOMMANDS.approvals = {
+  about = 'choose what is done without asking: ask, reads, edits or listed; without a word, from a list',
+  complete = function()
+    return require('breadboard.standing').modes
+  end,
+  run = function(call)
+    require('breadboard.standing').choose(call.words[1])
+  end,
+}
+
 SUBCOMMANDS.diff = {
   about = 'diff [file [before [after]]]: two states of a file side by side; default the current one against git:HEAD',
   complete = function()

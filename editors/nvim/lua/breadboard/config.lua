@@ -15,6 +15,8 @@
 ---@field root? string|fun(): string the workspace; default: by `root_markers` from the buffer, else the directory
 ---@field root_markers? string[]
 ---@field state_dir? string where the server keeps sessions
+---@field approvals? table what is done without asking: `{ mode, classes, patterns, expireAfterSeconds }`, as in the server's options
+---@field commands? table where commands run, and their bounds: `{ runner, timeoutSeconds, cpuSeconds, memoryMebibytes }`
 ---@field save_edits? boolean write a buffer that an allowed edit changed, when it had no unsaved changes before
 ---@field popup? boolean ask for each approval as it comes, instead of waiting for `:BreadBoard approve`
 ---@field folds? 'closed'|'open' how reasoning, tools and patches stand in the chat
@@ -52,6 +54,8 @@ local TYPES = {
   root = { 'string', 'function' },
   root_markers = { 'table' },
   state_dir = { 'string' },
+  approvals = { 'table' },
+  commands = { 'table' },
   save_edits = { 'boolean' },
   popup = { 'boolean' },
   folds = { 'string' },

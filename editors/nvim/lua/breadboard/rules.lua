@@ -62,8 +62,12 @@ function M.show()
       if err then
         sessions.refuse(err)
       elseif #result.rules == 0 then
-        store.say(nil, 'info', 'No rule is saved here. What an agent remembers by itself is listed by the agent only.')
+        local mode = result.approvals and require('breadboard.standing').line(result.approvals) .. ' ' or ''
+        store.say(nil, 'info', mode .. 'No rule is saved here. What an agent remembers by itself is listed by the agent only.')
       else
+        if result.approvals then
+          store.say(nil, 'info', require('breadboard.standing').line(result.approvals))
+        end
         vim.ui.select(result.rules, { prompt = 'Rules', format_item = M.line }, function(rule)
           if rule then
             choose(rule)

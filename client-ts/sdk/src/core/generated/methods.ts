@@ -24,6 +24,7 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/permission/list",
   "bb/permission/get",
   "bb/permission/revoke",
+  "bb/approvals/set",
   "bb/patch/list",
   "bb/patch/get",
   "bb/patch/decide",

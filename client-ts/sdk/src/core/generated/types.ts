@@ -75,13 +75,34 @@ export type AgentUsage = {
   cost?: AgentCost | null;
 };
 
+/** What is done without asking. */
+export type ApprovalMode = "ask" | "reads" | "edits" | "listed";
+
 /** Whether an answer counted. */
 export type ApprovalOutcome = "recorded" | "already_resolved";
 
-/** How long permissions wait for an answer. */
+/** How permissions are answered: what needs no person, and how long the others wait. */
 export type ApprovalsSetting = {
   /** Seconds after which a permission that nobody answered counts as denied; 0 means never. Default 86400, a day. */
   expireAfterSeconds?: number | null;
+  /** What is done without asking in a trusted workspace. Default: nothing. */
+  mode?: ApprovalMode | null;
+  /** Answers by what is done. `always` counts for `read`, `edit` and `build`, and in no mode `ask`. */
+  classes?: { [key: string]: StandingAnswer } | null;
+  /** Answers by pattern. `never` wins over everything. */
+  patterns?: StandingPattern[] | null;
+};
+
+/** Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules. */
+export type ApprovalsState = {
+  /** What is done without asking. */
+  mode: ApprovalMode;
+  /** Answers by what is done. */
+  classes: { [key: string]: StandingAnswer };
+  /** Answers by pattern. */
+  patterns: StandingPattern[];
+  /** Where commands run. */
+  runner: CommandRunner;
 };
 
 /** Images to append to the form. */
@@ -310,6 +331,24 @@ export type ChosenRule = {
   keptBy?: string | null;
   /** Path of the file in the workspace in which its holder keeps it, where that is known. */
   keptIn?: string | null;
+};
+
+/** What a command, an edit or a tool does. */
+export type CommandClass = "read" | "edit" | "build" | "network" | "destructive" | "unknown";
+
+/** Where a command runs. */
+export type CommandRunner = "local_terminal" | "server_runner";
+
+/** Where the commands run that this server runs, and within which bounds. */
+export type CommandsSetting = {
+  /** Default: `local_terminal`. */
+  runner?: CommandRunner | null;
+  /** Seconds that a command of `server_runner` may take; 1 to 86400. Default 120. */
+  timeoutSeconds?: number | null;
+  /** Seconds of processor time that each of its processes may use; 1 to 86400. Default 600. */
+  cpuSeconds?: number | null;
+  /** Mebibytes of memory that each of its processes may have; at least 64. Default 4096. */
+  memoryMebibytes?: number | null;
 };
 
 /** One choice of an option. */
@@ -760,6 +799,8 @@ export type Permission = {
   patchId?: string | null;
   /** Milliseconds since the Unix epoch after which the ask counts as denied. */
   expiresAt?: number | null;
+  /** What the user's policy says of it, and why it is asked about or not. Absent for a question. */
+  policy?: PolicyVerdict | null;
 };
 
 /** One answer that can be given. */
@@ -788,6 +829,16 @@ export type PlanStepView = {
   status?: string | null;
   /** Files of the step. */
   files?: string[];
+};
+
+/** What the policy says of a request, as its card shows it. */
+export type PolicyVerdict = {
+  /** What would be done. */
+  class: CommandClass;
+  /** `always`: it was allowed by a setting; `never`: it was denied by one; `prompt`: a person is asked. */
+  answer: StandingAnswer;
+  /** Why, in one sentence for a person. */
+  reason: string;
 };
 
 /** What a prompt may hold beside text and links. */
@@ -1059,6 +1110,17 @@ export type SpecImage = {
   name: string;
   /** `data:image/…;base64,…`: the file itself up to 256 KiB, else a thumbnail of at most 512 pixels, or, for a drawing, a sheet that says what it is. For `<img>` only. */
   dataUrl: string;
+};
+
+/** What is to happen with a class or a pattern. */
+export type StandingAnswer = "always" | "never" | "prompt";
+
+/** A pattern and what is to happen with what it covers. */
+export type StandingPattern = {
+  /** The words of a command, as `cargo test`; a last word `*` stands for any further words. `tool:<name>` names a tool. */
+  pattern: string;
+  /** What is to happen. `never` also covers a command that has these words in this order among its own. */
+  answer: StandingAnswer;
 };
 
 /** What would be done if a permission request were allowed. Text is safe to show once it is on the wire. */
@@ -1513,6 +1575,8 @@ export type PermissionListResult = {
   pending: PendingPermission[];
   /** Rules that hold, those of the workspace first. */
   rules: SavedRule[];
+  /** What is done, or refused, without asking, and where commands run. */
+  approvals?: ApprovalsState | null;
 };
 
 /** Params of `bb/permission/get`. */
@@ -1551,6 +1615,26 @@ export type PermissionRevokeResult = {
   ruleId: string;
   /** Always true; one that is not there is refused with `not_found`. */
   revoked: boolean;
+};
+
+/** Params of `bb/approvals/set`: what is absent stays as it is. It holds until this server ends; an editor keeps it in the settings of its user. */
+export type ApprovalsSetParams = {
+  /** What is done without asking. */
+  mode?: ApprovalMode | null;
+  /** Where commands run. */
+  runner?: CommandRunner | null;
+};
+
+/** Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules. */
+export type ApprovalsSetResult = {
+  /** What is done without asking. */
+  mode: ApprovalMode;
+  /** Answers by what is done. */
+  classes: { [key: string]: StandingAnswer };
+  /** Answers by pattern. */
+  patterns: StandingPattern[];
+  /** Where commands run. */
+  runner: CommandRunner;
 };
 
 /** Params of `bb/patch/list`. */
@@ -2401,8 +2485,10 @@ export type InitializationOptions = {
   delivery?: DeliverySetting | null;
   /** How much is kept. */
   retention?: RetentionSetting | null;
-  /** How long permissions wait. */
+  /** What is done without asking, and how long permissions wait. */
   approvals?: ApprovalsSetting | null;
+  /** Where commands run, and within which bounds. */
+  commands?: CommandsSetting | null;
 };
 
 /** What `workspace/configuration` (section `breadboard`) may change. Everything else in it is ignored, because in most editors it includes files of the repository. */
@@ -2447,6 +2533,8 @@ export type Requests = {
   "bb/permission/get": { params: PermissionGetParams; result: PermissionGetResult };
   /** Takes a saved rule back. */
   "bb/permission/revoke": { params: PermissionRevokeParams; result: PermissionRevokeResult };
+  /** Sets what is done without asking, and where commands run. */
+  "bb/approvals/set": { params: ApprovalsSetParams; result: ApprovalsSetResult };
   /** Lists the edits of a session that can be decided hunk by hunk. */
   "bb/patch/list": { params: PatchListParams; result: PatchListResult };
   /** Gives one of them whole, with what was decided of each hunk. */

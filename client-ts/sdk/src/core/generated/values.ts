@@ -10,6 +10,12 @@ export const VALUES = {
     "running",
     "exited",
   ] satisfies T.AgentStatus[] as readonly T.AgentStatus[],
+  ApprovalMode: [
+    "ask",
+    "reads",
+    "edits",
+    "listed",
+  ] satisfies T.ApprovalMode[] as readonly T.ApprovalMode[],
   ApprovalOutcome: [
     "recorded",
     "already_resolved",
@@ -25,6 +31,18 @@ export const VALUES = {
     "append",
     "remove",
   ] satisfies T.ChangeOp[] as readonly T.ChangeOp[],
+  CommandClass: [
+    "read",
+    "edit",
+    "build",
+    "network",
+    "destructive",
+    "unknown",
+  ] satisfies T.CommandClass[] as readonly T.CommandClass[],
+  CommandRunner: [
+    "local_terminal",
+    "server_runner",
+  ] satisfies T.CommandRunner[] as readonly T.CommandRunner[],
   ConnectionStatus: [
     "connecting",
     "connected",
@@ -196,6 +214,11 @@ export const VALUES = {
     "disk",
     "engine",
   ] satisfies T.SnippetSource[] as readonly T.SnippetSource[],
+  StandingAnswer: [
+    "always",
+    "never",
+    "prompt",
+  ] satisfies T.StandingAnswer[] as readonly T.StandingAnswer[],
   TabAttachMode: [
     "replayed",
     "snapshot",

@@ -301,6 +301,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               }
             />
           )}
+          {permission.policy != null && <p class="hint">{visible(permission.policy.reason)}</p>}
           {permission.expiresAt != null && (
             <p class="hint">Counts as denied after {momentWords(permission.expiresAt, Date.now())}.</p>
           )}

@@ -22,6 +22,9 @@ export function isInPart({ permission, status, chosen }: Pick<BlockOf<"permissio
 
 /** What became of an ask. An answer is named where the request had several of its kind. */
 export function askState({ permission, status, chosen }: BlockOf<"permission">): string {
+  const policy = permission.policy;
+  const isByPolicy = (policy?.answer === "always" && status === "allowed") || (policy?.answer === "never" && status === "denied");
+  if (policy != null && isByPolicy && chosen == null) return visible(policy.reason).replace(/^./, (first) => first.toLowerCase()).replace(/\.$/, "");
   const rule = chosen?.rule;
   if (rule != null) {
     const keeper = rule.keptBy == null ? `the ${rule.holder}` : visible(rule.keptBy);

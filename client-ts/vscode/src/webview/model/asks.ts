@@ -49,6 +49,8 @@ export class Asks {
 
   /** What was chosen of the changes of edits that wait, by the edit and the change; the editor has the same. */
   readonly chosen = signal<ReadonlyMap<string, ReadonlyMap<string, boolean>>>(new Map());
+  /** What is done without asking by the user's settings, and where commands run; `undefined` until it was read. */
+  readonly approvals = signal<Requests["bb/permission/list"]["result"]["approvals"] | undefined>(undefined);
 
   /** The ask that the page puts the focus on, and when it was told to. */
   readonly brought = signal<Brought | undefined>(undefined);
@@ -176,7 +178,9 @@ export class Asks {
 
   readRules(): Promise<void> {
     return this.sentences.attempt(async () => {
-      this.rules.value = (await this.client.request("bb/permission/list", {})).rules;
+      const { rules, approvals } = await this.client.request("bb/permission/list", {});
+      this.rules.value = rules;
+      this.approvals.value = approvals;
     });
   }
 

@@ -13,15 +13,28 @@ const TAKEN_BACK: Readonly<Record<RuleHolder, string>> = {
   agent: "It is taken back at the agent, which keeps it.",
 };
 
+/** What is done without a question, besides what the rules say. */
+const MODES = {
+  ask: "Everything is asked.",
+  reads: "Commands that only read run without a question, in this workspace.",
+  edits: "Commands that only read, and edits in this workspace, are done without a question.",
+  listed: "What your list names is done without a question.",
+} as const;
+
 export function Rules() {
   const model = useModel();
   const list = useRef<HTMLElement>(null);
   const known = model.standing.host.value.methods.includes("bb/permission/list");
   const rules = model.asks.rules.value;
+  const approvals = model.asks.approvals.value;
   useEffect(() => {
     if (known) void model.asks.readRules();
   }, [known, model.tabs.activeId.value]);
   if (!known) return null;
+  const choose = async (): Promise<void> => {
+    await model.editor("editor.chooseApprovals");
+    await model.asks.readRules();
+  };
   const revoke = async (ruleId: string, pattern: string): Promise<void> => {
     await model.asks.revokeRule(ruleId, pattern);
     // Its button went with it.
@@ -30,6 +43,15 @@ export function Rules() {
   return (
     <section aria-label="Rules" ref={list} tabIndex={-1}>
       <h2>Rules</h2>
+      {approvals != null && (
+        <p class="approvals">
+          <Icon name="shield" />
+          <span>{MODES[approvals.mode]}</span>
+          <button type="button" class="link" onClick={() => void choose()}>
+            Change…
+          </button>
+        </p>
+      )}
       {rules === undefined && <p class="empty">They are being read.</p>}
       {rules?.length === 0 && <p class="hint">None is saved: every request that needs your word is asked.</p>}
       <ul class="files">

@@ -1,0 +1,53 @@
+/**
+ * What is done without asking, as a choice of the user.
+ *
+ * Owns the words of the modes, and that a choice is written to the user's own settings, where no workspace reaches. Judges
+ * nothing: the server does.
+ */
+import * as vscode from "vscode";
+import type { Ask } from "./diffs";
+
+export type ApprovalMode = "ask" | "reads" | "edits" | "listed";
+
+/** The modes, tightest first. */
+export const MODES: readonly { readonly mode: ApprovalMode; readonly label: string; readonly detail: string }[] = [
+  { mode: "ask", label: "Ask for everything", detail: "Every edit and every command waits for your answer." },
+  { mode: "reads", label: "Allow reads", detail: "Commands that only read run without a question, within the workspace." },
+  {
+    mode: "edits",
+    label: "Allow reads, and edits in the workspace",
+    detail: "Hidden files, secrets, keys and .git are asked about as before.",
+  },
+  { mode: "listed", label: "Allow what your list names", detail: "The patterns and classes of the setting breadboard.approvals." },
+];
+
+/** The mode that the user's settings state. */
+export function modeOf(approvals: Record<string, unknown> | undefined): ApprovalMode {
+  const found = MODES.find(({ mode }) => mode === approvals?.["mode"]);
+  return found?.mode ?? "ask";
+}
+
+/** Offers the modes; what is chosen is kept in the user's settings and counts at once. */
+export async function chooseApprovals(ask: Ask): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration("breadboard");
+  const all = configuration.inspect<Record<string, unknown>>("approvals");
+  const own = all?.globalValue ?? {};
+  const now = modeOf(own);
+  const picked = await vscode.window.showQuickPick(
+    MODES.map((row) => ({ ...row, description: row.mode === now ? "now" : "" })),
+    { title: "Approvals", placeHolder: "What is done without asking, in folders that you trust" },
+  );
+  if (picked === undefined) return;
+  await configuration.update("approvals", { ...own, mode: picked.mode }, vscode.ConfigurationTarget.Global);
+  await tellApprovals(ask);
+}
+
+/** Tells the server what the user's settings state by now. */
+export async function tellApprovals(ask: Ask): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration("breadboard");
+  const runner = configuration.inspect<Record<string, unknown>>("commands")?.globalValue?.["runner"];
+  await ask("bb/approvals/set", {
+    mode: modeOf(configuration.inspect<Record<string, unknown>>("approvals")?.globalValue),
+    runner: runner === "server_runner" ? "server_runner" : "local_terminal",
+  });
+}
