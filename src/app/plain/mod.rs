@@ -22,6 +22,7 @@ use self::approvals::PromptShown;
 use self::chat::PlainChat;
 pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
+use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
 use self::open::ChatOpening;
 use super::client::ClientId;
@@ -47,6 +48,8 @@ pub(super) struct PlainEditor {
     prompted: BTreeSet<String>,
     /// What is marked, by document.
     marks: BTreeMap<String, Vec<PlacedMark>>,
+    /// Edits of files that it says it made.
+    awaited: Vec<AwaitedEdit>,
     /// What lenses and hints say, as far as the editor was told to ask again.
     told: u64,
 }
@@ -158,6 +161,7 @@ impl App {
                 continue;
             }
             self.opening_over(client);
+            self.step_edits(client);
             self.step_chats(client);
             self.step_prompt(client);
             self.step_marks(client);
@@ -170,7 +174,7 @@ impl App {
         editors
             .flat_map(|plain| {
                 let chats = plain.chats.values().filter_map(PlainChat::due_us);
-                chats.chain(plain.opening.as_ref().map(ChatOpening::until_us))
+                chats.chain(plain.opening.as_ref().map(ChatOpening::until_us)).chain(plain.edit_due_us())
             })
             .min()
     }
