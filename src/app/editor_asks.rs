@@ -127,6 +127,9 @@ impl Client {
             return None;
         }
         self.asks.insert(id, pending);
+        if let Some(plain) = &mut self.plain {
+            plain.asked();
+        }
         None
     }
 

@@ -10,6 +10,7 @@ mod commands;
 mod completion;
 mod edits;
 mod marks;
+mod nudge;
 mod offers;
 mod open;
 mod places;
@@ -24,6 +25,7 @@ pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
 use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
+use self::nudge::Nudge;
 use self::open::ChatOpening;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
@@ -50,6 +52,8 @@ pub(super) struct PlainEditor {
     marks: BTreeMap<String, Vec<PlacedMark>>,
     /// Edits of files that it says it made.
     awaited: Vec<AwaitedEdit>,
+    /// Whether it may not have read on.
+    nudge: Nudge,
     /// What lenses and hints say, as far as the editor was told to ask again.
     told: u64,
 }
@@ -165,6 +169,7 @@ impl App {
             self.step_chats(client);
             self.step_prompt(client);
             self.step_marks(client);
+            self.step_nudge(client);
         }
     }
 
@@ -174,7 +179,10 @@ impl App {
         editors
             .flat_map(|plain| {
                 let chats = plain.chats.values().filter_map(PlainChat::due_us);
-                chats.chain(plain.opening.as_ref().map(ChatOpening::until_us)).chain(plain.edit_due_us())
+                chats
+                    .chain(plain.opening.as_ref().map(ChatOpening::until_us))
+                    .chain(plain.edit_due_us())
+                    .chain(plain.nudge_due_us())
             })
             .min()
     }
