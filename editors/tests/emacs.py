@@ -1,7 +1,7 @@
-"""A whole turn in a real Emacs with Eglot on a terminal, with the recipe of editors/README.md and no plugin: typed, sent, one change
-accepted and one rejected.
+"""A whole turn in a real Emacs on a terminal, with Eglot or lsp-mode, the recipe of editors/README.md and no plugin: typed, sent, one
+change accepted and one rejected.
 
-Needs BB_HOME (an empty directory), BB_RECIPE (the recipe), `emacs` and `breadboard-ls` on the PATH.
+Needs BB_HOME (an empty directory), BB_RECIPE (the recipe), BB_CLIENT (`eglot` or `lsp-mode`), `emacs` and `breadboard-ls` on the PATH.
 """
 
 import os
@@ -10,9 +10,16 @@ import re
 from terminal import Terminal
 
 LINES = [f"delay {n}" if n in (3, 25) else f"line {n}" for n in range(1, 31)]
+CLIENT = os.environ["BB_CLIENT"]
+# What each says when it is there, how it is asked for code actions, what it then says, and what when there are none.
+READY, ACTIONS, PICK, NONE = {
+    "eglot": (r"\(Chat.*eglot", "eglot-code-actions", r"Pick an action", r"No code actions here"),
+    "lsp-mode": (r"breadboard:\d+ initialized successfully", "lsp-execute-code-action", r"Select code action", r"No code actions"),
+}[CLIENT]
 # Eglot of Debian lies beside Emacs 28; later ones have it built in.
 PRELUDE = """(dolist (folder (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa/*")) (add-to-list 'load-path folder))
-(setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil)
+(dolist (file (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa/*/*-autoloads.el")) (load file t t))
+(setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil lsp-auto-guess-root t lsp-enable-snippet nil lsp-auto-execute-action nil)
 """
 
 
@@ -25,13 +32,13 @@ def command(emacs, name):
 def act(emacs, title):
     """Picks a code action at the cursor."""
     while True:
-        command(emacs, "eglot-code-actions")
-        emacs.until(r"Pick an action|No code actions here")
-        if "Pick an action" in emacs.text():
+        command(emacs, ACTIONS)
+        emacs.until(f"{PICK}|{NONE}")
+        if re.search(PICK, emacs.text()):
             break
         # The change before is on its way.
         emacs.type("\x07")
-        emacs.until(r"No code actions here", gone=True)
+        emacs.until(NONE, gone=True)
     emacs.type(f"BreadBoard: {title}")
     emacs.until(re.escape(title[-20:]))
 
@@ -46,32 +53,33 @@ def main():
         init.write(PRELUDE + file.read())
 
     emacs = Terminal(["emacs", "-nw", "-Q", "-l", f"{home}/init.el", "notes.bb.md"], workspace, {})
-    emacs.until(r"notes\.bb\.md .*\(Chat.*eglot")
+    emacs.until(READY)
     emacs.type("replace `delay` with `wait` in backoff.txt")
     act(emacs, "Send to the agent")
     emacs.type("\r")
     emacs.until(r"Asks:.* Write backoff\.txt")
     # Eglot asks in the minibuffer; whoever leaves that open question finds it among the code actions.
     emacs.until(r"All of it is in the chat document")
-    emacs.keep("emacs-question")
+    emacs.keep(f"{CLIENT}-question")
     emacs.type("\x07")
     emacs.until(r"All of it is in the chat document", gone=True)
     emacs.type("\x1b<\x13-delay 3\r")
     act(emacs, "Reject change 1 of 2 in backoff.txt")
-    emacs.keep("emacs-reject")
+    emacs.keep(f"{CLIENT}-reject")
     emacs.type("\r")
     emacs.type("\x1b<\x13-delay 25\r")
     act(emacs, "Accept change 2 of 2 in backoff.txt")
     emacs.type("\r")
-    # The file is not visited: Eglot asks before it edits one.
-    emacs.until(r"Proceed\?")
-    emacs.keep("emacs-proceed")
-    emacs.type("y")
+    if CLIENT == "eglot":
+        # The file is not visited: Eglot asks before it edits one.
+        emacs.until(r"Proceed\?")
+        emacs.keep(f"{CLIENT}-proceed")
+        emacs.type("y")
     emacs.until(r"Accept 1 of 2 changes")
-    emacs.keep("emacs-done")
+    emacs.keep(f"{CLIENT}-done")
     emacs.type("\x18\x06\x01\x0bbackoff.txt\r")
     emacs.until(r"\bwait 25\b")
-    emacs.keep("emacs-file")
+    emacs.keep(f"{CLIENT}-file")
     emacs.type("\x18\x13")
     emacs.until(r"Wrote .*backoff\.txt")
     command(emacs, "kill-emacs")

@@ -41,6 +41,16 @@ class Terminal:
     def text(self):
         return "\n".join(line.rstrip() for line in self.screen.display)
 
+    def soon(self, pattern):
+        """Whether the screen shows something within two seconds."""
+        end = time.monotonic() + 2
+        while time.monotonic() < end and not re.search(pattern, self.text()):
+            try:
+                self.stream.feed(self.child.read_nonblocking(65536, timeout=0.1))
+            except pexpect.TIMEOUT:
+                pass
+        return bool(re.search(pattern, self.text()))
+
     def until(self, pattern, gone=False):
         end = time.monotonic() + PATIENCE
         while bool(re.search(pattern, self.text())) == gone:

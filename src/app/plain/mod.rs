@@ -25,7 +25,7 @@ pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
 use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
-use self::nudge::Nudge;
+use self::nudge::{HeldAnswer, Nudge};
 use self::open::ChatOpening;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
@@ -52,6 +52,8 @@ pub(super) struct PlainEditor {
     marks: BTreeMap<String, Vec<PlacedMark>>,
     /// Edits of files that it says it made.
     awaited: Vec<AwaitedEdit>,
+    /// Answers to commands that were run.
+    answers: Vec<HeldAnswer>,
     /// Whether it may not have read on.
     nudge: Nudge,
     /// What lenses and hints say, as far as the editor was told to ask again.
@@ -124,7 +126,8 @@ impl App {
                     plain.commanded_us = Some(now);
                     plain.chats.values_mut().for_each(PlainChat::commanded);
                 }
-                reply.settle(self.execute(client, &command, &argument).map(|()| StandardAnswer::Begun));
+                let outcome = self.execute(client, &command, &argument).map(|()| StandardAnswer::Begun);
+                self.answer_soon(client, reply, outcome);
             }
         }
     }
@@ -161,6 +164,7 @@ impl App {
     /// After each event: documents that lag behind, questions, marks.
     pub(super) fn settle_plain(&mut self) {
         for client in self.plain_clients() {
+            self.answer_due(client);
             if self.plain(client).is_some_and(PlainEditor::is_idle) {
                 continue;
             }
