@@ -40,7 +40,8 @@ impl App {
                 "There is nothing to send; type what you want to ask at the end of the document.",
             ));
         };
-        let sync = ChatSync::new(&read, asked);
+        let versioned = self.clients.get(client).is_some_and(|client| client.abilities.document_changes);
+        let sync = ChatSync::new(&read, asked, versioned);
         self.begin_chat(client, uri, prompt, Some(sync), origin)
     }
 

@@ -86,6 +86,8 @@ impl App {
     pub(super) fn chat_edited(&mut self, client: ClientId, uri: &str, outcome: &Result<Value, Value>) {
         let said_yes = outcome.as_ref().is_ok_and(|answer| answer["applied"] == json!(true));
         if said_yes {
+            let chat = self.chat_mut(client, uri);
+            chat.and_then(|chat| chat.sync.as_mut()).into_iter().for_each(|sync| sync.accepted());
             return;
         }
         let version =

@@ -25,7 +25,7 @@ pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
 use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
-use self::nudge::{HeldAnswer, Nudge};
+use self::nudge::{LaterAsk, Nudge};
 use self::open::ChatOpening;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
@@ -52,8 +52,10 @@ pub(super) struct PlainEditor {
     marks: BTreeMap<String, Vec<PlacedMark>>,
     /// Edits of files that it says it made.
     awaited: Vec<AwaitedEdit>,
-    /// Answers to commands that were run.
-    answers: Vec<HeldAnswer>,
+    /// When it was answered last.
+    answered_us: Option<u64>,
+    /// What is asked of it in a moment.
+    later: Vec<LaterAsk>,
     /// Whether it may not have read on.
     nudge: Nudge,
     /// What lenses and hints say, as far as the editor was told to ask again.
@@ -111,6 +113,10 @@ impl App {
                 )),
             });
         }
+        let now = self.now_us();
+        if let Some(plain) = self.plain_mut(client) {
+            plain.answered_us = Some(now);
+        }
         match request {
             StandardRequest::Actions { uri, range, problems } => {
                 reply.answer(StandardAnswer::Offers(self.actions(client, &uri, range, &problems)));
@@ -121,13 +127,11 @@ impl App {
             StandardRequest::Hints { uri } => reply.answer(StandardAnswer::Hints(self.hints(client, &uri))),
             StandardRequest::Words { uri, at } => self.words(client, &uri, at, reply),
             StandardRequest::Execute { command, argument } => {
-                let now = self.now_us();
                 if let Some(plain) = self.plain_mut(client) {
                     plain.commanded_us = Some(now);
                     plain.chats.values_mut().for_each(PlainChat::commanded);
                 }
-                let outcome = self.execute(client, &command, &argument).map(|()| StandardAnswer::Begun);
-                self.answer_soon(client, reply, outcome);
+                reply.settle(self.execute(client, &command, &argument).map(|()| StandardAnswer::Begun));
             }
         }
     }
@@ -164,7 +168,7 @@ impl App {
     /// After each event: documents that lag behind, questions, marks.
     pub(super) fn settle_plain(&mut self) {
         for client in self.plain_clients() {
-            self.answer_due(client);
+            self.step_later(client);
             if self.plain(client).is_some_and(PlainEditor::is_idle) {
                 continue;
             }

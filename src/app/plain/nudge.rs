@@ -1,31 +1,30 @@
 //! What keeps an editor reading.
 //!
-//! Owns when a command is answered, and when a word is sent to an editor that may not have read on. Some clients leave what came
-//! right behind an answer that they waited for unread until more comes, and some drop it.
+//! Owns that no request of ours comes right behind an answer, and when a word is sent to an editor that may not have read on. Some
+//! clients leave what came with an answer that they waited for unread until more comes, and some drop it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::PlainEditor;
 use crate::app::client::ClientId;
-use crate::app::inbox::{Reply, StandardAnswer};
+use crate::app::editor_asks::PendingAsk;
 use crate::app::state::App;
 use crate::app::wire_out;
-use crate::domain::coded_error::CodedError;
 
 /// After these times, in microseconds: once soon, and once more for an editor that was busy.
 const AFTER_US: [u64; 2] = [250_000, 2_000_000];
 
-/// How long the answer to a command waits, in microseconds, so that the edits that it leads to go first. Nobody sees it; the edits are
-/// what the user waits for.
-const ANSWER_US: u64 = 60_000;
+/// How long a request of ours waits behind an answer, in microseconds, so that the two are not read together. Nobody sees it.
+const APART_US: u64 = 60_000;
 
-/// Commands that were not answered yet. A user runs one at a time.
-const ANSWERS: usize = 64;
+/// Requests that wait so. Each belongs to a document or a question, so it is generous; past it one goes at once.
+const LATER: usize = 256;
 
-/// An answer to a command.
-pub(super) struct HeldAnswer {
-    reply: Reply<StandardAnswer>,
-    outcome: Result<StandardAnswer, CodedError>,
+/// A request of ours that waits for its time.
+pub(super) struct LaterAsk {
+    method: &'static str,
+    params: Value,
+    pending: PendingAsk,
     due_us: u64,
 }
 
@@ -50,41 +49,48 @@ impl PlainEditor {
         self.nudge = Nudge::Asked;
     }
 
+    /// What waits to be asked, given back: the editor is gone, or has a surface of its own.
+    pub(in crate::app) fn take_later(&mut self) -> Vec<(&'static str, Value, PendingAsk)> {
+        let later = std::mem::take(&mut self.later).into_iter();
+        later.map(|ask| (ask.method, ask.params, ask.pending)).collect()
+    }
+
     pub(super) fn nudge_due_us(&self) -> Option<u64> {
         let nudge = match self.nudge {
             Nudge::Due(_, due) => Some(due),
             Nudge::Off | Nudge::Asked => None,
         };
-        nudge.into_iter().chain(self.answers.iter().map(|answer| answer.due_us)).min()
+        nudge.into_iter().chain(self.later.iter().map(|ask| ask.due_us)).min()
     }
 }
 
 impl App {
-    /// Answers a command, behind what it leads to. A refusal leads to nothing.
-    pub(super) fn answer_soon(
+    /// A request of ours that would be read together with an answer waits; `Some`: it may go now.
+    pub(in crate::app) fn apart(
         &mut self,
         client: ClientId,
-        reply: Reply<StandardAnswer>,
-        outcome: Result<StandardAnswer, CodedError>,
-    ) {
-        let due_us = self.now_us().saturating_add(ANSWER_US);
-        match self.plain_mut(client) {
-            Some(plain) if outcome.is_ok() && plain.answers.len() < ANSWERS => {
-                plain.answers.push(HeldAnswer { reply, outcome, due_us });
-            }
-            Some(_) | None => reply.settle(outcome),
+        method: &'static str,
+        params: &Value,
+        pending: PendingAsk,
+    ) -> Option<PendingAsk> {
+        let now = self.now_us();
+        let Some(plain) = self.plain_mut(client) else { return Some(pending) };
+        let due_us = plain.answered_us.map_or(0, |at| at.saturating_add(APART_US));
+        // Those that wait go first.
+        if (due_us <= now && plain.later.is_empty()) || plain.later.len() >= LATER {
+            return Some(pending);
         }
+        plain.later.push(LaterAsk { method, params: params.clone(), pending, due_us });
+        None
     }
 
-    pub(super) fn answer_due(&mut self, client: ClientId) {
+    pub(super) fn step_later(&mut self, client: ClientId) {
         let now = self.now_us();
-        let Some(plain) = self.plain_mut(client).filter(|plain| !plain.answers.is_empty()) else { return };
-        let (due, waits) =
-            std::mem::take(&mut plain.answers).into_iter().partition(|answer| answer.due_us <= now);
-        plain.answers = waits;
-        let due: Vec<HeldAnswer> = due;
-        for HeldAnswer { reply, outcome, .. } in due {
-            reply.settle(outcome);
+        let Some(plain) = self.plain_mut(client).filter(|plain| !plain.later.is_empty()) else { return };
+        let due = plain.later.iter().take_while(|ask| ask.due_us <= now).count();
+        let due: Vec<LaterAsk> = plain.later.drain(..due).collect();
+        for LaterAsk { method, params, pending, .. } in due {
+            self.ask_now(client, method, &params, pending);
         }
     }
 
