@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, ClientId};
+use super::context::provided;
 use super::edits::{EditDone, terminal_ran};
 use super::inbox::Reply;
 use super::ports::CommandRan;
@@ -13,6 +14,7 @@ use super::saves::SaveFirst;
 use super::state::App;
 use super::wire_out;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::context::shape::UserContext;
 
 /// Requests that may be outstanding at one client. Each belongs to a turn or to start-up, so this is generous; past it
 /// the thing is done without the editor, or refused with `overloaded`.
@@ -38,6 +40,11 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
+    /// `bb/context/provide`.
+    ContextProvided {
+        /// Who waits for it, and for how long only he knows.
+        reply: Reply<UserContext>,
+    },
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -52,6 +59,7 @@ impl PendingAsk {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
             Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
             Self::SavedFirst(_) => true,
+            Self::ContextProvided { reply } => !reply.is_abandoned(),
             Self::TerminalRan { reply } => !reply.is_abandoned(),
         }
     }
@@ -67,6 +75,7 @@ impl PendingAsk {
                 "The editor that was to apply the edit disconnected before it said whether it did; read the file again before \
                  you go on.",
             )),
+            Self::ContextProvided { reply } => reply.refuse(CodedError::internal()),
             Self::TerminalRan { reply } => reply.refuse(CodedError::new(
                 ErrorCode::EngineRejected,
                 "The editor that ran the command disconnected before it ended, so it is not known how it ended; look at what it \
@@ -114,6 +123,7 @@ impl Client {
                 PendingAsk::EditApplied(edit) => edit.reply.refuse(error),
                 PendingAsk::EditSaved(edit) => edit.unsaved(),
                 PendingAsk::SavedFirst(first) => return Some(*first),
+                PendingAsk::ContextProvided { reply } => reply.refuse(error),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
                 PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
             }
@@ -131,6 +141,7 @@ impl Client {
             .iter()
             .filter(|(_, pending)| match pending {
                 PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.reply.is_abandoned(),
+                PendingAsk::ContextProvided { reply } => reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::SavedFirst(_)
                 | PendingAsk::Registered
@@ -187,6 +198,7 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
+            PendingAsk::ContextProvided { reply } => reply.settle(provided(outcome)),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

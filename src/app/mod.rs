@@ -7,6 +7,7 @@ mod agent_info;
 mod agents;
 mod ask_root;
 mod client;
+mod context;
 mod deliver;
 mod diffs;
 mod editor_asks;

@@ -110,6 +110,9 @@ impl App {
             Request::PermissionRevoke(params) => {
                 reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
             }
+            Request::ContextPreview(params) => {
+                self.context_preview(client, params, reply.of::<methods::ContextPreview>())
+            }
             Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
             Request::ReadFileSnippet(params) => {
                 self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())
@@ -191,6 +194,7 @@ impl App {
                 reply.settle(outcome.and_then(|attachment| self.attachment_stored(&session_id, attachment)));
             }
             FileJobDone::Spec(done) => self.spec_files_done(done),
+            FileJobDone::Context(done) => self.context_found(*done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
             FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
             FileJobDone::PatchWritten { write, outcome } => self.patch_file_written(*write, outcome),

@@ -143,6 +143,8 @@ pub struct App {
     pub(super) draft: Draft,
     /// What edits left unsaved in editors.
     pub(super) unsaved: Unsaved,
+    /// Turns that wait for the context of their prompt, by session.
+    pub(super) gathering: BTreeMap<String, u64>,
 }
 
 impl App {
@@ -181,6 +183,7 @@ impl App {
             rules: Vec::new(),
             draft: Draft::default(),
             unsaved: Unsaved::default(),
+            gathering: BTreeMap::new(),
         }
     }
 

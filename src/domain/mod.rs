@@ -9,6 +9,7 @@
 pub(crate) mod approval;
 pub(crate) mod coded_error;
 pub(crate) mod configuration;
+pub(crate) mod context;
 mod cut;
 pub(crate) mod delivery;
 pub(crate) mod dialect;

@@ -93,6 +93,7 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
+        context_provide: able("/capabilities/experimental/breadboard/contextProvide"),
     }
 }
 
@@ -190,7 +191,7 @@ mod tests {
                 "workspace": { "applyEdit": true, "configuration": true,
                     "workspaceEdit": { "documentChanges": true },
                     "didChangeConfiguration": { "dynamicRegistration": true } },
-                "experimental": { "breadboard": { "terminalRun": true, "documentSave": true } },
+                "experimental": { "breadboard": { "terminalRun": true, "documentSave": true, "contextProvide": true } },
             },
             "initializationOptions": { "workspaceTrusted": true, "unknown": 5, "delivery": { "maxEvents": 3 } },
         });
@@ -218,7 +219,8 @@ mod tests {
                 configuration: true,
                 register_configuration: true,
                 terminal_run: true,
-                document_save: true
+                document_save: true,
+                context_provide: true
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

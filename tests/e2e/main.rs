@@ -24,6 +24,7 @@ mod breadboard_tabs;
 mod breadboard_tls;
 mod breadboard_trust;
 mod completions;
+mod context;
 mod configuration;
 mod create_spec;
 mod delivery;

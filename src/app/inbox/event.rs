@@ -250,4 +250,6 @@ pub struct EditorAbilities {
     pub terminal_run: bool,
     /// `experimental.breadboard.documentSave`.
     pub document_save: bool,
+    /// `experimental.breadboard.contextProvide`.
+    pub context_provide: bool,
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob};
+use super::{Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob};
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
@@ -97,6 +97,8 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
+    /// Looks for the context of a prompt; reports `FileJobDone::Context`.
+    Context(Box<ContextJob>),
     /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
     DropArtifacts {
         /// The folder.
@@ -135,6 +137,8 @@ pub enum FileJobDone {
         /// The text, `None` when there is no such file.
         outcome: Result<Option<FileText>, CodedError>,
     },
+    /// The context of a prompt, as far as there was one.
+    Context(Box<ContextDone>),
     /// The text that accepted hunks are for was read (or not).
     PatchBase {
         /// What waited for it.

@@ -5,6 +5,7 @@
 
 mod agent;
 mod client_request;
+mod context;
 mod decision;
 mod engine;
 mod files;
@@ -29,6 +30,7 @@ pub(crate) use super::edits::EditBase;
 pub(crate) use super::patches::PatchWrite;
 pub use agent::*;
 pub use client_request::*;
+pub(crate) use context::*;
 pub use decision::*;
 pub use engine::*;
 pub use files::*;

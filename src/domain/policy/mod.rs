@@ -12,6 +12,7 @@ pub(crate) mod provider;
 pub(crate) mod rearranging;
 pub(crate) mod redact;
 mod redact_json;
+pub(crate) mod sensitive;
 pub(crate) mod settings_secrets;
 pub(crate) mod token;
 pub(crate) mod uri;

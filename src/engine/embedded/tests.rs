@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
+use crate::domain::context::item::PromptContext;
 use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
 use crate::domain::event::EngineEvent;
 use crate::domain::steps::TurnStep;
@@ -53,7 +54,7 @@ impl Bench {
     }
 
     fn start_on(&self, turn: u64, text: &str, model: Option<ModelSetting>) {
-        let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new() };
+        let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new(), context: PromptContext::default() };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
             turn,
@@ -260,6 +261,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 message_id: "m".to_owned(),
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
+                context: PromptContext::default(),
             },
             model: None,
             history: Vec::new(),
@@ -403,7 +405,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
     bench.engine.call(EngineCall::StartTurn {
         session_id: "s".to_owned(),
         turn: 1,
-        prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
+        prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments, context: PromptContext::default() },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
     });
