@@ -9,6 +9,7 @@ use super::client::{Client, ClientId};
 use super::context::provided;
 use super::edits::{EditDone, terminal_ran};
 use super::inbox::Reply;
+use super::plain::PlainAsk;
 use super::ports::CommandRan;
 use super::saves::SaveFirst;
 use super::state::App;
@@ -40,11 +41,16 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
+<<<<<<< HEAD
     /// `bb/context/provide`.
     ContextProvided {
         /// Who waits for it, and for how long only he knows.
         reply: Reply<UserContext>,
     },
+=======
+    /// What an editor without our plugin is asked by LSP alone.
+    Plain(PlainAsk),
+>>>>>>> main
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -57,6 +63,7 @@ impl PendingAsk {
     fn is_awaited(&self) -> bool {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
+            Self::Plain(ask) => ask.is_awaited(),
             Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
             Self::SavedFirst(_) => true,
             Self::ContextProvided { reply } => !reply.is_abandoned(),
@@ -67,7 +74,7 @@ impl PendingAsk {
     /// The client left before it answered. What nobody but the loop can tell of it comes back.
     pub(super) fn withdraw(self) -> Option<SaveFirst> {
         match self {
-            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => {}
+            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } | Self::Plain(_) => {}
             Self::EditSaved(edit) => edit.unsaved(),
             Self::SavedFirst(first) => return Some(*first),
             Self::EditApplied(edit) => edit.reply.refuse(CodedError::new(
@@ -125,7 +132,10 @@ impl Client {
                 PendingAsk::SavedFirst(first) => return Some(*first),
                 PendingAsk::ContextProvided { reply } => reply.refuse(error),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
-                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
+                PendingAsk::Registered
+                | PendingAsk::Configuration
+                | PendingAsk::ProgressCreated { .. }
+                | PendingAsk::Plain(_) => {}
             }
             return None;
         }
@@ -144,6 +154,7 @@ impl Client {
                 PendingAsk::ContextProvided { reply } => reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::SavedFirst(_)
+                | PendingAsk::Plain(_)
                 | PendingAsk::Registered
                 | PendingAsk::Configuration
                 | PendingAsk::ProgressCreated { .. } => false,
@@ -198,7 +209,11 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
+<<<<<<< HEAD
             PendingAsk::ContextProvided { reply } => reply.settle(provided(outcome)),
+=======
+            PendingAsk::Plain(ask) => self.plain_answered(client, ask, &outcome),
+>>>>>>> main
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

@@ -14,6 +14,7 @@ use super::inbox::Folder;
 use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
+use super::plain::KnownPaths;
 use super::ports::{AgentProcess, Ambient, Connectivity, Engine, Files, Journal, OpenJournal, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
@@ -143,8 +144,13 @@ pub struct App {
     pub(super) draft: Draft,
     /// What edits left unsaved in editors.
     pub(super) unsaved: Unsaved,
+<<<<<<< HEAD
     /// Turns that wait for the context of their prompt, by session.
     pub(super) gathering: BTreeMap<String, u64>,
+=======
+    /// The files of the workspace, for whoever types a part of a path.
+    pub(super) paths: KnownPaths,
+>>>>>>> main
 }
 
 impl App {
@@ -183,7 +189,11 @@ impl App {
             rules: Vec::new(),
             draft: Draft::default(),
             unsaved: Unsaved::default(),
+<<<<<<< HEAD
             gathering: BTreeMap::new(),
+=======
+            paths: KnownPaths::default(),
+>>>>>>> main
         }
     }
 

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -93,7 +94,11 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
+<<<<<<< HEAD
         context_provide: able("/capabilities/experimental/breadboard/contextProvide"),
+=======
+        plain: plain::read_abilities(params),
+>>>>>>> main
     }
 }
 
@@ -220,7 +225,11 @@ mod tests {
                 register_configuration: true,
                 terminal_run: true,
                 document_save: true,
+<<<<<<< HEAD
                 context_provide: true
+=======
+                plain: None,
+>>>>>>> main
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

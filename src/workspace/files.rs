@@ -11,6 +11,7 @@ use super::context;
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
+use super::paths::paths;
 use super::read::read;
 use super::read_text::read_text;
 use super::root::Roots;
@@ -244,10 +245,15 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
+<<<<<<< HEAD
             FileJob::Context(job) => {
                 // It waits for an editor and for git, for a second at most.
                 drop(waiting);
                 self.gather(*job, overlay);
+=======
+            FileJob::Paths { wanted } => {
+                self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
+>>>>>>> main
             }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
@@ -266,7 +272,11 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::PatchWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
+<<<<<<< HEAD
         | FileJob::Context(_)
+=======
+        | FileJob::Paths { .. }
+>>>>>>> main
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
     }
@@ -307,6 +317,7 @@ fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::DropArtifacts { folder } => {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
+        FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::PatchBase { write, .. } => done(FileJobDone::PatchBase { write, outcome: Err(refused) }),
         FileJob::PatchWritten { write, .. } => {

@@ -18,6 +18,7 @@ mod git_state;
 mod identity;
 mod list;
 mod media;
+mod paths;
 mod read;
 mod read_text;
 mod root;

@@ -24,6 +24,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     terminal_run: true,
     document_save: false,
     context_provide: false,
+    plain: None,
 };
 
 /// A desk whose first client counts in UTF-16, takes edits and runs commands.

@@ -3,7 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use super::{Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob};
+=======
+use super::{
+    Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob,
+};
+>>>>>>> main
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
@@ -97,8 +103,16 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
+<<<<<<< HEAD
     /// Looks for the context of a prompt; reports `FileJobDone::Context`.
     Context(Box<ContextJob>),
+=======
+    /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
+    Paths {
+        /// What waits for them; it comes back with them.
+        wanted: Box<PathsWanted>,
+    },
+>>>>>>> main
     /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
     DropArtifacts {
         /// The folder.
@@ -152,6 +166,13 @@ pub enum FileJobDone {
         write: Box<PatchWrite>,
         /// What is there now.
         outcome: Result<Applied, CodedError>,
+    },
+    /// The paths of the workspace were looked for.
+    Paths {
+        /// What waited for them.
+        wanted: Box<PathsWanted>,
+        /// Relative to their folders; of directories with a slash behind them.
+        paths: Vec<String>,
     },
 }
 

@@ -83,14 +83,9 @@ fn is_guarded(part: &str) -> bool {
         || ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// The part of a path that begins with a dot: settings of tools, which say what is run. Never written without a person.
-pub(crate) fn hidden_part(path: &str) -> Option<&str> {
-    path.split(['/', '\\']).find(|part| part.starts_with('.') && !part.chars().all(|c| c == '.'))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{guarded_part, hidden_part};
+    use super::guarded_part;
 
     #[test]
     fn secrets_keys_and_git_are_known_in_any_case_and_depth() {
@@ -126,14 +121,6 @@ mod tests {
             ".",
         ] {
             assert_eq!(guarded_part(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_begins_with_a_dot_is_hidden() {
-        assert_eq!(hidden_part("a/.vscode/tasks.json"), Some(".vscode"));
-        for path in ["a/b", ".", "../a", "./a", "a.b/c"] {
-            assert_eq!(hidden_part(path), None, "{path}");
         }
     }
 }
