@@ -31,8 +31,8 @@ use crate::editor::{
 use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
-use crate::host::retrieval::Retrieval;
 use crate::host::models::{HostTokens, Token};
+use crate::host::retrieval::Retrieval;
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::store::{SqliteJournal, resolve_state_dir};

@@ -41,16 +41,13 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
-<<<<<<< HEAD
     /// `bb/context/provide`.
     ContextProvided {
         /// Who waits for it, and for how long only he knows.
         reply: Reply<UserContext>,
     },
-=======
     /// What an editor without our plugin is asked by LSP alone.
     Plain(PlainAsk),
->>>>>>> main
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -209,11 +206,8 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
-<<<<<<< HEAD
             PendingAsk::ContextProvided { reply } => reply.settle(provided(outcome)),
-=======
             PendingAsk::Plain(ask) => self.plain_answered(client, ask, &outcome),
->>>>>>> main
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

@@ -144,13 +144,10 @@ pub struct App {
     pub(super) draft: Draft,
     /// What edits left unsaved in editors.
     pub(super) unsaved: Unsaved,
-<<<<<<< HEAD
     /// Turns that wait for the context of their prompt, by session.
     pub(super) gathering: BTreeMap<String, u64>,
-=======
     /// The files of the workspace, for whoever types a part of a path.
     pub(super) paths: KnownPaths,
->>>>>>> main
 }
 
 impl App {
@@ -189,11 +186,8 @@ impl App {
             rules: Vec::new(),
             draft: Draft::default(),
             unsaved: Unsaved::default(),
-<<<<<<< HEAD
             gathering: BTreeMap::new(),
-=======
             paths: KnownPaths::default(),
->>>>>>> main
         }
     }
 

@@ -94,11 +94,8 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
-<<<<<<< HEAD
         context_provide: able("/capabilities/experimental/breadboard/contextProvide"),
-=======
         plain: plain::read_abilities(params),
->>>>>>> main
     }
 }
 
@@ -225,11 +222,8 @@ mod tests {
                 register_configuration: true,
                 terminal_run: true,
                 document_save: true,
-<<<<<<< HEAD
-                context_provide: true
-=======
+                context_provide: true,
                 plain: None,
->>>>>>> main
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

@@ -245,15 +245,13 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
-<<<<<<< HEAD
             FileJob::Context(job) => {
                 // It waits for an editor and for git, for a second at most.
                 drop(waiting);
                 self.gather(*job, overlay);
-=======
+            }
             FileJob::Paths { wanted } => {
                 self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
->>>>>>> main
             }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
@@ -272,11 +270,8 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::PatchWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
-<<<<<<< HEAD
         | FileJob::Context(_)
-=======
         | FileJob::Paths { .. }
->>>>>>> main
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
     }
@@ -306,7 +301,9 @@ fn refuse(job: FileJob, done: &FilesDone) {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
         FileJob::Diff(job) => job.refuse(refused),
-        FileJob::Context(job) => done(FileJobDone::Context(Box::new(context::without(*job, refused.message)))),
+        FileJob::Context(job) => {
+            done(FileJobDone::Context(Box::new(context::without(*job, refused.message))))
+        }
         FileJob::Spec(SpecJob::Import { reply, .. }) => {
             done(FileJobDone::Spec(SpecFilesDone::Imported { outcome: Err(MarkdownFault::Busy), reply }));
         }

@@ -40,7 +40,13 @@ impl Questions<'_> {
             self.ask(&["diff-index", "--cached", "--name-only", "--relative", "-z", "HEAD", "--"]),
             self.ask(&["diff-files", "--name-only", "--relative", "-z", "--"]),
             self.ask(&[
-                "log", COMMITS, "--no-show-signature", "--no-color", "--format=%H%x1f%an%x1f%at%x1f%s", "HEAD", "--",
+                "log",
+                COMMITS,
+                "--no-show-signature",
+                "--no-color",
+                "--format=%H%x1f%an%x1f%at%x1f%s",
+                "HEAD",
+                "--",
             ]),
         );
         Ok(GitContext {
@@ -52,10 +58,7 @@ impl Questions<'_> {
     }
 
     /// What the last commit has of these files; a file that it does not have is not among them.
-    pub(super) async fn committed(
-        &self,
-        files: &[String],
-    ) -> Result<BTreeMap<String, String>, CodedError> {
+    pub(super) async fn committed(&self, files: &[String]) -> Result<BTreeMap<String, String>, CodedError> {
         let mut words = vec!["ls-tree", "-z", "HEAD", "--"];
         words.extend(files.iter().map(String::as_str));
         let Some(listed) = self.ask(&words).await? else { return Ok(BTreeMap::new()) };
@@ -108,7 +111,8 @@ fn commits_of(said: &str) -> Vec<RecentCommit> {
                 sha: sha.to_owned(),
                 message: message.to_owned(),
                 author: author.to_owned(),
-                timestamp: humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH.checked_add(since)?).to_string(),
+                timestamp: humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH.checked_add(since)?)
+                    .to_string(),
             })
         })
         .collect()
@@ -129,12 +133,15 @@ mod tests {
     #[test]
     fn r002_38_a_commit_is_told_with_its_time_in_iso_8601() {
         let said = "abc\u{1f}Kevin\u{1f}1767085900\u{1f}Add a door\nbroken";
-        assert_eq!(commits_of(said), [RecentCommit {
-            sha: "abc".to_owned(),
-            message: "Add a door".to_owned(),
-            author: "Kevin".to_owned(),
-            timestamp: "2025-12-30T09:11:40Z".to_owned(),
-        }]);
+        assert_eq!(
+            commits_of(said),
+            [RecentCommit {
+                sha: "abc".to_owned(),
+                message: "Add a door".to_owned(),
+                author: "Kevin".to_owned(),
+                timestamp: "2025-12-30T09:11:40Z".to_owned(),
+            }]
+        );
         assert_eq!(blob_of("100644 blob 12ab\ta b.rs"), Some(("12ab", "a b.rs")));
         assert_eq!(blob_of("160000 commit 12ab\tsub"), None);
     }

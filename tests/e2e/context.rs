@@ -90,7 +90,10 @@ fn r002_32_34_35_95_100_what_is_in_front_of_the_user_goes_with_a_prompt_and_can_
     assert_eq!(wants, ["active_editor", "selection", "visible_range", "open_editors", "diagnostics"]);
     let question = last_question(&model);
     assert!(question.starts_with("Why is this wrong?\n\nContext from the editor"), "{question}");
-    assert!(question.contains("Selected in the editor: `door.rs:2-3`:\n```\nlet key = 1;\n    turn(key);\n```"), "{question}");
+    assert!(
+        question.contains("Selected in the editor: `door.rs:2-3`:\n```\nlet key = 1;\n    turn(key);\n```"),
+        "{question}"
+    );
     assert!(question.contains("door.rs:3: error: no `turn` (rustc)"), "{question}");
     assert!(!question.contains("fn close"), "the disk has the rest, and the agent can read it: {question}");
     server.wait_end(&session);
@@ -162,12 +165,18 @@ fn r002_36_37_38_41_96_fix_adds_problems_the_terminal_and_what_is_not_committed(
     assert_eq!(git["branch"], "main");
     assert_eq!(git["staged_files"], json!(["new.rs"]));
     assert_eq!(git["modified_files"], json!(["door.rs"]));
-    assert_eq!((&git["recent_commits"][0]["message"], &git["recent_commits"][0]["author"]), (&json!("Add a door"), &json!("A")));
+    assert_eq!(
+        (&git["recent_commits"][0]["message"], &git["recent_commits"][0]["author"]),
+        (&json!("Add a door"), &json!("A"))
+    );
     // And when it is sent, then the model hears an instruction and no command, and what changed
     server.prompt(&session, "/fix the door");
     tell(&mut server, front);
     let question = last_question(&model);
-    assert!(question.starts_with("Find out what is wrong here and fix it.\n\nthe door\n\nContext"), "{question}");
+    assert!(
+        question.starts_with("Find out what is wrong here and fix it.\n\nthe door\n\nContext"),
+        "{question}"
+    );
     assert!(question.contains("-    let key = 1;\n+    let key = 2;\n"), "{question}");
     assert!(question.contains("$ cargo test\n1 failed\n(exit code 101)"), "{question}");
     server.wait_end(&session);
@@ -237,7 +246,10 @@ fn an_editor_that_does_not_answer_holds_no_prompt_up_and_a_stop_ends_the_wait() 
     assert!(question.starts_with("hello") && question.contains("fn close"), "{question}");
     server.wait_end(&session);
     let notes = user_block(&mut server, &session)["contextNotes"].clone();
-    assert_eq!(notes, json!(["The editor did not say in time what is in front of you, so the prompt went without it."]));
+    assert_eq!(
+        notes,
+        json!(["The editor did not say in time what is in front of you, so the prompt went without it."])
+    );
     // And a turn that is stopped meanwhile never reaches the model, and ends once
     server.prompt(&session, "again");
     server.wait_request("bb/context/provide");
@@ -260,12 +272,18 @@ fn an_engine_that_takes_text_gets_it_below_the_words_and_its_transcript_has_the_
     ran(&server, &session);
     // Then it gets the words as they were typed, what the command means, and the selection
     let sent = desk.inputs(&session)[0]["content"].as_str().expect("text").to_owned();
-    assert!(sent.starts_with("/explain this\n\n(`/explain`: Explain this.)\n\nContext from the editor"), "{sent}");
+    assert!(
+        sent.starts_with("/explain this\n\n(`/explain`: Explain this.)\n\nContext from the editor"),
+        "{sent}"
+    );
     assert!(sent.contains("turn(key);"), "{sent}");
     // And its echo of all that is known to be this prompt
     let users = of_kind(&chat(&mut server, &session), "user");
     assert_eq!(users.len(), 1);
-    assert_eq!((&users[0]["text"], ids(&users[0]["context"])), (&json!("/explain this"), vec!["selection".to_owned()]));
+    assert_eq!(
+        (&users[0]["text"], ids(&users[0]["context"])),
+        (&json!("/explain this"), vec!["selection".to_owned()])
+    );
 }
 
 #[test]
@@ -286,13 +304,15 @@ fn an_agent_gets_resources_and_its_own_command_of_that_name_is_its_own() {
     server.turn(&session, "look at @door.rs");
     // Then its text goes as a resource
     let said = chat(&mut server, &session);
-    let answer = of_kind(&said, "assistant").last().expect("an answer")["text"].as_str().expect("text").to_owned();
+    let answer =
+        of_kind(&said, "assistant").last().expect("an answer")["text"].as_str().expect("text").to_owned();
     assert!(answer.contains("\"type\":\"resource\"") && answer.contains("/door.rs"), "{answer}");
     // And once it has a command of that name, the command is left to it
     server.turn(&session, "tell");
     server.turn(&session, "/fix it");
     let said = chat(&mut server, &session);
-    let answer = of_kind(&said, "assistant").last().expect("an answer")["text"].as_str().expect("text").to_owned();
+    let answer =
+        of_kind(&said, "assistant").last().expect("an answer")["text"].as_str().expect("text").to_owned();
     assert!(answer.contains("/fix it") && !answer.contains("Find out"), "{answer}");
     assert_eq!(user_block(&mut server, &session)["context"], Value::Null);
 }

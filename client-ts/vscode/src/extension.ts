@@ -9,6 +9,7 @@ import * as vscode from "vscode";
 import { AgentTerminal } from "./host/agent_terminal";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
+import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
@@ -32,6 +33,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   let state: ServerNotifications["bb/state"] | undefined;
   let engine: ServerNotifications["bb/connection"] | undefined;
 
+  const provider = new ContextProvider(() => sidebar.tellContext());
   const server = new ServerConnection({
     extensionPath: context.extensionPath,
     log,
@@ -41,6 +43,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       log[wanted === undefined ? "info" : "warn"](sentence);
       void tellOfToken(sentence, wanted);
     },
+    context: provider,
     heard,
   });
   connection = server;
@@ -119,6 +122,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   let seenGeneration = 0;
   context.subscriptions.push(
+    provider,
     log,
     terminal,
     statusBar,

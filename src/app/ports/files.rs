@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-<<<<<<< HEAD
-use super::{Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob};
-=======
 use super::{
-    Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob,
+    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, PathsWanted,
+    SpecFilesDone, SpecJob,
 };
->>>>>>> main
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
@@ -103,16 +100,13 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
-<<<<<<< HEAD
     /// Looks for the context of a prompt; reports `FileJobDone::Context`.
     Context(Box<ContextJob>),
-=======
     /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
     Paths {
         /// What waits for them; it comes back with them.
         wanted: Box<PathsWanted>,
     },
->>>>>>> main
     /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
     DropArtifacts {
         /// The folder.

@@ -72,7 +72,10 @@ fn said(what: &str, labels: &[String]) -> Option<String> {
     };
     (!first.is_empty()).then(|| {
         let names = first.join(", ");
-        format!("{what} {names}{more} went with the prompt, since its context may have {} KiB.", CONTEXT_BYTES / 1024)
+        format!(
+            "{what} {names}{more} went with the prompt, since its context may have {} KiB.",
+            CONTEXT_BYTES / 1024
+        )
     })
 }
 
@@ -94,12 +97,15 @@ mod tests {
         ];
         let (kept, note) = fit(items, 1_500);
         let kept: Vec<(ContextKind, usize)> = kept.iter().map(|item| (item.kind, item.bytes())).collect();
-        assert_eq!(kept, [
-            (ContextKind::File, 1_400),
-            (ContextKind::Selection, 7),
-            (ContextKind::Git, 0),
-            (ContextKind::OpenEditors, 0),
-        ]);
+        assert_eq!(
+            kept,
+            [
+                (ContextKind::File, 1_400),
+                (ContextKind::Selection, 7),
+                (ContextKind::Git, 0),
+                (ContextKind::OpenEditors, 0),
+            ]
+        );
         assert_eq!(
             note.as_deref(),
             Some("Only the beginning of `git` went with the prompt, since its context may have 64 KiB.")

@@ -115,11 +115,21 @@ pub(crate) fn wanted(
 /// A kind by its word on the wire, of those that need no name.
 fn kind_named(word: &str) -> Option<ContextKind> {
     use ContextKind::{
-        ActiveEditor, Dependent, Diagnostics, Diff, Git, Import, OpenEditors, Scope, Selection, Source, Terminal,
-        Test,
+        ActiveEditor, Dependent, Diagnostics, Diff, Git, Import, OpenEditors, Scope, Selection, Source,
+        Terminal, Test,
     };
     [
-        ActiveEditor, Selection, Scope, Diagnostics, Terminal, Diff, Git, OpenEditors, Test, Source, Import,
+        ActiveEditor,
+        Selection,
+        Scope,
+        Diagnostics,
+        Terminal,
+        Diff,
+        Git,
+        OpenEditors,
+        Test,
+        Source,
+        Import,
         Dependent,
     ]
     .into_iter()
@@ -167,10 +177,13 @@ mod tests {
         let wanted = wanted("look at @problems", Some(&choice), EditorTells::Everything, |_| false).unwrap();
         let kinds: Vec<_> = wanted.kinds.iter().map(|kind| kind.as_str()).collect();
         assert_eq!(kinds, ["selection", "diagnostics", "diff", "active_editor"]);
-        assert_eq!(wanted.mentions, [
-            PromptMention::Path { path: "src/a.rs".to_owned(), lines: None },
-            PromptMention::Symbol("Door".to_owned()),
-        ]);
+        assert_eq!(
+            wanted.mentions,
+            [
+                PromptMention::Path { path: "src/a.rs".to_owned(), lines: None },
+                PromptMention::Symbol("Door".to_owned()),
+            ]
+        );
         let nothing = ContextChoice { exclude: vec!["*".to_owned()], include: Vec::new() };
         assert_eq!(super::wanted("see @a.rs", Some(&nothing), EditorTells::Everything, |_| false), None);
     }

@@ -10,9 +10,7 @@ use super::shape::UserContext;
 use super::slash::SlashSet;
 
 /// What a thing is, in the order in which things are kept when there is not room for all of them.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextKind {
     /// A file that the prompt names, or some lines of it.
@@ -196,12 +194,15 @@ pub(crate) mod tests {
     #[test]
     fn a_thing_is_named_by_its_kind_and_one_of_several_by_its_label_too() {
         assert_eq!(item(ContextKind::Selection, "a.rs:3-4", None).id(), "selection");
-        assert_eq!(item(ContextKind::File, "a.rs", Some("xy")).chip(), ContextChip {
-            id: "file:a.rs".to_owned(),
-            kind: ContextKind::File,
-            label: "a.rs".to_owned(),
-            uri: Some("file:///w/a.rs".to_owned()),
-            bytes: 2,
-        });
+        assert_eq!(
+            item(ContextKind::File, "a.rs", Some("xy")).chip(),
+            ContextChip {
+                id: "file:a.rs".to_owned(),
+                kind: ContextKind::File,
+                label: "a.rs".to_owned(),
+                uri: Some("file:///w/a.rs".to_owned()),
+                bytes: 2,
+            }
+        );
     }
 }

@@ -95,7 +95,8 @@ fn in_line(line: &str, found: &mut Vec<PromptMention>) {
         if character == '`' {
             in_code = !in_code;
         }
-        if character == '@' && !in_code && (before.is_whitespace() || matches!(before, '(' | '[' | ',' | ';')) {
+        if character == '@' && !in_code && (before.is_whitespace() || matches!(before, '(' | '[' | ',' | ';'))
+        {
             let word = word_of(after);
             if let Some(mention) = PromptMention::read(word).filter(|mention| !found.contains(mention)) {
                 found.push(mention);
@@ -132,14 +133,17 @@ mod tests {
     fn r002_39_40_files_folders_symbols_and_problems_are_named() {
         let text = "Compare @src/a.rs:10-20 with (@\"my notes.md\"), see @src/ and @symbol:Door::open. Why @problems?\n\
                     @b.rs:7, again @b.rs:7";
-        assert_eq!(mentions(text), [
-            path("src/a.rs", Some((10, 20))),
-            path("my notes.md", None),
-            path("src/", None),
-            PromptMention::Symbol("Door::open".to_owned()),
-            PromptMention::Kind(ContextKind::Diagnostics),
-            path("b.rs", Some((7, 7))),
-        ]);
+        assert_eq!(
+            mentions(text),
+            [
+                path("src/a.rs", Some((10, 20))),
+                path("my notes.md", None),
+                path("src/", None),
+                PromptMention::Symbol("Door::open".to_owned()),
+                PromptMention::Kind(ContextKind::Diagnostics),
+                path("b.rs", Some((7, 7))),
+            ]
+        );
     }
 
     #[test]

@@ -68,7 +68,11 @@ impl EditorSelection {
 
     /// The last line of which something is marked.
     pub fn last_line(&self) -> u64 {
-        if self.end.character == 0 && self.end.line > self.start.line { self.end.line - 1 } else { self.end.line }
+        if self.end.character == 0 && self.end.line > self.start.line {
+            self.end.line - 1
+        } else {
+            self.end.line
+        }
     }
 }
 

@@ -31,7 +31,10 @@ impl PromptContext {
             return String::new();
         }
         let items: Vec<String> = self.items.iter().map(ContextItem::as_text).collect();
-        format!("Context from the editor (added by breadboard-ls, not typed by the user):\n\n{}", items.join("\n\n"))
+        format!(
+            "Context from the editor (added by breadboard-ls, not typed by the user):\n\n{}",
+            items.join("\n\n")
+        )
     }
 
     /// The same for an engine that tells every client what was asked: the words as they were typed, and what a command of ours means

@@ -122,7 +122,12 @@ mod tests {
     use super::*;
 
     fn prompt(id: &str) -> QueuedPrompt {
-        QueuedPrompt { message_id: id.into(), text: format!("text of {id}"), attachment_ids: Vec::new(), context: None }
+        QueuedPrompt {
+            message_id: id.into(),
+            text: format!("text of {id}"),
+            attachment_ids: Vec::new(),
+            context: None,
+        }
     }
 
     fn queue(ids: &[&str]) -> PromptQueue {

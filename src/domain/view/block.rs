@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::context::item::ContextChip;
 use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{Cost, NoticeLevel, PlanStep, TurnOutcome};
 use crate::domain::remedy::{Login, Retry};
 

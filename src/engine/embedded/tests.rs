@@ -9,8 +9,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::domain::context::item::PromptContext;
 use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
+use crate::domain::context::item::PromptContext;
 use crate::domain::event::EngineEvent;
 use crate::domain::steps::TurnStep;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
@@ -54,7 +54,12 @@ impl Bench {
     }
 
     fn start_on(&self, turn: u64, text: &str, model: Option<ModelSetting>) {
-        let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new(), context: PromptContext::default() };
+        let prompt = Prompt {
+            message_id: "m".to_owned(),
+            text: text.to_owned(),
+            attachments: Vec::new(),
+            context: PromptContext::default(),
+        };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
             turn,
@@ -405,7 +410,12 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
     bench.engine.call(EngineCall::StartTurn {
         session_id: "s".to_owned(),
         turn: 1,
-        prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments, context: PromptContext::default() },
+        prompt: Prompt {
+            message_id: "m".to_owned(),
+            text: "see".to_owned(),
+            attachments,
+            context: PromptContext::default(),
+        },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
     });

@@ -4,13 +4,13 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::Symbol;
 use super::content::{READ_LIMIT, load};
 use super::outline::outline;
 use super::paths::{OpenBuffers, label, open_root, resolve_index};
 use super::read::list_dir;
 use super::related::related;
 use super::search_symbols;
-use super::Symbol;
 use crate::domain::policy::uri::push_encoded;
 use crate::host::ports::{CodeSearch, FileFound, RelatedFiles, SymbolFound, WorkspaceView};
 

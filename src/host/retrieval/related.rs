@@ -87,7 +87,11 @@ fn bare(name: &str) -> String {
     let lower = name.to_lowercase();
     let start = ["test_", "test-"].iter().find_map(|start| lower.strip_prefix(start)).unwrap_or(&lower);
     let end = ["_tests", "_test", "-test", "_spec", "-spec", "tests", "test"];
-    end.iter().find_map(|end| start.strip_suffix(end)).filter(|rest| !rest.is_empty()).unwrap_or(start).to_owned()
+    end.iter()
+        .find_map(|end| start.strip_suffix(end))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(start)
+        .to_owned()
 }
 
 /// Files of one language bring each other in.
@@ -104,8 +108,19 @@ fn language(rel: &str) -> &str {
 fn brings_in(line: &str) -> bool {
     let line = line.trim_start();
     let starts = [
-        "use ", "pub use ", "pub(crate) use ", "mod ", "pub mod ", "pub(crate) mod ", "import ", "from ", "#include",
-        "require", "export ", "using ", "package ",
+        "use ",
+        "pub use ",
+        "pub(crate) use ",
+        "mod ",
+        "pub mod ",
+        "pub(crate) mod ",
+        "import ",
+        "from ",
+        "#include",
+        "require",
+        "export ",
+        "using ",
+        "package ",
     ];
     starts.iter().any(|start| line.starts_with(start))
         || line.contains("require(")
@@ -157,15 +172,21 @@ mod tests {
         // When what has to do with it is looked for
         let found = related(&view, &file, 5, &GO_ON).unwrap();
         // Then each stands where it belongs, and no file of another language
-        assert_eq!(found, RelatedFiles {
-            tests: vec!["test/door.test.ts".to_owned()],
-            sources: Vec::new(),
-            imports: vec!["src/key.ts".to_owned()],
-            dependents: vec![
-                ("src/house.ts".to_owned(), vec!["1: import { open } from './door';".to_owned()]),
-                ("test/door.test.ts".to_owned(), vec!["1: import { open } from '../src/door';".to_owned()]),
-            ],
-        });
+        assert_eq!(
+            found,
+            RelatedFiles {
+                tests: vec!["test/door.test.ts".to_owned()],
+                sources: Vec::new(),
+                imports: vec!["src/key.ts".to_owned()],
+                dependents: vec![
+                    ("src/house.ts".to_owned(), vec!["1: import { open } from './door';".to_owned()]),
+                    (
+                        "test/door.test.ts".to_owned(),
+                        vec!["1: import { open } from '../src/door';".to_owned()]
+                    ),
+                ],
+            }
+        );
         // And a test knows what it tests
         let test = Retrieval.file(&view, "test/door.test.ts", &GO_ON).unwrap();
         assert_eq!(related(&view, &test, 5, &GO_ON).unwrap().sources, ["src/door.ts"]);

@@ -56,7 +56,14 @@ pub(super) fn look(look: &Look, told: UserContext) -> PromptContext {
 }
 
 impl FilesLook<'_> {
-    fn add(&mut self, kind: ContextKind, label: String, uri: Option<&str>, text: Option<String>, is_part: bool) {
+    fn add(
+        &mut self,
+        kind: ContextKind,
+        label: String,
+        uri: Option<&str>,
+        text: Option<String>,
+        is_part: bool,
+    ) {
         let is_there = |item: &ContextItem| item.kind == kind && item.label == label;
         if !self.found.items.iter().any(is_there) {
             self.found.items.push(ContextItem { kind, label, uri: uri.map(str::to_owned), text, is_part });
@@ -114,7 +121,8 @@ impl FilesLook<'_> {
         }
         match self.look.search.folder(&self.look.view, path, &self.look.cancel) {
             Ok(names) => {
-                let names: Vec<String> = names.into_iter().filter(|name| guarded_part(name).is_none()).collect();
+                let names: Vec<String> =
+                    names.into_iter().filter(|name| guarded_part(name).is_none()).collect();
                 let label = format!("{}/", path.trim_end_matches('/'));
                 self.add(ContextKind::Folder, label, None, Some(names.join("\n")), true);
                 let path = path.trim_end_matches('/').to_owned();
@@ -133,7 +141,9 @@ impl FilesLook<'_> {
         let found = match self.look.search.symbol(&self.look.view, name, &self.look.cancel) {
             Ok(Some(found)) => found,
             Ok(None) => {
-                let note = format!("There is no definition `{name}` in the workspace, so the prompt went without it.");
+                let note = format!(
+                    "There is no definition `{name}` in the workspace, so the prompt went without it."
+                );
                 return self.found.notes.push(note);
             }
             Err(why) => return self.found.notes.push(why),
@@ -171,7 +181,8 @@ impl FilesLook<'_> {
         }
         if let Some(marked) = marked.filter(|_| self.look.wants(ContextKind::Selection)) {
             let label = format!("{}:{}-{}", file.path, marked.start.line, marked.last_line());
-            let text = self.marked(&file.text, marked.start.line, marked.start.character)
+            let text = self
+                .marked(&file.text, marked.start.line, marked.start.character)
                 .zip(self.marked(&file.text, marked.end.line, marked.end.character))
                 .and_then(|(start, end)| slice(&file.text, start..end));
             self.add(ContextKind::Selection, label, Some(&file.uri), text, true);
@@ -199,7 +210,8 @@ impl FilesLook<'_> {
     /// The innermost definition around a line (R002-98).
     fn scope(&mut self, file: &FileFound, line: u64) {
         let outline = self.look.search.outline(&self.look.view, &file.path, &self.look.cancel);
-        let around = outline.into_iter().filter(|symbol| (symbol.start_line..=symbol.end_line).contains(&line));
+        let around =
+            outline.into_iter().filter(|symbol| (symbol.start_line..=symbol.end_line).contains(&line));
         let Some(symbol) = around.min_by_key(|symbol| symbol.end_line - symbol.start_line) else {
             let first = line.saturating_sub(LINES_SEEN / 2).max(1);
             let last = line + LINES_SEEN / 2;
@@ -242,7 +254,9 @@ impl FilesLook<'_> {
             let is_part = text.is_some();
             self.add(ContextKind::Import, other.path, Some(&other.uri), text, is_part);
         }
-        for (path, lines) in related.dependents.into_iter().filter(|_| self.look.wants(ContextKind::Dependent)) {
+        for (path, lines) in
+            related.dependents.into_iter().filter(|_| self.look.wants(ContextKind::Dependent))
+        {
             let Some(other) = self.file(&path) else { continue };
             self.add(ContextKind::Dependent, other.path, Some(&other.uri), Some(lines.join("\n")), true);
         }
@@ -298,7 +312,9 @@ impl FilesLook<'_> {
         match folder {
             Some(path) => Some(path),
             None if std::path::Path::new(&path).is_absolute() => None,
-            None => crate::domain::policy::path::WorkspacePath::parse(&path).ok().map(|path| path.as_str().to_owned()),
+            None => crate::domain::policy::path::WorkspacePath::parse(&path)
+                .ok()
+                .map(|path| path.as_str().to_owned()),
         }
     }
 }

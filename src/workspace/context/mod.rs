@@ -71,12 +71,14 @@ pub(super) async fn gather(job: ContextJob, view: WorkspaceView, search: Arc<dyn
             return PromptContext::default();
         }
         let of_git = Arc::clone(&look);
-        let asking = tokio::task::spawn_blocking(move || Handle::current().block_on(repository::state(&of_git)));
+        let asking =
+            tokio::task::spawn_blocking(move || Handle::current().block_on(repository::state(&of_git)));
         match timeout(GIT_TIME, asking).await {
             Ok(asked) => asked.unwrap_or_default(),
             Err(_) => {
                 look.git_over.store(true, Ordering::Relaxed);
-                let late = "git did not answer in time, so the prompt went without the state of the repository.";
+                let late =
+                    "git did not answer in time, so the prompt went without the state of the repository.";
                 PromptContext { notes: vec![late.to_owned()], ..PromptContext::default() }
             }
         }
@@ -113,7 +115,10 @@ async fn told(editor: Option<Answer<UserContext>>) -> (UserContext, Option<Strin
         Ok(Ok(Err(why))) => (UserContext::default(), Some(why.message)),
         Ok(Err(_)) | Err(_) => (
             UserContext::default(),
-            Some("The editor did not say in time what is in front of you, so the prompt went without it.".to_owned()),
+            Some(
+                "The editor did not say in time what is in front of you, so the prompt went without it."
+                    .to_owned(),
+            ),
         ),
     }
 }

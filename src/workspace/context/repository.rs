@@ -50,11 +50,7 @@ pub(super) async fn state(look: &Look) -> PromptContext {
     found
 }
 
-fn compared(
-    look: &Look,
-    changed: &[String],
-    before: &BTreeMap<String, String>,
-) -> Option<ContextItem> {
+fn compared(look: &Look, changed: &[String], before: &BTreeMap<String, String>) -> Option<ContextItem> {
     let mut text = String::new();
     let mut files = 0;
     for path in changed {

@@ -65,7 +65,11 @@ pub(super) fn terminal(output: &TerminalOutput) -> Option<ContextItem> {
 pub(super) fn open_editors(open: &[OpenEditor]) -> Option<ContextItem> {
     let lines: Vec<String> = open
         .iter()
-        .map(|open| if open.is_dirty { format!("{} (unsaved)", open.file_path) } else { open.file_path.clone() })
+        .map(
+            |open| {
+                if open.is_dirty { format!("{} (unsaved)", open.file_path) } else { open.file_path.clone() }
+            },
+        )
         .collect();
     item(ContextKind::OpenEditors, counted(open.len(), "file"), lines.join("\n"))
 }
@@ -106,10 +110,10 @@ mod tests {
             source: Some("ts".to_owned()),
         };
         let written = diagnostics(&[problem]).unwrap();
-        assert_eq!((written.label.as_str(), written.text.as_deref()), (
-            "1 problem",
-            Some("a.ts:3: error: no such name (ts)")
-        ));
+        assert_eq!(
+            (written.label.as_str(), written.text.as_deref()),
+            ("1 problem", Some("a.ts:3: error: no such name (ts)"))
+        );
         let ran = TerminalOutput {
             command: "npm test".to_owned(),
             exit_code: Some(1),

@@ -92,6 +92,7 @@ export const PAGE_METHODS = {
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
+  "page.contextChanged": {},
 } as const satisfies Record<string, Shape>;
 
 export type EditorMethod = keyof typeof EDITOR_METHODS;

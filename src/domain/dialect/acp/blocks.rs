@@ -45,7 +45,9 @@ pub(crate) fn context_blocks(context: &PromptContext, capabilities: &PromptCapab
 
 fn context_block(item: &ContextItem, capabilities: &PromptCapabilities) -> Value {
     match (&item.uri, &item.text) {
-        (Some(uri), None) => json!({"type": "resource_link", "name": item.label, "title": item.title(), "uri": uri}),
+        (Some(uri), None) => {
+            json!({"type": "resource_link", "name": item.label, "title": item.title(), "uri": uri})
+        }
         (uri, Some(text)) if capabilities.embedded_context => {
             let uri = uri.clone().unwrap_or_else(|| format!("breadboard:context/{}", item.kind.as_str()));
             let text = if item.is_part { format!("{}:\n{text}", item.title()) } else { text.clone() };
