@@ -18,6 +18,18 @@ const MOST_OUTPUT = 32 * 1024;
 /** How long nothing changes before it is told that something did. */
 const QUIET_MS = 250;
 
+/** The shell integration of newer editors, as far as it is used: the types that we build with are older. */
+interface Execution {
+  readonly commandLine: { readonly value: string };
+  read(): AsyncIterable<string>;
+}
+interface ShellIntegration {
+  onDidStartTerminalShellExecution?(hear: (event: { execution: Execution }) => void): vscode.Disposable;
+  onDidEndTerminalShellExecution?(
+    hear: (event: { execution: Execution; exitCode: number | undefined }) => void,
+  ): vscode.Disposable;
+}
+
 const SEVERITIES = ["error", "warning", "information", "hint"];
 
 export class ContextProvider implements vscode.Disposable {
@@ -33,12 +45,13 @@ export class ContextProvider implements vscode.Disposable {
       window.onDidChangeTextEditorSelection(this.later),
       languages.onDidChangeDiagnostics(this.later),
     );
-    // Older editors have no shell integration to listen to.
-    if (typeof window.onDidStartTerminalShellExecution === "function")
-      this.listening.push(
-        window.onDidStartTerminalShellExecution(({ execution }) => void this.hear(execution)),
-        window.onDidEndTerminalShellExecution(({ execution, exitCode }) => this.ended(execution, exitCode)),
-      );
+    // Older editors have none to listen to.
+    const shell = window as unknown as ShellIntegration;
+    for (const listening of [
+      shell.onDidStartTerminalShellExecution?.(({ execution }) => void this.hear(execution)),
+      shell.onDidEndTerminalShellExecution?.(({ execution, exitCode }) => this.ended(execution, exitCode)),
+    ])
+      if (listening !== undefined) this.listening.push(listening);
   }
 
   dispose(): void {
@@ -63,7 +76,7 @@ export class ContextProvider implements vscode.Disposable {
   };
 
   /** What a command prints, while it prints it. */
-  private async hear(execution: vscode.TerminalShellExecution): Promise<void> {
+  private async hear(execution: Execution): Promise<void> {
     const running = { command: execution.commandLine.value, exit_code: null, stdout: "", stderr: "" };
     this.last = running;
     for await (const piece of execution.read()) {
@@ -72,9 +85,10 @@ export class ContextProvider implements vscode.Disposable {
     }
   }
 
-  private ended(execution: vscode.TerminalShellExecution, exitCode: number | undefined): void {
-    if (this.last?.command !== execution.commandLine.value) return;
-    this.last = { ...this.last, exit_code: exitCode ?? null, timestamp: new Date().toISOString() };
+  private ended(execution: Execution, exitCode: number | undefined): void {
+    const { last } = this;
+    if (last === undefined || last.command !== execution.commandLine.value) return;
+    this.last = { ...last, exit_code: exitCode ?? null, timestamp: new Date().toISOString() };
     this.later();
   }
 }

@@ -70,8 +70,8 @@ describe("what went with a prompt", () => {
         "editor.openText": () => ({}),
       },
     });
-    expect(page.one(".went-along summary").textContent).toBe("3 things went along (210 B)");
-    await page.click(".went-along li button");
+    expect(page.one(".went-along summary").textContent).toBe("3 things went along (210 bytes)");
+    await page.click(".went-along li button", "door.rs:2-3");
     expect(page.asked("editor.openText")).toEqual([{ title: "src/door.rs:2-3", text: "let key = 1;" }]);
   });
 });

@@ -67,7 +67,7 @@ export class NextContext {
   /** Opens one thing that went with a prompt, as it was sent. */
   async open({ contextSeq: seq }: BlockOf<"user">, at: number): Promise<void> {
     const sessionId = this.ports.sessionId();
-    if (sessionId === undefined || seq === undefined) return;
+    if (sessionId === undefined || seq === undefined || seq === null) return;
     await this.ports.sentences.attempt(async () => {
       const { event } = await this.ports.client.request("bb/eventBody", { sessionId, seq });
       const item = ((event.payload as { items?: { label: string; text?: string }[] }).items ?? [])[at];
