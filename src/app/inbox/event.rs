@@ -274,6 +274,7 @@ pub struct EditorAbilities {
     pub document_save: bool,
     /// `experimental.breadboard.contextProvide`.
     pub context_provide: bool,
-    /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`.
+    /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`, and of a
+    /// client that is no editor.
     pub plain: Option<PlainAbilities>,
 }
