@@ -2,6 +2,7 @@
 //! kind of engine in its own way.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use breadboard_ls::testing::domain::edits::text::content_hash;
 use serde_json::{Value, json};
@@ -315,4 +316,36 @@ fn an_agent_gets_resources_and_its_own_command_of_that_name_is_its_own() {
         of_kind(&said, "assistant").last().expect("an answer")["text"].as_str().expect("text").to_owned();
     assert!(answer.contains("/fix it") && !answer.contains("Find out"), "{answer}");
     assert_eq!(user_block(&mut server, &session)["context"], Value::Null);
+}
+
+#[test]
+fn a_context_of_a_repository_of_10_000_files_is_there_within_the_bound() {
+    // Given a repository of ten thousand files, each of which uses another
+    let model = Model::start(Vec::new());
+    let (mut server, session) = place(&model, true);
+    for at in 0..10_000 {
+        let text = format!("use crate::door;\nfn part_{at}() {{\n    door::open({at});\n}}\n");
+        server.write(&format!("part_{}/file_{at}.rs", at / 100), &text);
+    }
+    git(&server, &["init", "-q"]);
+    git(&server, &["add", "."]);
+    git(&server, &["commit", "-q", "-m", "Add parts"]);
+    let front = in_front(&server);
+    for text in ["hello", "see @symbol:part_9999", "/fix", "/refactor"] {
+        // When it is looked at what would go
+        let begun = Instant::now();
+        let id = server.request("bb/context/preview", json!({ "sessionId": session, "text": text }));
+        tell(&mut server, front.clone());
+        let preview = server.wait_response(&id)["result"].clone();
+        let taken = begun.elapsed();
+        // Then it is there in time, whatever was not found by then
+        println!(
+            "context of 10,000 files, {text:?}: {} ms, {} things, notes {}",
+            taken.as_millis(),
+            preview["items"].as_array().map_or(0, Vec::len),
+            preview["notes"]
+        );
+        assert!(ids(&preview["items"]).contains(&"selection".to_owned()));
+        assert!(taken < Duration::from_secs(5), "{text}: {taken:?}");
+    }
 }

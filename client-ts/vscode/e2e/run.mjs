@@ -24,6 +24,7 @@ const ALL = [
   "panes",
   "as_shown",
   "hunks",
+  "context",
   "cards",
   "two_windows",
   "folders",
