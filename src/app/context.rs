@@ -145,7 +145,7 @@ impl App {
             // An engine that tells every client what was asked gets the words as they were typed.
             begun.prompt.text = context.words(&begun.prompt.text);
         }
-        begun.prompt.context = context;
+        begun.prompt.context = Box::new(context);
         self.turn_ready(session_id, &mut begun);
         self.start_at_engine(session_id, begun);
     }

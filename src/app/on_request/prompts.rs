@@ -16,7 +16,6 @@ use crate::app::state::{App, Session};
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::domain::context::item::PromptContext;
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::dialect::Dialect;
 use crate::domain::event::{LocalKind, NormalizedEvent};
@@ -237,7 +236,7 @@ impl App {
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
         let title = prompt.text.clone();
         let QueuedPrompt { message_id, text, .. } = prompt;
-        let prompt = Prompt { message_id, text, attachments, context: PromptContext::default() };
+        let prompt = Prompt { message_id, text, attachments, context: Box::default() };
         let mut begun = TurnBegun { turn, prompt, model, history };
         match wanted {
             Some(wanted) => {

@@ -41,7 +41,7 @@ pub struct Prompt {
     pub attachments: Vec<Attachment>,
     /// What goes with it beside them.
     #[serde(default)]
-    pub context: PromptContext,
+    pub context: Box<PromptContext>,
 }
 
 /// One stored attachment.

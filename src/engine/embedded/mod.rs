@@ -327,7 +327,7 @@ impl EmbeddedParts {
             Some(_) => text,
         };
         let no_model = NoModel::default();
-        TurnRequest { text, history, attachments, context, model, no_model, goes_on: None }
+        TurnRequest { text, history, attachments, context: *context, model, no_model, goes_on: None }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {

@@ -10,7 +10,6 @@ use tokio::sync::{mpsc, watch};
 
 use super::*;
 use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
-use crate::domain::context::item::PromptContext;
 use crate::domain::event::EngineEvent;
 use crate::domain::steps::TurnStep;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
@@ -58,7 +57,7 @@ impl Bench {
             message_id: "m".to_owned(),
             text: text.to_owned(),
             attachments: Vec::new(),
-            context: PromptContext::default(),
+            context: Box::default(),
         };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
@@ -266,7 +265,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 message_id: "m".to_owned(),
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
-                context: PromptContext::default(),
+                context: Box::default(),
             },
             model: None,
             history: Vec::new(),
@@ -414,7 +413,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
             message_id: "m".to_owned(),
             text: "see".to_owned(),
             attachments,
-            context: PromptContext::default(),
+            context: Box::default(),
         },
         model: bench.model.borrow().clone(),
         history: Vec::new(),

@@ -59,7 +59,7 @@ pub(super) fn related(
         let candidates: Vec<usize> = others().collect();
         let using = spread(candidates.len(), cancel, |index| {
             let text = tree.text(&tree.files[candidates[index]], cancel)?;
-            let lines = text.contains(&own).then(|| lines_that_bring_in(&text, &own)).unwrap_or_default();
+            let lines = if text.contains(&own) { lines_that_bring_in(&text, &own) } else { Vec::new() };
             (!lines.is_empty()).then_some(lines)
         })?;
         found.dependents = using.into_iter().map(|(index, lines)| (path(candidates[index]), lines)).collect();
