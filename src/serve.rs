@@ -32,6 +32,7 @@ use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::host::models::{HostTokens, Token};
+use crate::host::retrieval::Retrieval;
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::store::{SqliteJournal, resolve_state_dir};
@@ -188,6 +189,7 @@ fn workspace_files(inbox: &Inbox, runtime: &Handle) -> WorkspaceFiles {
             tracing::error!("the loop took no more file jobs");
         }
     })
+    .searching(Arc::new(Retrieval))
 }
 
 /// The journal. Whatever this process starts holds the lock of its window too, so that no other window works on its sessions

@@ -353,6 +353,16 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ),
         ),
         (
+            "bb/context/preview",
+            (
+                vec![
+                    json!({}),
+                    json!({"sessionId": "s", "text": "@a", "context": {"exclude": ["git"], "include": ["diff"]}}),
+                ],
+                vec![json!({"text": 1}), json!({"context": {"exclude": "git"}})],
+            ),
+        ),
+        (
             "bb/patch/list",
             (
                 vec![json!({"sessionId": "s"}), json!({"tabId": "t"})],
@@ -935,6 +945,12 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             "bb/command",
             json!({"sessionId": "s", "status": "accepted", "detail": {"count": 2}}),
             json!({"sessionId": "s"}),
+        ),
+        (
+            "bb/context/preview",
+            json!({"items": [{"id": "selection", "kind": "selection", "label": "a:1-2", "bytes": 3}], "notes": [], "context": {
+                "active_editor": {"file_path": "a", "language": "rust", "content_hash": "sha256:00"}}}),
+            json!({"items": [{"id": "x", "kind": "other", "label": "a", "bytes": 3}], "notes": [], "context": {}}),
         ),
         (
             "bb/patch/list",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, ClientId};
 use super::command_run::terminal_ran;
+use super::context::provided;
 use super::edits::EditDone;
 use super::inbox::Reply;
 use super::plain::PlainAsk;
@@ -15,6 +16,7 @@ use super::saves::SaveFirst;
 use super::state::App;
 use super::wire_out;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::context::shape::UserContext;
 
 /// Requests that may be outstanding at one client. Each belongs to a turn or to start-up, so this is generous; past it
 /// the thing is done without the editor, or refused with `overloaded`.
@@ -40,6 +42,11 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
+    /// `bb/context/provide`.
+    ContextProvided {
+        /// Who waits for it, and for how long only he knows.
+        reply: Reply<UserContext>,
+    },
     /// What an editor without our plugin is asked by LSP alone.
     Plain(PlainAsk),
     /// `bb/terminal/run`.
@@ -57,6 +64,7 @@ impl PendingAsk {
             Self::Plain(ask) => ask.is_awaited(),
             Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
             Self::SavedFirst(_) => true,
+            Self::ContextProvided { reply } => !reply.is_abandoned(),
             Self::TerminalRan { reply } => !reply.is_abandoned(),
         }
     }
@@ -72,6 +80,7 @@ impl PendingAsk {
                 "The editor that was to apply the edit disconnected before it said whether it did; read the file again before \
                  you go on.",
             )),
+            Self::ContextProvided { reply } => reply.refuse(CodedError::internal()),
             Self::TerminalRan { reply } => reply.refuse(CodedError::new(
                 ErrorCode::EngineRejected,
                 "The editor that ran the command disconnected before it ended, so it is not known how it ended; look at what it \
@@ -137,6 +146,7 @@ impl Client {
                 PendingAsk::EditApplied(edit) => edit.reply.refuse(error),
                 PendingAsk::EditSaved(edit) => edit.unsaved(),
                 PendingAsk::SavedFirst(first) => return Some(*first),
+                PendingAsk::ContextProvided { reply } => reply.refuse(error),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
                 PendingAsk::Registered
                 | PendingAsk::Configuration
@@ -160,6 +170,7 @@ impl Client {
             .iter()
             .filter(|(_, pending)| match pending {
                 PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.reply.is_abandoned(),
+                PendingAsk::ContextProvided { reply } => reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::SavedFirst(_)
                 | PendingAsk::Plain(_)
@@ -219,6 +230,7 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
+            PendingAsk::ContextProvided { reply } => reply.settle(provided(outcome)),
             PendingAsk::Plain(ask) => self.plain_answered(client, ask, &outcome),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }

@@ -104,6 +104,7 @@ impl App {
                             text,
                             attachment_ids: None,
                             message_id: None,
+                            context: None,
                         };
                         self.send_message(client, prompt).map(drop)
                     }

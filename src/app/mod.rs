@@ -8,6 +8,7 @@ mod agents;
 mod ask_root;
 mod client;
 mod command_run;
+mod context;
 mod deliver;
 mod diffs;
 mod editor_asks;

@@ -337,7 +337,7 @@ impl LoopNews {
             Fact::Answered(Answered::Confirmed(confirmed)) => Self::Answered(confirmed),
             Fact::Task(news) => news.answered.map_or(Self::Nothing, Self::Answered),
             Fact::ToolCall(news) => Self::Tool { name: news.name.unwrap_or_else(|| "a tool".to_owned()) },
-            Fact::Prompt(Prompt::Sent { .. } | Prompt::History { .. })
+            Fact::Prompt(Prompt::Sent { .. } | Prompt::Context { .. } | Prompt::History { .. })
             | Fact::Text(_)
             | Fact::ToolOutput(_)
             | Fact::ToolResult(_)

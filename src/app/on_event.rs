@@ -114,6 +114,9 @@ impl App {
             Request::PermissionRevoke(params) => {
                 reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
             }
+            Request::ContextPreview(params) => {
+                self.context_preview(client, params, reply.of::<methods::ContextPreview>())
+            }
             Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
             Request::ReadFileSnippet(params) => {
                 self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())
@@ -196,6 +199,7 @@ impl App {
             }
             FileJobDone::Printed { call, text, is_error } => self.command_printed(&call, text, is_error),
             FileJobDone::Spec(done) => self.spec_files_done(done),
+            FileJobDone::Context(done) => self.context_found(*done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
             FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
             FileJobDone::Paths { wanted, paths } => self.paths_found(*wanted, paths),

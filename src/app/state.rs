@@ -144,6 +144,8 @@ pub struct App {
     pub(super) draft: Draft,
     /// What edits left unsaved in editors.
     pub(super) unsaved: Unsaved,
+    /// Turns that wait for the context of their prompt, by session.
+    pub(super) gathering: BTreeMap<String, u64>,
     /// The files of the workspace, for whoever types a part of a path.
     pub(super) paths: KnownPaths,
 }
@@ -184,6 +186,7 @@ impl App {
             rules: Vec::new(),
             draft: Draft::default(),
             unsaved: Unsaved::default(),
+            gathering: BTreeMap::new(),
             paths: KnownPaths::default(),
         }
     }

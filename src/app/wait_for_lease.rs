@@ -117,6 +117,7 @@ impl App {
             | Request::PatchList(_)
             | Request::PatchGet(_)
             | Request::PermissionRevoke(_)
+            | Request::ContextPreview(_)
             | Request::ListFiles(_)
             | Request::ReadFileSnippet(_)
             | Request::OpenDiff(_)

@@ -330,6 +330,8 @@ pub enum LocalKind {
     /// A prompt goes to the engine: `{ messageId, text, attachmentIds?, engine, model?, folders? }`, where `folders` are those of the
     /// workspace, `{ path, name? }`, for an agent, which names files by their whole paths.
     Prompt,
+    /// What went with the prompt before it: `{ messageId, command?, items, notes }`; an item is `{ kind, label, uri?, text?, isPart? }`.
+    Context,
     /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, chosen? }`, where `chosen` is the option that the user took
     /// and the rule that was saved with it: `{ optionId, label, rule? }`, as a `permission` block has it.
     PermissionSettled,
@@ -357,8 +359,9 @@ pub enum LocalKind {
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Prompt,
+        Self::Context,
         Self::PermissionSettled,
         Self::PermissionSaving,
         Self::Gap,
@@ -379,6 +382,7 @@ impl LocalKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Prompt => "local.prompt",
+            Self::Context => "local.context",
             Self::PermissionSettled => "local.permission_settled",
             Self::PermissionSaving => "local.permission_saving",
             Self::Gap => "local.gap",
@@ -397,7 +401,7 @@ impl LocalKind {
             Self::PermissionSettled | Self::PermissionSaving => EventClass::PermissionResponse,
             Self::Gap | Self::AgentExited => EventClass::RunErrorOrGap,
             Self::TurnEnd => EventClass::RunFinished,
-            Self::Notice | Self::Command => EventClass::Notice,
+            Self::Context | Self::Notice | Self::Command => EventClass::Notice,
             Self::Terminal | Self::CommandOutput => EventClass::ToolOutput,
         }
     }
@@ -405,6 +409,7 @@ impl LocalKind {
     fn panes(self) -> &'static [Pane] {
         match self {
             Self::Prompt
+            | Self::Context
             | Self::PermissionSettled
             | Self::PermissionSaving
             | Self::Notice

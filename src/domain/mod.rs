@@ -11,6 +11,7 @@ pub(crate) mod chat_document;
 pub(crate) mod coded_error;
 pub(crate) mod comment_prompt;
 pub(crate) mod configuration;
+pub(crate) mod context;
 mod cut;
 pub(crate) mod delivery;
 pub(crate) mod dialect;

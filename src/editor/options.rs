@@ -96,6 +96,7 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
+        context_provide: able("/capabilities/experimental/breadboard/contextProvide"),
         plain: plain::read_abilities(params),
     }
 }
@@ -219,7 +220,7 @@ mod tests {
                 "workspace": { "applyEdit": true, "configuration": true,
                     "workspaceEdit": { "documentChanges": true },
                     "didChangeConfiguration": { "dynamicRegistration": true } },
-                "experimental": { "breadboard": { "terminalRun": true, "documentSave": true } },
+                "experimental": { "breadboard": { "terminalRun": true, "documentSave": true, "contextProvide": true } },
             },
             "initializationOptions": { "workspaceTrusted": true, "unknown": 5, "delivery": { "maxEvents": 3 } },
         });
@@ -248,6 +249,7 @@ mod tests {
                 register_configuration: true,
                 terminal_run: true,
                 document_save: true,
+                context_provide: true,
                 plain: None,
             }
         );

@@ -4,6 +4,7 @@ use super::fake_port::{FakePort, User};
 use super::planner;
 use super::request::{NoModel, TurnRequest};
 use super::turn;
+use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use crate::domain::edits::text::content_hash;
 
@@ -23,6 +24,7 @@ fn asking(text: &str) -> TurnRequest {
         text: text.to_owned(),
         history: vec![],
         attachments: vec![],
+        context: PromptContext::default(),
         model: None,
         no_model: NoModel::Unsaid,
         goes_on: None,

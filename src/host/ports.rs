@@ -6,6 +6,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
@@ -110,4 +111,77 @@ pub(crate) trait TurnPort: Send + Sync {
     fn fresh_id(&self) -> String;
     /// Resolves when the user stopped the turn.
     fn stopped(&self) -> PortFuture<'_, ()>;
+}
+
+/// The text of a file of the workspace, as the editor has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileFound {
+    /// Name of its root.
+    pub root: String,
+    /// Its path; with the root's name in front where several roots are open.
+    pub path: String,
+    /// Relative to its root.
+    pub rel: String,
+    /// Where it lies.
+    pub uri: String,
+    /// Its text: of the open buffer, else of the disk.
+    pub text: String,
+    /// Whether the text is not what is on disk.
+    pub is_unsaved: bool,
+}
+
+/// A definition that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SymbolFound {
+    /// Path of its file, as in `FileFound`.
+    pub path: String,
+    /// Its name, behind that of the type it belongs to.
+    pub name: String,
+    /// What it is, in a word.
+    pub kind: &'static str,
+    /// First line, from 1.
+    pub start_line: u64,
+    /// Last line, inclusive.
+    pub end_line: u64,
+    /// Its first line.
+    pub signature: String,
+}
+
+/// Files that have to do with another one, each by its path; best first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RelatedFiles {
+    /// Tests of it.
+    pub tests: Vec<String>,
+    /// What it tests, where it is a test.
+    pub sources: Vec<String>,
+    /// What it uses.
+    pub imports: Vec<String>,
+    /// What uses it, with the lines that say so.
+    pub dependents: Vec<(String, Vec<String>)>,
+}
+
+/// Looking for what belongs into the context of a prompt. All of it is blocking and bounded and ends when `cancel` is set; an
+/// error is one sentence. Reads the workspace each time, so that nothing is ever out of date (decision 0011).
+pub(crate) trait CodeSearch: Send + Sync {
+    /// A file by name: relative, absolute inside a root, or with its root's name in front.
+    fn file(&self, view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<FileFound, String>;
+    /// The names in a folder, folders with a slash.
+    fn folder(&self, view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<Vec<String>, String>;
+    /// The definitions of a file, in order.
+    fn outline(&self, view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Vec<SymbolFound>;
+    /// The definition whose name fits best.
+    fn symbol(
+        &self,
+        view: &WorkspaceView,
+        name: &str,
+        cancel: &AtomicBool,
+    ) -> Result<Option<SymbolFound>, String>;
+    /// The files that have to do with this one, at most `most` of each kind.
+    fn related(
+        &self,
+        view: &WorkspaceView,
+        file: &FileFound,
+        most: usize,
+        cancel: &AtomicBool,
+    ) -> Result<RelatedFiles, String>;
 }

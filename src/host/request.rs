@@ -2,6 +2,7 @@
 
 use super::models::{ModelClient, ModelError, Target, Token};
 use super::ports::Answer;
+use crate::domain::context::item::PromptContext;
 use crate::domain::steps::{EffectAsked, PausedTurn};
 
 /// Bytes of one attachment that a model gets.
@@ -16,6 +17,8 @@ pub(crate) struct TurnRequest {
     pub history: Vec<(String, String)>,
     /// Attachments.
     pub attachments: Vec<Attached>,
+    /// What goes with the question beside them.
+    pub context: PromptContext,
     /// The model; `None` when none is configured, an error when it cannot be used.
     pub model: Option<Result<ModelInUse, ModelError>>,
     /// Whether an answer without a model says that there is none.

@@ -275,7 +275,7 @@ fn question(request: &TurnRequest) -> String {
             )),
         }
     }
-    text
+    request.context.with_words(&text)
 }
 
 /// A code fence longer than any in the text, so that the text cannot end it.

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
 use super::agent::{SessionInfoParams, SessionInfoResult};
+use super::context::{CONTEXT_PROVIDE, ContextPreviewParams, ContextPreviewResult, ContextProvideParams};
 use super::create_spec::*;
 use super::editor_request::{DocumentSaveParams, DocumentSaveResult};
 use super::envelope::{RpcReq, RpcRes};
@@ -25,6 +26,7 @@ use super::standing::{ApprovalsSetParams, ApprovalsState};
 use super::tab::*;
 use super::terminal::{TERMINAL_RUN, TerminalRunParams, TerminalRunResult};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::context::shape::UserContext;
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +177,8 @@ requests! {
         [SESSION, TAB, NAMED, TRUST, ENGINE];
     PatchRevert, "bb/patch/revert", PatchRevertParams => PatchFilesResult, "Takes back what was made of an edit, where it still stands so.",
         [SESSION, TAB, NAMED, TRUST];
+    ContextPreview, "bb/context/preview", ContextPreviewParams => ContextPreviewResult, "Tells what would go with a prompt beside its words.",
+        [SESSION, TAB];
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.",
         [SESSION, TAB, FILE, ENGINE];
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.",
@@ -377,6 +381,13 @@ pub(crate) fn rows() -> Vec<MethodRow> {
         "Asks the editor to save a document, with the hooks that it has. Needs `experimental.breadboard.documentSave: true`.",
         DocumentSaveParams::json_schema,
         Some(DocumentSaveResult::json_schema as fn(&mut SchemaGenerator) -> Schema),
+    );
+    add(
+        CONTEXT_PROVIDE,
+        Direction::Asks,
+        "Asks the editor what is in front of the user. Needs `experimental.breadboard.contextProvide: true`.",
+        ContextProvideParams::json_schema,
+        Some(UserContext::json_schema as fn(&mut SchemaGenerator) -> Schema),
     );
     add(
         "bb/connection",

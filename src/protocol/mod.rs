@@ -5,6 +5,7 @@
 
 pub(crate) mod agent;
 mod breadboard_schema;
+pub(crate) mod context;
 pub(crate) mod create_spec;
 pub(crate) mod document;
 pub(crate) mod editor_request;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::request::{Disposition, QueueItem};
 use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::context::choice::ContextChoice;
 use crate::domain::shown::{Kind, show};
 use crate::domain::tabs::is_uuid_v4;
 use crate::domain::view::{Block, View};
@@ -49,6 +50,8 @@ pub struct TabPromptParams {
     pub text: String,
     /// Attachments by id.
     pub attachment_ids: Option<Vec<String>>,
+    /// What is taken away from its context and added to it, as in `bb/sendMessage`.
+    pub context: Option<ContextChoice>,
 }
 
 /// Result of `bb/tab/prompt`.

@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, store};
+use super::context;
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
@@ -23,13 +24,14 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
 use crate::app::ports::{
-    CommandCall, CommandRan, FileJob, FileJobDone, Files, RealPlace, SpecFilesDone, SpecJob,
+    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, RealPlace, SpecFilesDone, SpecJob,
 };
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
+use crate::host::ports::CodeSearch;
 use crate::protocol::standing::CommandBounds;
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
@@ -57,12 +59,14 @@ pub struct WorkspaceFiles {
     running: Arc<Semaphore>,
     writing: Arc<Mutex<()>>,
     places: Mutex<FilePlaces>,
+    search: Option<Arc<dyn CodeSearch>>,
     done: Arc<FilesDone>,
 }
 
 #[derive(Default)]
 struct FilePlaces {
     roots: Arc<Roots>,
+    folders: Vec<Folder>,
     state_dir: Option<PathBuf>,
 }
 
@@ -78,8 +82,29 @@ impl WorkspaceFiles {
             running: Arc::new(Semaphore::new(RUNNING)),
             writing: Arc::new(Mutex::new(())),
             places: Mutex::new(FilePlaces::default()),
+            search: None,
             done: Arc::new(done),
         }
+    }
+
+    /// The same, with what looks for the context of prompts; without, none has any.
+    pub(crate) fn searching(mut self, search: Arc<dyn CodeSearch>) -> Self {
+        self.search = Some(search);
+        self
+    }
+
+    fn gather(&self, job: ContextJob, overlay: Arc<Overlay>) {
+        let done = Arc::clone(&self.done);
+        let Some(search) = self.search.clone() else {
+            let none = "This server cannot look into the workspace, so the prompt went without context.";
+            return done(FileJobDone::Context(Box::new(context::without(job, none.to_owned()))));
+        };
+        let folders = self.places().folders.clone();
+        let view = context::view(folders, overlay, job.trusted);
+        self.runtime.spawn(async move {
+            let found = context::gather(job, view, search).await;
+            done(FileJobDone::Context(Box::new(found)));
+        });
     }
 
     fn places(&self) -> MutexGuard<'_, FilePlaces> {
@@ -170,7 +195,9 @@ impl WorkspaceFiles {
 impl Files for WorkspaceFiles {
     fn set_folders(&self, folders: &[Folder]) {
         let roots = Arc::new(Roots::open(folders));
-        self.places().roots = roots;
+        let mut places = self.places();
+        places.roots = roots;
+        places.folders = folders.to_vec();
     }
 
     fn real_place(&self, path: &Path) -> Option<RealPlace> {
@@ -245,6 +272,11 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
+            FileJob::Context(job) => {
+                // It waits for an editor and for git, for a second at most.
+                drop(waiting);
+                self.gather(*job, overlay);
+            }
             FileJob::Paths { wanted } => {
                 self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
             }
@@ -275,6 +307,7 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::PatchWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
+        | FileJob::Context(_)
         | FileJob::Paths { .. }
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
@@ -305,6 +338,9 @@ fn refuse(job: FileJob, done: &FilesDone) {
             done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
         }
         FileJob::Diff(job) => job.refuse(refused),
+        FileJob::Context(job) => {
+            done(FileJobDone::Context(Box::new(context::without(*job, refused.message))))
+        }
         FileJob::Spec(SpecJob::Import { reply, .. }) => {
             done(FileJobDone::Spec(SpecFilesDone::Imported { outcome: Err(MarkdownFault::Busy), reply }));
         }

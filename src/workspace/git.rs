@@ -96,13 +96,7 @@ impl Repository {
         if is_abandoned() {
             return Err(nobody_waits());
         }
-        let top = match &self.git_dir {
-            Some(git_dir) => {
-                own(git_dir).map_err(refused)?;
-                None
-            }
-            None => Some(top_of(&self.directory).map_err(refused)?),
-        };
+        let top = self.top()?;
         let look = |words: &[&str], most| {
             let work = self.look(words, top.as_deref(), std::env::vars_os(), most, is_abandoned);
             Handle::current().block_on(work)
@@ -141,6 +135,14 @@ impl Repository {
         Ok(if mode == "120000" { Entry::Link(blob) } else { Entry::File(blob) })
     }
 
+    /// Where the repository begins, once it is known to be this folder's own.
+    pub(super) fn top(&self) -> Result<Option<PathBuf>, CodedError> {
+        match &self.git_dir {
+            Some(git_dir) => own(git_dir).map(|()| None).map_err(refused),
+            None => top_of(&self.directory).map(Some).map_err(refused),
+        }
+    }
+
     fn without_commit(&self, revision: &str, found: &FoundBlob) -> CodedError {
         let refuse = |message: String| CodedError::new(ErrorCode::NotFound, message);
         if found.complaint.contains("dubious ownership") {
@@ -160,7 +162,8 @@ impl Repository {
         ))
     }
 
-    async fn look(
+    /// Starts git once, with these words.
+    pub(super) async fn look(
         &self,
         words: &[&str],
         top: Option<&Path>,
@@ -240,9 +243,10 @@ impl Repository {
     }
 }
 
-struct FoundBlob {
-    code: Option<i32>,
-    stdout: Vec<u8>,
+/// What git said.
+pub(super) struct FoundBlob {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: Vec<u8>,
     cut: bool,
     complaint: String,
 }

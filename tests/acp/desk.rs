@@ -200,14 +200,24 @@ impl Desk {
     }
 
     pub fn start_with(&self, session_id: &str, turn: u64, text: &str, attachments: Vec<Attachment>) {
-        let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
+        let prompt = Prompt {
+            message_id: format!("m{turn}"),
+            text: text.to_owned(),
+            attachments,
+            context: Box::default(),
+        };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
         self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
 
     /// Starts a turn with this model.
     pub fn start_on(&self, session_id: &str, turn: u64, model: &str) {
-        let prompt = Prompt { message_id: format!("m{turn}"), text: "x".to_owned(), attachments: Vec::new() };
+        let prompt = Prompt {
+            message_id: format!("m{turn}"),
+            text: "x".to_owned(),
+            attachments: Vec::new(),
+            context: Box::default(),
+        };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
         self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });

@@ -142,7 +142,12 @@ impl Desk {
         attachments: Vec<Attachment>,
         history: Vec<(String, String)>,
     ) {
-        let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
+        let prompt = Prompt {
+            message_id: format!("m{turn}"),
+            text: text.to_owned(),
+            attachments,
+            context: Box::default(),
+        };
         let (session_id, model) = (session_id.to_owned(), None);
         self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
     }
@@ -153,6 +158,7 @@ impl Desk {
             message_id: format!("m{turn}"),
             text: format!("prompt {turn}"),
             attachments: Vec::new(),
+            context: Box::default(),
         };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());

@@ -26,6 +26,7 @@ mod breadboard_tls;
 mod breadboard_trust;
 mod completions;
 mod configuration;
+mod context;
 mod create_spec;
 mod delivery;
 mod diffs;

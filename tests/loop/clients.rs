@@ -23,6 +23,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     register_configuration: false,
     terminal_run: true,
     document_save: false,
+    context_provide: false,
     plain: None,
 };
 

@@ -26,6 +26,7 @@ const ALL = [
   "as_shown",
   "hunks",
   "review",
+  "context",
   "cards",
   "two_windows",
   "folders",

@@ -10,6 +10,7 @@ import { AgentTerminal } from "./host/agent_terminal";
 import { chooseApprovals, tellApprovals } from "./host/approvals_picker";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
+import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
@@ -35,6 +36,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   let state: ServerNotifications["bb/state"] | undefined;
   let engine: ServerNotifications["bb/connection"] | undefined;
 
+  const provider = new ContextProvider(() => sidebar.tellContext());
   const server = new ServerConnection({
     extensionPath: context.extensionPath,
     log,
@@ -44,6 +46,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       log[wanted === undefined ? "info" : "warn"](sentence);
       void tellOfToken(sentence, wanted);
     },
+    context: provider,
     heard,
   });
   connection = server;
@@ -140,6 +143,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   let seenGeneration = 0;
   context.subscriptions.push(
+    provider,
     log,
     terminal,
     statusBar,

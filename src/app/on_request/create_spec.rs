@@ -280,6 +280,7 @@ impl App {
             text: prompt.text.clone(),
             attachment_ids: (!attachment_ids.is_empty()).then_some(attachment_ids),
             message_id: prompt.message_id,
+            context: None,
         };
         let sent = self.send_message(client, message)?;
         self.draft.spec.submitted(&prompt.text);

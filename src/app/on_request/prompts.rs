@@ -40,7 +40,7 @@ impl App {
         client: ClientId,
         params: SendMessageParams,
     ) -> Result<SendMessageResult, CodedError> {
-        let SendMessageParams { session_id, text, attachment_ids, message_id } = params;
+        let SendMessageParams { session_id, text, attachment_ids, message_id, context } = params;
         if text.trim().is_empty() {
             return Err(CodedError::new(
                 ErrorCode::InvalidParams,
@@ -63,6 +63,7 @@ impl App {
             message_id: message_id.clone(),
             text,
             attachment_ids: attachment_ids.unwrap_or_default(),
+            context,
         };
         self.attachments_of(&session_id, &prompt)?;
         // One input is outstanding at the engine; the rest waits here, in order (ruling 7).
@@ -227,17 +228,42 @@ impl App {
         if self.dialect_of(session_id) == Dialect::Acp {
             payload.insert("folders".to_owned(), json!(self.folders_told(session_id)));
         }
+        let wanted = self.context_wanted(by, Some(session_id), &prompt.text, prompt.context.as_ref());
+        if wanted.is_some() {
+            payload.insert("hasContext".to_owned(), true.into());
+        }
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Prompt, Some(turn), now, payload));
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
         let title = prompt.text.clone();
-        let text = self.with_notes(session_id, prompt.text);
-        let prompt = Prompt { message_id: prompt.message_id, text, attachments };
-        let begun = TurnBegun { turn, prompt, model, history };
-        self.steps_begin(session_id, &begun);
+        let QueuedPrompt { message_id, text, .. } = prompt;
+        let prompt = Prompt { message_id, text, attachments, context: Box::default() };
+        let mut begun = TurnBegun { turn, prompt, model, history };
+        match wanted {
+            Some(wanted) => {
+                self.flush(session_id);
+                self.begin_progress(session_id, &title);
+                self.state_changed = true;
+                self.gather(by, session_id, begun, wanted);
+            }
+            None => {
+                self.turn_ready(session_id, &mut begun);
+                self.begin_progress(session_id, &title);
+                self.state_changed = true;
+                self.start_at_engine(session_id, begun);
+            }
+        }
+    }
+
+    /// All that a turn begins with is there: it is in the journal, behind what its engine has not been told yet.
+    pub(in crate::app) fn turn_ready(&mut self, session_id: &str, begun: &mut TurnBegun) {
+        let text = std::mem::take(&mut begun.prompt.text);
+        begun.prompt.text = self.with_notes(session_id, text);
+        self.steps_begin(session_id, begun);
         self.flush(session_id);
+    }
+
+    pub(in crate::app) fn start_at_engine(&mut self, session_id: &str, begun: TurnBegun) {
         let TurnBegun { turn, prompt, model, history } = begun;
-        self.begin_progress(session_id, &title);
-        self.state_changed = true;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
         // What the turn may see, before it begins to look.
@@ -351,6 +377,9 @@ impl App {
             Settlement::Answer => {
                 self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Stop);
             }
+        }
+        if self.stop_gathering(session_id) {
+            return;
         }
         if self.is_paused(session_id) {
             // Nothing of it runs that could end it.

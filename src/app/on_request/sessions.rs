@@ -208,6 +208,7 @@ impl App {
                 text: task,
                 attachment_ids: None,
                 message_id: None,
+                context: None,
             };
             self.send_message(client, prompt)?;
         }

@@ -143,6 +143,7 @@ impl App {
             text,
             attachment_ids: None,
             message_id: None,
+            context: None,
         };
         if let Err(error) = self.send_message(client, prompt) {
             return self.fail_chat(client, uri, &error);

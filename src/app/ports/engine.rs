@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Ruling, Secret, SessionReply, StreamCall};
 use crate::app::inbox::{Folder, Reply};
 use crate::domain::coded_error::CodedError;
+use crate::domain::context::item::PromptContext;
 use crate::domain::steps::PausedTurn;
 use crate::protocol::request::{
     ApprovePermissionResult, CommandResult, CredentialScope, DeleteSessionResult, ListSessionsResult,
@@ -38,6 +39,9 @@ pub struct Prompt {
     pub text: String,
     /// Attachments, resolved.
     pub attachments: Vec<Attachment>,
+    /// What goes with it beside them.
+    #[serde(default)]
+    pub context: Box<PromptContext>,
 }
 
 /// One stored attachment.

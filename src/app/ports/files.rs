@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob,
+    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, PathsWanted,
+    SpecFilesDone, SpecJob,
 };
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
@@ -101,6 +102,8 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
+    /// Looks for the context of a prompt; reports `FileJobDone::Context`.
+    Context(Box<ContextJob>),
     /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
     Paths {
         /// What waits for them; it comes back with them.
@@ -157,6 +160,8 @@ pub enum FileJobDone {
         /// The text, `None` when there is no such file.
         outcome: Result<Option<FileText>, CodedError>,
     },
+    /// The context of a prompt, as far as there was one.
+    Context(Box<ContextDone>),
     /// The text that accepted hunks are for was read (or not).
     PatchBase {
         /// What waited for it.

@@ -5,6 +5,7 @@
 
 mod agent;
 mod client_request;
+mod context;
 mod decision;
 mod engine;
 mod files;
@@ -30,6 +31,7 @@ pub(crate) use super::patches::PatchWrite;
 pub(crate) use super::plain::PathsWanted;
 pub use agent::*;
 pub use client_request::*;
+pub(crate) use context::*;
 pub use decision::*;
 pub use engine::*;
 pub use files::*;

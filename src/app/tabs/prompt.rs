@@ -27,7 +27,7 @@ impl App {
     ) -> Result<TabPromptResult, CodedError> {
         check_uuid("tabId", &params.tab_id)?;
         check_uuid("messageId", &params.message_id)?;
-        let TabPromptParams { tab_id, message_id, text, attachment_ids } = params;
+        let TabPromptParams { tab_id, message_id, text, attachment_ids, context } = params;
         if let Some(session_id) = self.tabs.get(&tab_id)?.record.ended.clone() {
             self.goes_on(&session_id)?;
             // Its engine has it again.
@@ -36,12 +36,13 @@ impl App {
         let disposition = match self.tabs.get(&tab_id)?.record.session_id.clone() {
             Some(session_id) => {
                 let message_id = Some(message_id.clone());
-                let prompt = SendMessageParams { session_id, text, attachment_ids, message_id };
+                let prompt = SendMessageParams { session_id, text, attachment_ids, message_id, context };
                 self.send_message(client, prompt)?.disposition
             }
             None => {
                 let attachment_ids = attachment_ids.unwrap_or_default();
-                self.wait(&tab_id, QueuedPrompt { message_id: message_id.clone(), text, attachment_ids })?;
+                let message_id = message_id.clone();
+                self.wait(&tab_id, QueuedPrompt { message_id, text, attachment_ids, context })?;
                 Disposition::Queued
             }
         };

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::context::choice::ContextChoice;
+
 /// Nobody reads what stands behind 256 prompts; past that a prompt is refused and the user is told.
 const LIMIT: usize = 256;
 
@@ -21,6 +23,9 @@ pub(crate) struct QueuedPrompt {
     /// Its attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachment_ids: Vec<String>,
+    /// What its user wants with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextChoice>,
 }
 
 /// Why the queue did not do what it was asked. Nothing changed then.
@@ -117,7 +122,12 @@ mod tests {
     use super::*;
 
     fn prompt(id: &str) -> QueuedPrompt {
-        QueuedPrompt { message_id: id.into(), text: format!("text of {id}"), attachment_ids: Vec::new() }
+        QueuedPrompt {
+            message_id: id.into(),
+            text: format!("text of {id}"),
+            attachment_ids: Vec::new(),
+            context: None,
+        }
     }
 
     fn queue(ids: &[&str]) -> PromptQueue {

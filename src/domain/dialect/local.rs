@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::limits::{NAME, failure, text};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::context::item::ContextItem;
 use crate::domain::cut;
 use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
@@ -32,6 +33,15 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
                 engine: text(payload, "engine"),
                 model: text(payload, "model"),
                 folders: payload.list("folders").map(|folders| fitting(folders.clone())).unwrap_or_default(),
+                has_context: payload.get("hasContext").and_then(Value::as_bool).unwrap_or(false),
+            })
+        }
+        Some(LocalKind::Context) => {
+            let items: Vec<ContextItem> =
+                payload.list("items").map(|items| fitting(items.clone())).unwrap_or_default();
+            Fact::Prompt(Prompt::Context {
+                chips: items.iter().map(ContextItem::chip).collect(),
+                notes: payload.list("notes").map(|notes| fitting(notes.clone())).unwrap_or_default(),
             })
         }
         Some(LocalKind::PermissionSettled) => {

@@ -208,6 +208,7 @@ fn what_the_server_makes_itself_says_the_same_in_every_session() {
             engine: None,
             model: None,
             folders: Vec::new(),
+            has_context: false,
         };
         assert_eq!(fact(dialect, &prompt), Fact::Prompt(sent));
         let answered = event(dialect, "local.permission_settled", &settled);

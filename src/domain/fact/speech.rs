@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::context::item::ContextChip;
+
 /// A folder of the workspace as a prompt was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptFolder {
@@ -33,6 +35,15 @@ pub enum Prompt<'a> {
         model: Option<&'a str>,
         /// The folders of the workspace, where its engine names files by their whole paths.
         folders: Vec<PromptFolder>,
+        /// Whether an event of its own tells what goes with it.
+        has_context: bool,
+    },
+    /// What goes with the prompt that was told last, beside its words.
+    Context {
+        /// Each thing of it.
+        chips: Vec<ContextChip>,
+        /// What was left out and why.
+        notes: Vec<String>,
     },
     /// The engine tells of a prompt that it took, ours or another client's.
     Echo {

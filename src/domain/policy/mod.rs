@@ -16,7 +16,7 @@ pub(crate) mod provider;
 pub(crate) mod rearranging;
 pub(crate) mod redact;
 mod redact_json;
-mod sensitive;
+pub(crate) mod sensitive;
 pub(crate) mod settings_secrets;
 pub(crate) mod shell_line;
 pub(crate) mod standing;

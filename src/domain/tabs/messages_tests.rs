@@ -14,8 +14,14 @@ fn answer(id: &str, turn: u64, seq: u64, text: &str, streaming: bool) -> Block {
 }
 
 fn user(turn: u64, seq: u64) -> Block {
-    let body =
-        BlockBody::User { text: "go".into(), message_id: Some(format!("m{turn}")), attachment_ids: vec![] };
+    let body = BlockBody::User {
+        text: "go".into(),
+        message_id: Some(format!("m{turn}")),
+        attachment_ids: vec![],
+        context: vec![],
+        context_notes: vec![],
+        context_seq: None,
+    };
     block(&format!("u-{turn}"), turn, seq, body)
 }
 
@@ -54,7 +60,14 @@ fn an_engine_with_turns_of_its_own_speaks_to_the_last_prompt() {
 #[test]
 fn the_blocks_of_a_prompt_are_those_below_it_whatever_turns_the_engine_counts() {
     let others = |seq| {
-        let body = BlockBody::User { text: "hi".into(), message_id: None, attachment_ids: vec![] };
+        let body = BlockBody::User {
+            text: "hi".into(),
+            message_id: None,
+            attachment_ids: vec![],
+            context: vec![],
+            context_notes: vec![],
+            context_seq: None,
+        };
         block(&format!("u-{seq}"), 1, seq, body)
     };
     let mut told = SentBlocks::new(false);

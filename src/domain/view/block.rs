@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{Cost, NoticeLevel, PlanStep, TurnOutcome};
 use crate::domain::remedy::{Login, Retry};
 
@@ -121,7 +122,7 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum BlockBody {
-    /// A prompt; immutable.
+    /// A prompt; put once more when it is known what goes with it, and immutable then.
     User {
         /// What was asked.
         text: String,
@@ -131,6 +132,15 @@ pub enum BlockBody {
         /// Attachments that went with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachment_ids: Vec<String>,
+        /// What went with it beside them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        context: Vec<ContextChip>,
+        /// What was left out of that and why, one sentence each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        context_notes: Vec<String>,
+        /// `seq` of the event that has all of it: `bb/eventBody` gives it whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_seq: Option<u64>,
     },
     /// A turn begins: who answers, and since when. One a turn, behind its prompt.
     #[serde(rename = "turn-start")]

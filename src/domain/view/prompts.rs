@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, Lane};
 use super::notices;
+use crate::domain::context::item::ContextChip;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::NoticeLevel;
@@ -25,9 +26,11 @@ const END: usize = 4 * 1024;
 
 /// The prompts whose echo has not come, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
 pub(super) struct Prompts {
     waiting: Vec<WaitingPrompt>,
+    /// The block of the newest prompt, until it is told what goes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    without_context: Option<Box<Block>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +49,7 @@ pub(super) struct Sent<'a> {
     pub(super) words: &'a str,
     pub(super) message_id: Option<&'a str>,
     pub(super) attachment_ids: Vec<String>,
+    pub(super) has_context: bool,
 }
 
 /// Whose prompt an echo is about.
@@ -63,14 +67,33 @@ pub(super) enum Echo {
 impl Prompts {
     /// A prompt of ours.
     pub(super) fn sent(&mut self, event: &SessionEvent, sent: Sent<'_>, changes: &mut Vec<Change>) {
-        let Sent { words, message_id, attachment_ids } = sent;
-        changes.push(block(event, words, message_id.map(str::to_owned), attachment_ids));
+        let Sent { words, message_id, attachment_ids, has_context } = sent;
+        let put = block(event, words, message_id.map(str::to_owned), attachment_ids);
+        self.without_context = put.block.clone().filter(|_| has_context).map(Box::new);
+        changes.push(put);
         if self.waiting.len() >= WAITING {
             self.waiting.remove(0);
         }
         let words = words.trim();
         let end = cut::end_of(words, END).to_owned();
         self.waiting.push(WaitingPrompt { words: Fingerprint::of(words), end, ends: 0 });
+    }
+
+    /// What goes with the newest prompt: its block is put again.
+    pub(super) fn context(
+        &mut self,
+        event: &SessionEvent,
+        chips: Vec<ContextChip>,
+        notes: Vec<String>,
+        changes: &mut Vec<Change>,
+    ) {
+        let Some(mut block) = self.without_context.take() else { return };
+        if let BlockBody::User { context, context_notes, context_seq, .. } = &mut block.body {
+            *context_seq = (!chips.is_empty()).then_some(event.seq);
+            *context = chips;
+            *context_notes = notes;
+            changes.push(Change::put(Lane::Chat, *block));
+        }
     }
 
     /// Whose prompt these words of the engine are. Each prompt has one echo.
@@ -138,7 +161,14 @@ fn block(
     message_id: Option<String>,
     attachment_ids: Vec<String>,
 ) -> Change {
-    let body = BlockBody::User { text: cut::line(words, PROMPT), message_id, attachment_ids };
+    let body = BlockBody::User {
+        text: cut::line(words, PROMPT),
+        message_id,
+        attachment_ids,
+        context: Vec::new(),
+        context_notes: Vec::new(),
+        context_seq: None,
+    };
     Change::put(Lane::Chat, Block { id: format!("u-{}", event.seq), turn: event.turn, seq: event.seq, body })
 }
 

@@ -263,7 +263,7 @@ impl ViewState {
 
     fn prompt(&mut self, event: &SessionEvent, prompt: Prompt<'_>, changes: &mut Vec<Change>) {
         match prompt {
-            Prompt::Sent { text, message_id, attachment_ids, engine, model, folders } => {
+            Prompt::Sent { text, message_id, attachment_ids, engine, model, folders, has_context } => {
                 self.diff_paths.hear(folders);
                 let by = Answerer { engine, model, first: !self.turn.is_known() };
                 if self.replay.end() {
@@ -272,9 +272,11 @@ impl ViewState {
                 }
                 self.enter_turn(event, changes);
                 self.interrupt(changes);
-                self.transcript.prompt(event, Sent { words: text, message_id, attachment_ids }, changes);
+                let sent = Sent { words: text, message_id, attachment_ids, has_context };
+                self.transcript.prompt(event, sent, changes);
                 self.marks.sent(event, by, self.dialect.turn_numbers(Origin::Engine), changes);
             }
+            Prompt::Context { chips, notes } => self.transcript.context(event, chips, notes, changes),
             Prompt::Echo { words, .. } => self.echo(event, words.as_deref(), changes),
             Prompt::History { words: None, .. } => {}
             Prompt::History { id, words: Some(words) } => {

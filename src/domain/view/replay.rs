@@ -120,7 +120,14 @@ impl Replay {
         let id = format!("u-{}", event.seq);
         let text = cut::line(words, PROMPT);
         self.prompt = Some(HistoryPrompt { message, id: id.clone(), bytes: text.len() });
-        let body = BlockBody::User { text, message_id: None, attachment_ids: Vec::new() };
+        let body = BlockBody::User {
+            text,
+            message_id: None,
+            attachment_ids: Vec::new(),
+            context: Vec::new(),
+            context_notes: Vec::new(),
+            context_seq: None,
+        };
         changes.push(Change::put(Lane::Chat, Block { id, turn: event.turn, seq: event.seq, body }));
     }
 }

@@ -12,6 +12,7 @@ use super::plans::Plans;
 use super::prompts::{Echo, Prompts, Sent};
 use super::turn::TurnName;
 use crate::domain::approval::{Action, ChosenOption, Permission, PermissionStatus, Subject};
+use crate::domain::context::item::ContextChip;
 use crate::domain::cut;
 use crate::domain::event::{EventClass, SessionEvent};
 use crate::domain::fact::{Plan, Text, TextOf, TextPart, Voice};
@@ -67,6 +68,17 @@ impl Transcript {
     /// A prompt of ours.
     pub(super) fn prompt(&mut self, event: &SessionEvent, sent: Sent<'_>, changes: &mut Vec<Change>) {
         self.prompts.sent(event, sent, changes);
+    }
+
+    /// What goes with it.
+    pub(super) fn context(
+        &mut self,
+        event: &SessionEvent,
+        chips: Vec<ContextChip>,
+        notes: Vec<String>,
+        changes: &mut Vec<Change>,
+    ) {
+        self.prompts.context(event, chips, notes, changes);
     }
 
     /// Whose prompt the engine echoes.

@@ -13,7 +13,7 @@ use super::session::{Claim, Session, State};
 use super::turn::{DeniedRequests, Turn, TurnStage};
 use super::writes::{AllowedEdits, ToldCalls};
 use crate::app::ports::{EngineReport, Prompt, TurnFailure};
-use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
+use crate::domain::dialect::acp::blocks::{PromptAttachment, context_blocks, prompt_blocks};
 use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
@@ -90,7 +90,9 @@ impl Agent {
         }
         let running = TurnStage::Running { silent_at: Some(silent_at) };
         let TurnStage::Waiting { prompt, .. } = &turn.stage else { return };
-        let params = encode::prompt(&at_agent, prompt_blocks(&prompt.text, attachments, &takes));
+        let mut blocks = prompt_blocks(&prompt.text, attachments, &takes);
+        blocks.extend(context_blocks(&prompt.context, &takes));
+        let params = encode::prompt(&at_agent, blocks);
         turn.stage = running;
         let asked = OwnRequest::Prompt { session_id: session_id.to_owned(), turn: number };
         self.ask(PROMPT, &params, asked, None);

@@ -192,7 +192,7 @@ async fn begin(
         let sent = known.into_iter().flat_map(|session| session.remembered.iter().map(String::as_str));
         // What was asked before this process began was sent bare, or behind white space that other turns do not use.
         let asked = history.iter().rev().take(REMEMBERED).map(|(asked, _)| asked.as_str());
-        sendable(&prompt.text, turn, sent.chain(asked))
+        sendable(&prompt.context.with_typed_words(&prompt.text), turn, sent.chain(asked))
             .map_err(|refused| NotBegun::unsent(refused.reason(), RetryWhen::Never))?
     };
     let preparation = async {

@@ -308,7 +308,7 @@ impl EmbeddedParts {
         history: Vec<(String, String)>,
         model: Option<Result<Target, ModelError>>,
     ) -> TurnRequest {
-        let Prompt { text, attachments, .. } = prompt;
+        let Prompt { text, attachments, context, .. } = prompt;
         let shared = Arc::clone(self);
         let prepared = tokio::task::spawn_blocking(move || {
             let model = model.map(|target| shared.in_use(target));
@@ -321,7 +321,13 @@ impl EmbeddedParts {
             let error = ModelError::passing("The model could not be prepared; ask again.".to_owned());
             (Some(Err(error)), Vec::new())
         });
-        TurnRequest { text, history, attachments, model, no_model: NoModel::default(), goes_on: None }
+        let text = match model {
+            // Nothing but search answers, and it looks for what is named.
+            None => context.question_of(&text).unwrap_or(text),
+            Some(_) => text,
+        };
+        let no_model = NoModel::default();
+        TurnRequest { text, history, attachments, context: *context, model, no_model, goes_on: None }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {

@@ -53,7 +53,12 @@ impl Bench {
     }
 
     fn start_on(&self, turn: u64, text: &str, model: Option<ModelSetting>) {
-        let prompt = Prompt { message_id: "m".to_owned(), text: text.to_owned(), attachments: Vec::new() };
+        let prompt = Prompt {
+            message_id: "m".to_owned(),
+            text: text.to_owned(),
+            attachments: Vec::new(),
+            context: Box::default(),
+        };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
             turn,
@@ -260,6 +265,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 message_id: "m".to_owned(),
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
+                context: Box::default(),
             },
             model: None,
             history: Vec::new(),
@@ -403,7 +409,12 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
     bench.engine.call(EngineCall::StartTurn {
         session_id: "s".to_owned(),
         turn: 1,
-        prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
+        prompt: Prompt {
+            message_id: "m".to_owned(),
+            text: "see".to_owned(),
+            attachments,
+            context: Box::default(),
+        },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
     });

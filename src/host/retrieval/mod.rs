@@ -5,6 +5,7 @@
 //! keeps anything between calls: the tree as it is now, with open buffers over it, is the only truth.
 
 mod candidate;
+mod code_search;
 mod content;
 mod kinds;
 mod languages;
@@ -14,6 +15,7 @@ mod paths;
 mod question;
 mod rank;
 mod read;
+mod related;
 mod scan;
 mod symbol_search;
 mod symbols;
@@ -25,6 +27,7 @@ mod workers;
 
 use std::fmt;
 
+pub(crate) use code_search::Retrieval;
 pub(crate) use outline::outline;
 pub(crate) use paths::resolve;
 pub(crate) use rank::Stage;

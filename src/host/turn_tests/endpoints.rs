@@ -202,6 +202,7 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
         text: "q".to_owned(),
         history: Vec::new(),
         attachments: Vec::new(),
+        context: PromptContext::default(),
         model: Some(Err(refused)),
         no_model: NoModel::Unsaid,
         goes_on: None,

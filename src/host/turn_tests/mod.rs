@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase,
 };
@@ -38,6 +39,7 @@ fn request(model: ModelInUse) -> TurnRequest {
         text: "What is here?".to_owned(),
         history: vec![("before".to_owned(), "answered".to_owned())],
         attachments: Vec::new(),
+        context: PromptContext::default(),
         model: Some(Ok(model)),
         no_model: NoModel::Unsaid,
         goes_on: None,

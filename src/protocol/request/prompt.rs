@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::session_or_tab;
+use crate::domain::context::choice::ContextChoice;
 
 /// Params of `bb/sendMessage` (R000-25).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,9 @@ pub struct SendMessageParams {
     pub attachment_ids: Option<Vec<String>>,
     /// Id of the prompt, the client's; the same one again gives the same answer and does nothing.
     pub message_id: Option<String>,
+    /// What is taken away from its context and added to it. An empty one asks for what goes by itself also where the editor
+    /// tells nothing of what is in front of the user.
+    pub context: Option<ContextChoice>,
 }
 
 /// Result of `bb/sendMessage`.

@@ -20,6 +20,7 @@ import {
 import type { HostStatus, ServerState } from "../shared/page_methods";
 import { type AgentTerminal, NotRun, type TerminalRun } from "./agent_terminal";
 import { fitServer } from "./compatibility";
+import type { ContextProvider } from "./context_provider";
 import { type Credentials, placeInWords, placeOf, type Scope } from "./credentials";
 import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
@@ -35,6 +36,7 @@ export interface ServerPorts {
   readonly log: vscode.LogOutputChannel;
   readonly credentials: Credentials;
   readonly terminal: AgentTerminal;
+  readonly context: ContextProvider;
   /** Tells the user what became of a token that was stored; `wanted` names the one that should be set anew. */
   toldOfToken(sentence: string, wanted?: Scope): void;
   /** Hears every `bb/*` notification. */
@@ -52,7 +54,7 @@ class Client extends LanguageClient {
     if (params.capabilities.window !== undefined) params.capabilities.window.workDoneProgress = false;
     params.capabilities.experimental = {
       ...(params.capabilities.experimental as object | undefined),
-      breadboard: { terminalRun: true, documentSave: true },
+      breadboard: { terminalRun: true, documentSave: true, contextProvide: true },
     };
   }
 }
@@ -329,6 +331,7 @@ export class ServerConnection implements vscode.Disposable {
       client.onNotification(method, (params: unknown) => this.ports.heard(method, params));
     }
     client.onRequest("bb/document/save", saveDocument);
+    client.onRequest("bb/context/provide", this.ports.context.provide);
     client.onRequest("bb/terminal/run", async (params: TerminalRun, token: vscode.CancellationToken) => {
       try {
         return await this.ports.terminal.run(params, token);

@@ -108,6 +108,11 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     if (this.ready) void this.gate.ask(method, params);
   }
 
+  /** What is in front of the user is something else; a page that nobody sees asks when it is shown. */
+  tellContext(): void {
+    if (this.ready && this.view?.visible === true) void this.gate.ask("page.contextChanged", {});
+  }
+
   /** Asks the page for something, after showing it. */
   async ask(method: PageMethod, params: Record<string, unknown> = {}): Promise<void> {
     if (!isPageMethod(method)) return;

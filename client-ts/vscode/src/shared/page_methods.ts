@@ -102,6 +102,7 @@ export const PAGE_METHODS = {
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
   "page.hunkChosen": { patchId: word, hunkId: word, choice },
+  "page.contextChanged": {},
 } as const satisfies Record<string, Shape>;
 
 export type EditorMethod = keyof typeof EDITOR_METHODS;

@@ -13,6 +13,7 @@ vi.mock("vscode-languageclient/node", async () => {
 });
 import { FakeClient } from "./language_client_stub";
 import type { AgentTerminal } from "../../src/host/agent_terminal";
+import type { ContextProvider } from "../../src/host/context_provider";
 import { Credentials } from "../../src/host/credentials";
 import { ServerConnection } from "../../src/host/server_connection";
 import { askForToken, tellOfToken } from "../../src/host/token_prompt";
@@ -48,6 +49,7 @@ function server(secrets: Record<string, string> = {}) {
     extensionPath: "/ext",
     log: { info: log, warn: log, error: log } as unknown as LogOutputChannel,
     terminal: {} as AgentTerminal,
+    context: {} as ContextProvider,
     credentials: new Credentials({
       get: async (key: string) => secrets[key],
       store: async (key: string, value: string) => void (secrets[key] = value),
@@ -76,7 +78,7 @@ it("starts the program of the user's settings with the user's options, and annou
     workspace: { applyEdit: true },
     // Turns have the item in the status bar.
     window: { workDoneProgress: false },
-    experimental: { breadboard: { terminalRun: true, documentSave: true } },
+    experimental: { breadboard: { terminalRun: true, documentSave: true, contextProvide: true } },
   });
   expect(subject.status()).toEqual({
     server: "running",

@@ -154,6 +154,10 @@ export const workspace = {
     return { uri: Uri.parse("untitled:1") };
   },
 };
+export class TabInputText {
+  constructor(readonly uri: Uri) {}
+}
+export const languages = {};
 export class TabInputTextDiff {
   constructor(
     readonly original: Uri,

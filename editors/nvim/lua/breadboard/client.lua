@@ -150,7 +150,7 @@ function M.start(trusted, callback)
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
     capabilities = vim.tbl_extend('force', vim.lsp.protocol.make_client_capabilities(), {
-      experimental = { breadboard = { documentSave = settings.save_edits } },
+      experimental = { breadboard = { documentSave = settings.save_edits, contextProvide = true } },
     }),
     flags = { debounce_text_changes = 0 },
     init_options = {

@@ -4,6 +4,7 @@ local agents = require('breadboard.agents')
 local approvals = require('breadboard.approvals')
 local chat = require('breadboard.chat')
 local client = require('breadboard.client')
+local context = require('breadboard.context')
 local diff = require('breadboard.diff')
 local prompt = require('breadboard.prompt')
 local session_list = require('breadboard.session_list')
@@ -73,6 +74,13 @@ end
 
 ---@type table<string, breadboard.Subcommand>
 local SUBCOMMANDS = {}
+
+SUBCOMMANDS.context = {
+  about = 'show what would go with the next prompt; with words, with a prompt of these words',
+  run = function(call)
+    context.show(call.rest)
+  end,
+}
 
 SUBCOMMANDS.ask = {
   about = 'ask in the active session; with a range, about these lines; without words, write in the prompt window',

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::results::PromptCapabilities;
+use crate::domain::context::item::{ContextItem, PromptContext};
 
 /// An attachment, read as far as it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,29 @@ pub fn prompt_blocks(
     }
     blocks.extend(attachments.iter().map(|attachment| block(attachment, capabilities)));
     blocks
+}
+
+/// The blocks of what goes with a prompt beside its attachments: its text as a resource for an agent that reads such, a link
+/// where the file on disk says as much, else text.
+pub(crate) fn context_blocks(context: &PromptContext, capabilities: &PromptCapabilities) -> Vec<Value> {
+    context.items.iter().map(|item| context_block(item, capabilities)).collect()
+}
+
+fn context_block(item: &ContextItem, capabilities: &PromptCapabilities) -> Value {
+    match (&item.uri, &item.text) {
+        (Some(uri), None) => {
+            json!({"type": "resource_link", "name": item.label, "title": item.title(), "uri": uri})
+        }
+        (uri, Some(text)) if capabilities.embedded_context => {
+            let uri = uri.clone().unwrap_or_else(|| format!("breadboard:context/{}", item.kind.as_str()));
+            let text = if item.is_part { format!("{}:\n{text}", item.title()) } else { text.clone() };
+            json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
+        }
+        (Some(uri), Some(_)) if !item.is_part => {
+            json!({"type": "resource_link", "name": item.label, "title": item.title(), "uri": uri})
+        }
+        (_, _) => json!({"type": "text", "text": item.as_text()}),
+    }
 }
 
 /// Whether the content of an attachment of this type is of use: without, it is linked and need not be read.

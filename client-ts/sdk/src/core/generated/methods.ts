@@ -29,6 +29,7 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/patch/get",
   "bb/patch/decide",
   "bb/patch/revert",
+  "bb/context/preview",
   "bb/listFiles",
   "bb/readFileSnippet",
   "bb/openDiff",
@@ -71,6 +72,7 @@ export const CLIENT_NOTIFICATIONS: ReadonlyArray<keyof ClientNotifications> = [
 export const SERVER_REQUESTS: ReadonlyArray<keyof ServerRequests> = [
   "bb/terminal/run",
   "bb/document/save",
+  "bb/context/provide",
 ];
 
 /** Notifications of the server by method: their params. */

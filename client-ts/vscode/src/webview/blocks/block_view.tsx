@@ -17,6 +17,7 @@ import { PatchCard } from "./patch_card";
 import { ToolCard } from "./tool_card";
 import { verbsOf } from "./tool_words";
 import { TurnEnd, TurnStart } from "./turn_marks";
+import { WentAlong } from "./went_along";
 
 export class BlockView extends Component<Row> {
   override shouldComponentUpdate(next: Row): boolean {
@@ -43,6 +44,7 @@ export class BlockView extends Component<Row> {
                 {block.attachmentIds?.length === 1 ? "one attachment" : `${block.attachmentIds?.length} attachments`}
               </div>
             )}
+            <WentAlong block={block} />
           </section>
         );
       case "turn-start":

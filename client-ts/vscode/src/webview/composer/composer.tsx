@@ -18,6 +18,7 @@ import {
   whereToLook,
 } from "./completion";
 import { ModelPicker } from "./model_picker";
+import { ContextChips } from "./context_chips";
 import { type Recall, recalled } from "./recall";
 import { TakesNoPrompts } from "./takes_no_prompts";
 
@@ -195,6 +196,7 @@ export function Composer() {
           ))}
         </ul>
       )}
+      <ContextChips />
       {choices.length > 0 && (
         <ul class="choices" id={listId} role="listbox" aria-label="Completions">
           {choices.map((choice, at) => (

@@ -11,6 +11,7 @@ import type { HostLink } from "../host_link";
 import { Asks, type HunkChoice } from "./asks";
 import { EngineChoices } from "./engine_choices";
 import type { Connection, OpenSession } from "./open_session";
+import { NextContext } from "./next_context";
 import { OpenTabs } from "./open_tabs";
 import { Prompts } from "./prompts";
 import { RawEvents } from "./raw_events";
@@ -41,6 +42,7 @@ export class Model {
   readonly sentences = new Sentences(() => this.tabs.frontId.value);
   readonly tabs: OpenTabs;
   readonly prompts: Prompts;
+  readonly nextContext: NextContext;
   readonly retries: Retries;
   readonly asks: Asks;
   readonly choices: EngineChoices;
@@ -84,7 +86,27 @@ export class Model {
       shown: () => (this.pane.value === "debug" ? this.sentences.attempt(() => this.raw.read()) : Promise.resolve()),
       draftMoves: (from, to) => this.prompts.move(from, to),
     });
-    this.prompts = new Prompts({ client, link, tabs: this.tabs, sentences: this.sentences, uuid, remember });
+    this.nextContext = new NextContext({
+      client,
+      link,
+      sentences: this.sentences,
+      can: () => this.standing.booted.value && this.standing.host.value.methods.includes("bb/context/preview"),
+      sessionId: () => this.tabs.activeId.value,
+      text: () => this.prompts.draft.value.text,
+    });
+    this.prompts = new Prompts({
+      client,
+      link,
+      tabs: this.tabs,
+      sentences: this.sentences,
+      takenAway: () => this.nextContext.choice(),
+      sent: () => {
+        this.nextContext.bringBack();
+        this.nextContext.changed();
+      },
+      uuid,
+      remember,
+    });
     this.retries = new Retries({
       session: () => this.tabs.active.value,
       running: () => this.running.value,
@@ -121,6 +143,7 @@ export class Model {
     if (method === "page.hunkChosen")
       this.asks.note(params["patchId"] as string, params["hunkId"] as string, params["choice"] as HunkChoice);
     if (method === "page.focus") this.prompts.focus.value += 1;
+    if (method === "page.contextChanged") this.nextContext.changed();
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
     if (method === "page.showSessions") this.listing.value = true;

@@ -25,6 +25,10 @@ export interface PromptPorts {
   readonly link: HostLink;
   readonly tabs: OpenTabs;
   readonly sentences: Sentences;
+  /** What the user took away from what goes with the prompt that is sent now. */
+  takenAway(): { exclude: string[] } | undefined;
+  /** A prompt was sent. */
+  sent(): void;
   uuid(): string;
   remember(): void;
 }
@@ -105,7 +109,9 @@ export class Prompts {
     const tab = tabs.front.value ?? tabs.create();
     await sentences.attempt(async () => {
       const attachmentIds = draft.attachments.map(({ attachmentId }) => attachmentId);
-      const sessionId = await this.deliver(tab, messageId, draft.text, attachmentIds);
+      const context = this.ports.takenAway();
+      const sessionId = await this.deliver(tab, messageId, draft.text, attachmentIds, 0, context);
+      if (sessionId !== undefined) this.ports.sent();
       // Only what was sent is taken away: the user may have typed on.
       if (sessionId !== undefined && this.drafts.value[sessionId]?.messageId === messageId)
         this.keep(sessionId, EMPTY_DRAFT);
@@ -166,6 +172,7 @@ export class Prompts {
     text: string,
     attachmentIds: readonly string[],
     tries = 0,
+    context?: { exclude: string[] },
   ): Promise<string | undefined> {
     const { tabs, sentences } = this.ports;
     if ((await tab.ready) === undefined) return undefined;
@@ -176,6 +183,7 @@ export class Prompts {
       messageId,
       text,
       ...(attachmentIds.length === 0 ? {} : { attachmentIds: [...attachmentIds] }),
+      ...(context === undefined ? {} : { context }),
     });
     const { disposition } = await prompted.catch((error: unknown) => {
       if (isElsewhere(sentenceOf(error)) && tab.session.value !== undefined) tab.session.value.elsewhere.value = true;
