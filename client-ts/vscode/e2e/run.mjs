@@ -24,6 +24,7 @@ const ALL = [
   "panes",
   "as_shown",
   "hunks",
+  "review",
   "cards",
   "two_windows",
   "folders",
