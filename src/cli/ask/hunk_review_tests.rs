@@ -45,6 +45,7 @@ fn review() -> HunkReview {
         tool_call_id: None,
         patch_id: Some("p".to_owned()),
         expires_at: None,
+        policy: None,
     };
     HunkReview::new(permission, patch)
 }
