@@ -4,8 +4,8 @@
 //! is asked of `PathPlaces`. Never decides: that is `standing`.
 
 use super::command_class::CommandClass;
+use super::guarded_path::{guarded_part, hidden_part};
 use super::program::{PathUse, ProgramReading, WildcardRoom, read_program};
-use super::sensitive::{guarded_part, hidden_part};
 use super::shell_line::{Joined, ShellCommand, UnreadLine, read};
 
 /// Where a path leads, with every link followed.

@@ -13,7 +13,7 @@ use crate::domain::context::shape::{
 };
 use crate::domain::edits::overlay::{Position, char_at};
 use crate::domain::edits::text::content_hash;
-use crate::domain::policy::sensitive::guarded_part;
+use crate::domain::policy::guarded_path::guarded_part;
 use crate::host::ports::FileFound;
 
 /// Files of each kind that belong to another.

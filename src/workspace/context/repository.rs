@@ -9,7 +9,7 @@ use super::Look;
 use super::written;
 use crate::domain::context::item::{ContextItem, ContextKind, PromptContext};
 use crate::domain::edits::diff::unified_diff;
-use crate::domain::policy::sensitive::guarded_part;
+use crate::domain::policy::guarded_path::guarded_part;
 use crate::workspace::git::Repository;
 use crate::workspace::git_state::Questions;
 

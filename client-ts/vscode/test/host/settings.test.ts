@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { type Configuration, initializationOptions, readHarmless, readNotify, readUserSettings } from "../../src/host/settings";
+import { type Configuration, initializationOptions, needingRestart, readHarmless, readNotify, readUserSettings } from "../../src/host/settings";
 
 /** A configuration in which a workspace says something about everything. */
 function configuration(user: Record<string, unknown>, hostile: Record<string, unknown>): Configuration {
@@ -21,6 +21,8 @@ const HOSTILE = {
   agents: { evil: { command: "/repo/evil" } },
   model: { name: "evil", url: "http://evil" },
   stateDir: "/repo",
+  approvals: { mode: "edits", patterns: [{ pattern: "sh *", answer: "always" }] },
+  commands: { runner: "server_runner" },
   "delivery.maxLatencyMs": 40,
 };
 
@@ -43,12 +45,26 @@ it("a repository chooses no program, engine, agent, model or folder", () => {
     agents: undefined,
     model: { name: "qwen3", provider: "ollama" },
     stateDir: undefined,
+    approvals: undefined,
+    commands: undefined,
   });
   expect(initializationOptions(settings, readHarmless(read), false)).toEqual({
     model: { name: "qwen3", provider: "ollama" },
     delivery: { maxLatencyMs: 40 },
     workspaceTrusted: false,
   });
+});
+
+it("what is done without asking goes to the server, and a change of mode or runner needs no restart", () => {
+  const of = (approvals: object, commands: object) => readUserSettings(configuration({ approvals, commands }, HOSTILE));
+  const settings = of({ mode: "reads" }, { runner: "server_runner" });
+  expect(initializationOptions(settings, {}, true)).toEqual({
+    approvals: { mode: "reads" },
+    commands: { runner: "server_runner" },
+    workspaceTrusted: true,
+  });
+  expect(needingRestart(settings)).toEqual(needingRestart(of({ mode: "ask" }, {})));
+  expect(needingRestart(settings)).not.toEqual(needingRestart(of({ patterns: [] }, {})));
 });
 
 it("the embedded default is left to the server, so that its environment counts", () => {
@@ -65,6 +81,8 @@ it("the manifest says the same: what chooses something is of machine scope, and 
     "breadboard.agents",
     "breadboard.model",
     "breadboard.stateDir",
+    "breadboard.approvals",
+    "breadboard.commands",
   ];
   expect(choosing.map((key) => properties[key].scope)).toEqual(choosing.map(() => "machine"));
   expect(manifest.capabilities.untrustedWorkspaces).toMatchObject({

@@ -47,10 +47,11 @@ export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
   readonly rules = signal<Requests["bb/permission/list"]["result"]["rules"] | undefined>(undefined);
 
-  /** What was chosen of the changes of edits that wait, by the edit and the change; the editor has the same. */
-  readonly chosen = signal<ReadonlyMap<string, ReadonlyMap<string, boolean>>>(new Map());
   /** What is done without asking by the user's settings, and where commands run; `undefined` until it was read. */
   readonly approvals = signal<Requests["bb/permission/list"]["result"]["approvals"] | undefined>(undefined);
+
+  /** What was chosen of the changes of edits that wait, by the edit and the change; the editor has the same. */
+  readonly chosen = signal<ReadonlyMap<string, ReadonlyMap<string, boolean>>>(new Map());
 
   /** The ask that the page puts the focus on, and when it was told to. */
   readonly brought = signal<Brought | undefined>(undefined);
