@@ -25,6 +25,7 @@ const ALL = [
   "as_shown",
   "hunks",
   "context",
+  "review",
   "cards",
   "two_windows",
   "folders",
