@@ -3,7 +3,7 @@
 //! `@src/a.rs`, `@src/a.rs:10-20`, `@"with blanks.md"`, `@src/`, `@symbol:Door::open`, `@problems`, `@selection`, `@terminal`,
 //! `@diff`, `@git`. A mention stands at the start of a word; in backquotes nothing is one. Owns this syntax; never resolves it.
 
-use super::item::ContextKind;
+use super::kind::ContextKind;
 
 /// One mention.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 pub(crate) mod budget;
 pub(crate) mod choice;
 pub(crate) mod item;
+pub(crate) mod kind;
 pub(crate) mod mention;
 pub(crate) mod shape;
 pub(crate) mod slash;

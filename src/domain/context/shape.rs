@@ -20,7 +20,7 @@ pub struct UserContext {
     pub diagnostics: Vec<ContextDiagnostic>,
     /// The last command in the editor's terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terminal_output: Option<TerminalOutput>,
+    pub terminal_output: Option<EditorTerminal>,
     /// The state of the repository; read by the server, never by the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_context: Option<GitContext>,
@@ -128,7 +128,7 @@ pub struct ContextDiagnostic {
 
 /// The last command in a terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TerminalOutput {
+pub struct EditorTerminal {
     /// The command line.
     pub command: String,
     /// Its exit code; null while it runs, or where the editor does not know.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::item::ContextKind;
+use super::kind::ContextKind;
 
 /// A command of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

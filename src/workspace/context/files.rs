@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::Look;
+use super::ContextLook;
 use super::written;
 use crate::domain::context::item::{ContextItem, ContextKind, PromptContext};
 use crate::domain::context::mention::PromptMention;
@@ -30,12 +30,12 @@ const OPEN: usize = 50;
 
 /// One look through the files.
 struct FilesLook<'a> {
-    look: &'a Look,
+    look: &'a ContextLook,
     found: PromptContext,
 }
 
 /// What the files give, beside what the editor says.
-pub(super) fn look(look: &Look, told: UserContext) -> PromptContext {
+pub(super) fn look(look: &ContextLook, told: UserContext) -> PromptContext {
     let mut files = FilesLook { look, found: PromptContext::default() };
     files.mentioned();
     let UserContext { active_editor, open_editors, diagnostics, terminal_output, .. } = told;

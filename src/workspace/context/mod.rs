@@ -44,7 +44,7 @@ pub(super) fn without(job: ContextJob, why: String) -> ContextDone {
 }
 
 /// What one look shares.
-struct Look {
+struct ContextLook {
     wanted: WantedContext,
     encoding: PositionEncoding,
     view: WorkspaceView,
@@ -55,7 +55,7 @@ struct Look {
     git_over: AtomicBool,
 }
 
-impl Look {
+impl ContextLook {
     fn wants(&self, kind: ContextKind) -> bool {
         self.wanted.kinds.contains(&kind)
     }
@@ -65,7 +65,7 @@ impl Look {
 pub(super) async fn gather(job: ContextJob, view: WorkspaceView, search: Arc<dyn CodeSearch>) -> ContextDone {
     let ContextJob { wanted, encoding, trusted, editor, purpose } = job;
     let (cancel, git_over) = (AtomicBool::new(false), AtomicBool::new(false));
-    let look = Arc::new(Look { wanted: wanted.clone(), encoding, view, search, cancel, git_over });
+    let look = Arc::new(ContextLook { wanted: wanted.clone(), encoding, view, search, cancel, git_over });
     let git = async {
         if !trusted || !(look.wants(ContextKind::Git) || look.wants(ContextKind::Diff)) {
             return PromptContext::default();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Look;
+use super::ContextLook;
 use super::written;
 use crate::domain::context::item::{ContextItem, ContextKind, PromptContext};
 use crate::domain::edits::diff::unified_diff;
@@ -20,7 +20,7 @@ const COMPARED: usize = 12;
 const COMPARED_BYTES: usize = 512 * 1024;
 
 /// The state of the repository that the first folder lies in.
-pub(super) async fn state(look: &Look) -> PromptContext {
+pub(super) async fn state(look: &ContextLook) -> PromptContext {
     let mut found = PromptContext::default();
     let Some(root) = look.view.roots.first() else { return found };
     let repository = Repository { directory: root.path.clone(), git_dir: None };
@@ -50,7 +50,11 @@ pub(super) async fn state(look: &Look) -> PromptContext {
     found
 }
 
-fn compared(look: &Look, changed: &[String], before: &BTreeMap<String, String>) -> Option<ContextItem> {
+fn compared(
+    look: &ContextLook,
+    changed: &[String],
+    before: &BTreeMap<String, String>,
+) -> Option<ContextItem> {
     let mut text = String::new();
     let mut files = 0;
     for path in changed {

@@ -3,7 +3,7 @@
 //! Owns their text and their labels. Pure.
 
 use crate::domain::context::item::{ContextItem, ContextKind};
-use crate::domain::context::shape::{ContextDiagnostic, GitContext, OpenEditor, TerminalOutput};
+use crate::domain::context::shape::{ContextDiagnostic, EditorTerminal, GitContext, OpenEditor};
 
 /// Problems that go along.
 const PROBLEMS: usize = 100;
@@ -42,7 +42,7 @@ pub(super) fn diagnostics(problems: &[ContextDiagnostic]) -> Option<ContextItem>
     item(ContextKind::Diagnostics, counted(problems.len(), "problem"), lines.join("\n"))
 }
 
-pub(super) fn terminal(output: &TerminalOutput) -> Option<ContextItem> {
+pub(super) fn terminal(output: &EditorTerminal) -> Option<ContextItem> {
     let mut text = format!("$ {}\n", output.command);
     for printed in [&output.stdout, &output.stderr] {
         let from = printed.len().saturating_sub(OUTPUT);
@@ -114,14 +114,14 @@ mod tests {
             (written.label.as_str(), written.text.as_deref()),
             ("1 problem", Some("a.ts:3: error: no such name (ts)"))
         );
-        let ran = TerminalOutput {
+        let ran = EditorTerminal {
             command: "npm test".to_owned(),
             exit_code: Some(1),
             stdout: "FAIL a".to_owned(),
-            ..TerminalOutput::default()
+            ..EditorTerminal::default()
         };
         assert_eq!(terminal(&ran).unwrap().text.as_deref(), Some("$ npm test\nFAIL a\n(exit code 1)"));
-        let long = TerminalOutput { stdout: "é".repeat(9_000), ..ran };
+        let long = EditorTerminal { stdout: "é".repeat(9_000), ..ran };
         assert!(terminal(&long).unwrap().bytes() < OUTPUT + 100);
         assert_eq!(diagnostics(&[]), None);
     }

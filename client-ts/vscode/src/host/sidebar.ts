@@ -103,14 +103,14 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     if (this.ready) void this.gate.ask("page.status", this.ports.status());
   }
 
-  /** Tells the page something, where it is there to hear it. */
-  tellPage(method: PageMethod, params: Record<string, unknown>): void {
-    if (this.ready) void this.gate.ask(method, params);
-  }
-
   /** What is in front of the user is something else; a page that nobody sees asks when it is shown. */
   tellContext(): void {
     if (this.ready && this.view?.visible === true) void this.gate.ask("page.contextChanged", {});
+  }
+
+  /** Tells the page something, where it is there to hear it. */
+  tellPage(method: PageMethod, params: Record<string, unknown>): void {
+    if (this.ready) void this.gate.ask(method, params);
   }
 
   /** Asks the page for something, after showing it. */

@@ -53,7 +53,6 @@ type Shape = Readonly<Record<string, Check>>;
 /** Page to editor. */
 export const EDITOR_METHODS = {
   "editor.status": {},
-  "editor.chooseApprovals": {},
   "editor.remember": { state: text },
   "editor.copy": { text },
   "editor.insert": { text },
@@ -101,8 +100,8 @@ export const PAGE_METHODS = {
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
-  "page.hunkChosen": { patchId: word, hunkId: word, choice },
   "page.contextChanged": {},
+  "page.hunkChosen": { patchId: word, hunkId: word, choice },
 } as const satisfies Record<string, Shape>;
 
 export type EditorMethod = keyof typeof EDITOR_METHODS;
