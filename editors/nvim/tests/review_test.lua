@@ -283,6 +283,10 @@ test('changes are found by their lines, and those that fit nowhere or twice are 
   same(placed({ '0', '1', '2', '3', '1', '2', '3' }, hunk)[1][2], false)
   same(placed({ '1', 'two', '3' }, hunk)[1][2], false)
   same(placed({ '' }, { id = 'n', oldStart = 0, content = '+a\n+b\n' }), { { 'n', true, 0, {}, { [0] = { 'a', 'b' } } } })
+  -- One that fits nowhere keeps none from its place that moved up
+  local gone = { id = 'g', oldStart = 9, content = '-gone\n+here\n' }
+  local moved = { id = 'm', oldStart = 11, content = ' 11\n-12\n+twelve\n' }
+  same(placed({ '1', '11', '12' }, gone, moved), { { 'g', false, 1, { 1 }, { [1] = { 'here' } } }, { 'm', true, 2, { 2 }, { [3] = { 'twelve' } } } })
   -- What cannot be seen is found by what it is
   local hidden = { id = 'x', oldStart = 1, content = '-a⟨U+202E⟩b⟨2×U+200B⟩␍\n+c␍\n' }
   same(placed({ 'a\226\128\174b\226\128\139\226\128\139' }, hidden)[1][2], true)

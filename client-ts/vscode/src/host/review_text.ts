@@ -99,17 +99,19 @@ export function reviewText(file: string, changes: readonly ProposedChange[]): Re
   // A last line end ends a line, it does not begin another one.
   const hasEnd = now.length > 0 && now[now.length - 1] === "";
   if (hasEnd) now.pop();
+  const found = placesOf(now, changes);
   const out: string[] = [];
   const placed: PlacedChange[] = [];
   let done = 0;
-  for (const { id, oldStart, content } of changes) {
-    const lines = linesOfChange(content);
-    const before = lines.filter(({ kind }) => kind !== "added").map(({ bare }) => bare);
-    const found = place(now, before, Math.max(0, oldStart - 1), done);
-    const at = found ?? Math.max(done, Math.min(Math.max(0, oldStart - 1), now.length));
+  for (const [index, { id, oldStart, content }] of changes.entries()) {
+    const { lines, before } = partsOf(content);
+    const fitting = found[index];
+    // One that fits nowhere stands where it would have, between those that do.
+    const next = found.slice(index + 1).find((place) => place !== undefined) ?? now.length;
+    const at = fitting ?? Math.max(done, Math.min(Math.max(0, oldStart - 1), next));
     out.push(...now.slice(done, at));
     // One that fits nowhere stands beside the lines of the file, and takes none of them.
-    const shown = found === undefined ? lines.filter(({ kind }) => kind !== "kept") : lines;
+    const shown = fitting === undefined ? lines.filter(({ kind }) => kind !== "kept") : lines;
     const kinds = shown.map(({ kind }) => kind);
     const first = out.length;
     out.push(...shown.map(({ text }) => text));
@@ -121,12 +123,29 @@ export function reviewText(file: string, changes: readonly ProposedChange[]): Re
       removed: runs(kinds, "removed", first),
       added: runs(kinds, "added", first),
       at: at + kinds.slice(0, from).length,
-      fits: found !== undefined,
+      fits: fitting !== undefined,
     });
-    done = found === undefined ? at : at + before.length;
+    done = fitting === undefined ? at : at + before.length;
   }
   out.push(...now.slice(done));
   return { text: out.join("\n") + (hasEnd || out.length > now.length ? "\n" : ""), changes: placed };
+}
+
+/** The lines of a change, and those of them that must be in the file. */
+function partsOf(content: string): { lines: readonly Line[]; before: readonly string[] } {
+  const lines = linesOfChange(content);
+  return { lines, before: lines.filter(({ kind }) => kind !== "added").map(({ bare }) => bare) };
+}
+
+/** Where each change stands; absent where it fits nowhere. */
+function placesOf(now: readonly string[], changes: readonly ProposedChange[]): readonly (number | undefined)[] {
+  let done = 0;
+  return changes.map(({ oldStart, content }) => {
+    const { before } = partsOf(content);
+    const at = place(now, before, Math.max(0, oldStart - 1), done);
+    if (at !== undefined) done = at + before.length;
+    return at;
+  });
 }
 
 /** Where these lines stand: where they are said to, else the only place behind `from`. */

@@ -49,6 +49,13 @@ it("one whose lines are gone, or there twice, fits nowhere and takes no line of 
   expect([again.changes[0]?.fits, again.text.replace("2\ntwo\n", "")]).toEqual([false, `0\n${FILE}${FILE}`]);
 });
 
+it("one that fits nowhere keeps none from its place that moved up", () => {
+  const gone = { id: "g", oldStart: 9, content: "-gone\n+here\n" };
+  const moved = { id: "m", oldStart: 11, content: " 11\n-12\n+twelve\n" };
+  const shown = reviewText("1\n11\n12\n", [gone, moved]);
+  expect([shown.text, shown.changes.map(({ fits }) => fits)]).toEqual(["1\ngone\nhere\n11\n12\ntwelve\n", [false, true]]);
+});
+
 it("a new file, an empty one, and one without a last line end", () => {
   const made = { id: "n", oldStart: 0, content: "+a\n+b\n" };
   expect(reviewText("", [made])).toMatchObject({ text: "a\nb\n", changes: [{ lines: { start: 0, end: 2 }, fits: true }] });

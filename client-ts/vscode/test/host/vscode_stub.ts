@@ -22,12 +22,17 @@ export class Uri {
     readonly scheme: string,
     readonly path: string,
     private readonly slashes = "",
+    readonly query = "",
   ) {}
   get fsPath(): string {
     return this.path;
   }
   toString(): string {
-    return this.scheme === "file" ? `file://${this.path}` : `${this.scheme}:${this.slashes}${this.path}`;
+    const query = this.query === "" ? "" : `?${this.query}`;
+    return this.scheme === "file" ? `file://${this.path}` : `${this.scheme}:${this.slashes}${this.path}${query}`;
+  }
+  static from({ scheme, path, query }: { scheme: string; path: string; query?: string }): Uri {
+    return new Uri(scheme, path, "", query);
   }
   static file(file: string): Uri {
     return new Uri("file", file);
@@ -35,7 +40,8 @@ export class Uri {
   static parse(text: string, strict = false): Uri {
     const [, scheme, slashes, rest] = /^([a-z][a-z0-9+.-]*):(\/\/)?(.*)$/i.exec(text) ?? [];
     if (scheme === undefined && strict) throw new Error("no scheme");
-    return new Uri(scheme ?? "file", rest ?? text, slashes ?? "");
+    const [path = "", query = ""] = (rest ?? text).split("?");
+    return new Uri(scheme ?? "file", path, slashes ?? "", query);
   }
   static joinPath(base: Uri, ...parts: string[]): Uri {
     return new Uri(base.scheme, path.posix.join(base.path, ...parts));
@@ -49,11 +55,28 @@ export class Position {
   ) {}
 }
 export class Range {
+  readonly start: Position;
+  readonly end: Position;
+  constructor(start: Position | number, end: Position | number, line?: number, character?: number) {
+    const isNumbers = typeof start === "number";
+    this.start = isNumbers ? new Position(start, end as number) : start;
+    this.end = isNumbers ? new Position(line ?? 0, character ?? 0) : (end as Position);
+  }
+}
+export class Selection extends Range {
+  get active(): Position {
+    return this.end;
+  }
+}
+export class CodeLens {
   constructor(
-    readonly start: Position,
-    readonly end: Position,
+    readonly range: Range,
+    readonly command: { title: string; command: string; arguments?: unknown[] },
   ) {}
 }
+export const TextEditorRevealType = { AtTop: 3, InCenterIfOutsideViewport: 2 };
+export const OverviewRulerLane = { Full: 7 };
+export const languages = { registerCodeLensProvider: () => ({ dispose: () => undefined }) };
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
@@ -149,15 +172,21 @@ export const workspace = {
     searches.push(glob);
     return answers.files ?? [];
   },
+  /** What the documents of an address hold; of any other it is a new one. */
+  texts: new Map<string, string>(),
   openTextDocument: async (options: unknown) => {
+    const text = options instanceof Uri ? workspace.texts.get(options.toString()) : undefined;
+    if (options instanceof Uri && text !== undefined) return { uri: options, getText: () => text, lineCount: text.split("\n").length };
     done.push(["openTextDocument", options]);
     return { uri: Uri.parse("untitled:1") };
   },
+  registerTextDocumentContentProvider: () => ({ dispose: () => undefined }),
+  onDidChangeTextDocument: () => ({ dispose: () => undefined }),
+  onDidCloseTextDocument: () => ({ dispose: () => undefined }),
 };
 export class TabInputText {
   constructor(readonly uri: Uri) {}
 }
-export const languages = {};
 export class TabInputTextDiff {
   constructor(
     readonly original: Uri,
@@ -168,6 +197,13 @@ export const window = {
   tabGroups: {
     all: [] as { tabs: { input: unknown }[] }[],
     close: async (tabs: unknown) => void done.push(["closeTabs", tabs]),
+  },
+  onDidChangeVisibleTextEditors: () => ({ dispose: () => undefined }),
+  onDidChangeTextEditorVisibleRanges: () => ({ dispose: () => undefined }),
+  createTextEditorDecorationType: () => ({ dispose: () => undefined }),
+  setStatusBarMessage: (text: string) => {
+    done.push(["status", text]);
+    return { dispose: () => undefined };
   },
   activeTextEditor: undefined as unknown,
   visibleTextEditors: [] as unknown[],

@@ -120,20 +120,31 @@ function M.place(now, hunks)
   if #now == 1 and now[1] == '' then
     now = {}
   end
-  local placed, done = {}, 0
-  for _, hunk in ipairs(hunks) do
+  local found, parts, done = {}, {}, 0
+  for index, hunk in ipairs(hunks) do
     local lines, before = M.lines(hunk.content), {}
     for _, line in ipairs(lines) do
       if line.kind ~= '+' then
         before[#before + 1] = line.bare
       end
     end
-    local said = math.max(0, hunk.oldStart - 1)
-    local found = place(now, before, said, done)
-    local at = found or math.max(done, math.min(said, #now))
+    parts[index] = { lines = lines, before = before }
+    found[index] = place(now, before, math.max(0, hunk.oldStart - 1), done)
+    done = found[index] and found[index] + #before or done
+  end
+  local placed = {}
+  done = 0
+  for index, hunk in ipairs(hunks) do
+    local lines, before, fits = parts[index].lines, parts[index].before, found[index] ~= nil
+    -- One that fits nowhere stands where it would have, between those that do.
+    local next_one = #now
+    for behind = #hunks, index + 1, -1 do
+      next_one = found[behind] or next_one
+    end
+    local at = found[index] or math.max(done, math.min(math.max(0, hunk.oldStart - 1), next_one))
     local one = {
       id = hunk.id,
-      fits = found ~= nil,
+      fits = fits,
       first = at,
       last = at,
       removed = {},
@@ -157,12 +168,12 @@ function M.place(now, hunks)
         changed = true
         one.last = line.kind == '-' and row + 1 or math.max(one.last, row)
       end
-      if line.kind ~= '+' and found then
+      if line.kind ~= '+' and fits then
         row = row + 1
       end
     end
     table.insert(placed, one)
-    done = found and at + #before or at
+    done = fits and at + #before or at
   end
   return placed
 end
