@@ -24,6 +24,7 @@ mod side;
 mod snippet;
 mod spec;
 mod thumbnail;
+mod undo;
 mod write;
 
 pub use files::WorkspaceFiles;

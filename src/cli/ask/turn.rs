@@ -461,6 +461,7 @@ impl AskTurn {
             | Fact::TreeNode
             | Fact::Tree { .. }
             | Fact::Command { .. }
+            | Fact::Changes(_)
             | Fact::Notice(_)
             | Fact::Nothing
             | Fact::Unknown => {}
