@@ -130,7 +130,13 @@ impl App {
     }
 
     /// The terminal of the client that prompted, else of the first that has one, else a process of ours.
-    pub(super) fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
+    pub(super) fn run_command(
+        &mut self,
+        session_id: &str,
+        command: String,
+        cwd: String,
+        reply: Reply<CommandRan>,
+    ) {
         match self.able(session_id, |client| client.abilities.terminal_run) {
             Some(client) => {
                 let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });

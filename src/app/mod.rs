@@ -28,6 +28,7 @@ mod other_windows;
 mod patches;
 mod paused;
 mod permission_request;
+mod plain;
 pub(crate) mod ports;
 mod progress;
 mod prompter;

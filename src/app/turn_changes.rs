@@ -131,10 +131,7 @@ impl App {
             payload.insert("uncovered".to_owned(), told.uncovered.into());
         }
         payload.insert("text".to_owned(), sentence(told).into());
-        self.record_event(
-            session_id,
-            NormalizedEvent::local(LocalKind::Changes, told.number, now, payload),
-        );
+        self.record_event(session_id, NormalizedEvent::local(LocalKind::Changes, told.number, now, payload));
         self.flush(session_id);
         self.live_mut(session_id).map(|live| live.head)
     }

@@ -27,9 +27,9 @@ pub(crate) use self::tool::{
     Plan, PlanStep, PrintStream, Shape, ToolNews, ToolOutcome, ToolProgress, ToolState, ToolStep,
 };
 pub(crate) use self::turn::{Cost, TurnOutcome};
-pub(crate) use self::turn_changes::TurnChanges;
-pub use self::turn_changes::ChangedFileSummary;
 pub(crate) use self::turn::{RunReason, RunReport, Spent, TurnClosed, TurnEnd, TurnReport};
+pub use self::turn_changes::ChangedFileSummary;
+pub(crate) use self::turn_changes::TurnChanges;
 
 /// What one event says.
 #[derive(Debug, PartialEq)]

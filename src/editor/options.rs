@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -93,6 +94,7 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
+        plain: plain::read_abilities(params),
     }
 }
 
@@ -218,7 +220,8 @@ mod tests {
                 configuration: true,
                 register_configuration: true,
                 terminal_run: true,
-                document_save: true
+                document_save: true,
+                plain: None,
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

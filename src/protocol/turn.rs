@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::approval::ChangeKind;
 use crate::domain::edits::take_back::HunkStanding;
-use crate::domain::undo::{
-    BeforeSource, ChangedBy, ChangesKind, FileState, ReviewMark, UncoveredReason,
-};
+use crate::domain::undo::{BeforeSource, ChangedBy, ChangesKind, FileState, ReviewMark, UncoveredReason};
 
 /// Params of `bb/turn/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

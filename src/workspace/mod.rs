@@ -16,6 +16,7 @@ mod git_layout;
 mod identity;
 mod list;
 mod media;
+mod paths;
 mod read;
 mod read_text;
 mod root;

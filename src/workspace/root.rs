@@ -65,7 +65,7 @@ impl Roots {
         })
     }
 
-    /// All of them.
+    /// All of them, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Root> {
         self.0.iter()
     }

@@ -160,7 +160,11 @@ fn format_of(bytes: &[u8], path: &WorkspacePath) -> Result<TextFormat, CodedErro
     }
 }
 
-pub(super) fn parent_of(root: &Root, place: &Path, path: &WorkspacePath) -> Result<(Dir, PathBuf), CodedError> {
+pub(super) fn parent_of(
+    root: &Root,
+    place: &Path,
+    path: &WorkspacePath,
+) -> Result<(Dir, PathBuf), CodedError> {
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = root.dir()?.open_dir(parent).map_err(|error| refusal(&error, path))?;
     Ok((dir, place.file_name().map(PathBuf::from).unwrap_or_default()))

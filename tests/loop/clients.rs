@@ -23,6 +23,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     register_configuration: false,
     terminal_run: true,
     document_save: false,
+    plain: None,
 };
 
 /// A desk whose first client counts in UTF-16, takes edits and runs commands.

@@ -45,7 +45,9 @@ impl App {
         reply: Reply<TurnRevertResult>,
     ) {
         let session_id = params.session_id.clone().unwrap_or_default();
-        if let Err(error) = self.load(&session_id).and_then(|()| self.may_revert(client, &session_id, &params)) {
+        if let Err(error) =
+            self.load(&session_id).and_then(|()| self.may_revert(client, &session_id, &params))
+        {
             return reply.refuse(error);
         }
         let revert = TurnRevert { client, session_id, params, files: Vec::new(), record: None, reply };

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob, TurnJob, TurnJobDone,
-    TurnRevert,
+    Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob,
+    TurnJob, TurnJobDone, TurnRevert,
 };
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
@@ -115,6 +115,11 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
+    /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
+    Paths {
+        /// What waits for them; it comes back with them.
+        wanted: Box<PathsWanted>,
+    },
     /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
     DropArtifacts {
         /// The folder.
@@ -179,6 +184,13 @@ pub enum FileJobDone {
         write: Box<PatchWrite>,
         /// What is there now.
         outcome: Result<Applied, CodedError>,
+    },
+    /// The paths of the workspace were looked for.
+    Paths {
+        /// What waited for them.
+        wanted: Box<PathsWanted>,
+        /// Relative to their folders; of directories with a slash behind them.
+        paths: Vec<String>,
     },
 }
 

@@ -1,12 +1,12 @@
 //! The workspace edge's part in what turns change: it looks at the files, keeps what they held, and takes turns back.
 
-use super::CommandRan;
 use super::super::client::ClientId;
+use super::CommandRan;
 use crate::app::inbox::Reply;
 use crate::domain::undo::TurnRecord;
 use crate::protocol::turn::{
-    TurnChangesParams, TurnChangesResult, TurnListResult, TurnRevertParams, TurnRevertResult, TurnReviewParams,
-    TurnReviewResult,
+    TurnChangesParams, TurnChangesResult, TurnListResult, TurnRevertParams, TurnRevertResult,
+    TurnReviewParams, TurnReviewResult,
 };
 
 /// A job about what turns change. They are done one after the other, in the order in which they were given.

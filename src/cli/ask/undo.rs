@@ -106,18 +106,24 @@ impl UndoRun<'_> {
         let listed: ListSessionsResult = asked(client, "bb/listSessions", json!({}), ANSWER)?;
         let newest = listed.sessions.into_iter().next().map(|session| session.session_id);
         newest.ok_or_else(|| {
-            let message = "There is no session of this workspace, so there is nothing to take back.".to_owned();
+            let message =
+                "There is no session of this workspace, so there is nothing to take back.".to_owned();
             ClientError::Refused(Refusal { number: 0, code: String::new(), message })
         })
     }
 
     fn list(&self, client: &mut Client, session_id: &str) -> Result<Exit, ClientError> {
-        let listed: TurnListResult = asked(client, "bb/turn/list", json!({ "sessionId": session_id }), ANSWER)?;
+        let listed: TurnListResult =
+            asked(client, "bb/turn/list", json!({ "sessionId": session_id }), ANSWER)?;
         let mut text = String::new();
         for turn in &listed.turns {
-            let what = turn.of.map_or_else(|| marked_line(&turn.text, PROMPT), |of| format!("took back turn {of}"));
+            let what =
+                turn.of.map_or_else(|| marked_line(&turn.text, PROMPT), |of| format!("took back turn {of}"));
             let files = if turn.files == 1 { "1 file".to_owned() } else { format!("{} files", turn.files) };
-            text.push_str(&format!("{:>6}  {files:<9} +{} -{}  {what}\n", turn.turn, turn.added, turn.removed));
+            text.push_str(&format!(
+                "{:>6}  {files:<9} +{} -{}  {what}\n",
+                turn.turn, turn.added, turn.removed
+            ));
         }
         if listed.turns.is_empty() {
             text.push_str("No turn of this session changed files, or it was too long ago.\n");
@@ -149,9 +155,17 @@ impl UndoRun<'_> {
                     text.push('\n');
                     for conflict in &file.conflicts {
                         let head = format!("line {}: there is now", conflict.line);
-                        text.push_str(&format!("{}\n{}", look.paint(Tone::Dim, &head), marked(&conflict.yours)));
+                        text.push_str(&format!(
+                            "{}\n{}",
+                            look.paint(Tone::Dim, &head),
+                            marked(&conflict.yours)
+                        ));
                         let head = "taking back would put there";
-                        text.push_str(&format!("{}\n{}", look.paint(Tone::Dim, head), marked(&conflict.theirs)));
+                        text.push_str(&format!(
+                            "{}\n{}",
+                            look.paint(Tone::Dim, head),
+                            marked(&conflict.theirs)
+                        ));
                     }
                 }
                 RevertOutcome::Unchanged => {
@@ -176,7 +190,9 @@ impl UndoRun<'_> {
         match done.undo {
             Some(turn) => self.say(
                 Tone::Good,
-                &format!("Taken back in {files}. `breadboard-ls undo --turn {turn}` takes that back in turn."),
+                &format!(
+                    "Taken back in {files}. `breadboard-ls undo --turn {turn}` takes that back in turn."
+                ),
             ),
             None => self.say(Tone::Warn, "Nothing was taken back."),
         }
@@ -215,6 +231,8 @@ fn asked<T: DeserializeOwned>(
 ) -> Result<T, ClientError> {
     let answer = client.request(method, params, most)?;
     serde_json::from_value(answer).map_err(|error| {
-        ClientError::Nonsense(format!("An answer of the server does not fit this version ({error}); run `doctor`."))
+        ClientError::Nonsense(format!(
+            "An answer of the server does not fit this version ({error}); run `doctor`."
+        ))
     })
 }

@@ -12,8 +12,8 @@ use crate::domain::cut;
 use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
 use crate::domain::fact::{
-    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnChanges, TurnEnd, TurnOutcome,
-    TurnReport,
+    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnChanges, TurnEnd,
+    TurnOutcome, TurnReport,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;

@@ -244,7 +244,11 @@ impl<'a> TakeBack<'a> {
             done = place.end;
             // The last line of a file may have no end; in the middle of one it needs it.
             if !text.is_empty() && !text.ends_with('\n') && (done as usize) < self.now.len() {
-                text.push_str(if self.after.iter().any(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" });
+                text.push_str(if self.after.iter().any(|line| line.ends_with("\r\n")) {
+                    "\r\n"
+                } else {
+                    "\n"
+                });
             }
         }
         self.copy(done..self.now.len() as u32, &mut text);

@@ -7,6 +7,6 @@ mod record;
 
 pub(crate) use plan::{FilePlan, NowContent, PlannedChange, file_state, hunks_of, plan_file};
 pub(crate) use record::{
-    BeforeSource, ChangedBy, ChangedFile, ChangesKind, FileImage, FileState, ImageForm, ReviewMark, TurnRecord,
-    UncoveredFile, UncoveredReason,
+    BeforeSource, ChangedBy, ChangedFile, ChangesKind, FileImage, FileState, ImageForm, ReviewMark,
+    TurnRecord, UncoveredFile, UncoveredReason,
 };

@@ -82,7 +82,8 @@ pub(crate) fn file_state(
     if now == before {
         return FileState::Reverted;
     }
-    let (NowContent::Text(before), NowContent::Text(after), NowContent::Text(now)) = (before, after, now) else {
+    let (NowContent::Text(before), NowContent::Text(after), NowContent::Text(now)) = (before, after, now)
+    else {
         return FileState::MovedOn;
     };
     let compared = TakeBack::compare(None, &file.path, before, after, now);
@@ -172,13 +173,16 @@ fn plan_hunks(
 ) -> FilePlan {
     let path = &file.path;
     let conflict = |message: String| FilePlan::Conflict { message, clashes: Vec::new() };
-    let (NowContent::Text(before), NowContent::Text(after), NowContent::Text(text)) = (before, after, now) else {
+    let (NowContent::Text(before), NowContent::Text(after), NowContent::Text(text)) = (before, after, now)
+    else {
         if mark(file, "") == ReviewMark::Kept {
             return FilePlan::Nothing { kept: 1 };
         }
         return match now {
             now if now == after => FilePlan::Change { change: PlannedChange::Restore, kept: 0 },
-            NowContent::Absent => conflict(format!("`{path}` is gone, so there is nothing to take back in it.")),
+            NowContent::Absent => {
+                conflict(format!("`{path}` is gone, so there is nothing to take back in it."))
+            }
             NowContent::Text(_) | NowContent::Bytes(_) => conflict(format!(
                 "`{path}` changed since and cannot be compared line by line, so it was left as it is."
             )),

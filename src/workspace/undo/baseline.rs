@@ -130,10 +130,15 @@ impl RootBaseline {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i128);
         let is_recent = |stat: &FileStat| stat.changed + STEP > now;
         let in_git = |path: &str, stat: &FileStat| {
-            !is_recent(stat) && self.index.as_ref().is_some_and(|(_, index)| index.unchanged(path, stat).is_some())
+            !is_recent(stat)
+                && self.index.as_ref().is_some_and(|(_, index)| index.unchanged(path, stat).is_some())
         };
-        let mut wanted: Vec<&(Box<str>, FileStat)> =
-            self.look.files.iter().filter(|(path, stat)| stat.size <= MOST_OF_ONE && !in_git(path, stat)).collect();
+        let mut wanted: Vec<&(Box<str>, FileStat)> = self
+            .look
+            .files
+            .iter()
+            .filter(|(path, stat)| stat.size <= MOST_OF_ONE && !in_git(path, stat))
+            .collect();
         wanted.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.modified));
         for (path, stat) in wanted {
             if is_recent(stat) {
@@ -155,7 +160,13 @@ impl RootBaseline {
         }
     }
 
-    fn copy_one(&self, base: &SessionPlace, path: &str, stat: &FileStat, cost: &mut LookCost) -> Option<FileImage> {
+    fn copy_one(
+        &self,
+        base: &SessionPlace,
+        path: &str,
+        stat: &FileStat,
+        cost: &mut LookCost,
+    ) -> Option<FileImage> {
         let (file, _) = open_regular(&self.dir, Path::new(path), Links::Refused).ok()?;
         let bytes = read_bounded(file, MOST_OF_ONE, &|| false).ok()?;
         cost.copied += bytes.len() as u64;

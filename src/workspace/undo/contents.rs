@@ -112,4 +112,3 @@ fn expired() -> CodedError {
         "What the file held then is not kept any more, so it cannot be taken back here; look into the history of the files.",
     )
 }
-

@@ -159,18 +159,22 @@ impl Found {
                 }
             }
             Some((_, BeforeContent::InGit(_))) => {
-                let message = format!("More than {MOST_OF_GIT} files that git has changed, so `{path}` cannot be taken back here; git can.");
+                let message = format!(
+                    "More than {MOST_OF_GIT} files that git has changed, so `{path}` cannot be taken back here; git can."
+                );
                 return self.uncovered.push(uncovered(UncoveredReason::Budget, message));
             }
             Some((_, BeforeContent::Unknown)) => return self.uncovered.push(unknown(root, path)),
         };
-        let same = |one: &FoundContent, other: &FoundContent| one.bytes == other.bytes && one.mode == other.mode;
+        let same =
+            |one: &FoundContent, other: &FoundContent| one.bytes == other.bytes && one.mode == other.mode;
         if let (Some(before), Some(after)) = (&before, &after)
             && same(before, after)
         {
             return;
         }
-        let folders = Path::new(path).ancestors().skip(1).filter_map(Path::to_str).filter(|at| !at.is_empty());
+        let folders =
+            Path::new(path).ancestors().skip(1).filter_map(Path::to_str).filter(|at| !at.is_empty());
         let new_folders = folders.take_while(|folder| !root.look.has_folder(folder)).count();
         self.changes.push(FoundChange {
             root: root.name.clone(),

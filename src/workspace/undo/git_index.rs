@@ -77,7 +77,8 @@ fn entries(bytes: &[u8], prefix: &str) -> Option<HashMap<String, IndexedFile>> {
     for _ in 0..count {
         let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
         let is_extended = version > 2 && flags & 0x4000 != 0;
-        let more = if is_extended { u16::from_be_bytes(bytes.get(at + 62..at + 64)?.try_into().ok()?) } else { 0 };
+        let more =
+            if is_extended { u16::from_be_bytes(bytes.get(at + 62..at + 64)?.try_into().ok()?) } else { 0 };
         let from = at + FIXED + if is_extended { 2 } else { 0 };
         let next = if version == 4 {
             let (strip, from) = varint(bytes, from)?;
@@ -147,7 +148,8 @@ mod tests {
     use std::process::Command;
 
     fn git(at: &Path, args: &[&str]) {
-        let ran = Command::new("git").current_dir(at).args(args).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+        let ran =
+            Command::new("git").current_dir(at).args(args).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
         assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 

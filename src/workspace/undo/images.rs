@@ -26,12 +26,8 @@ pub(super) struct Limits {
 }
 
 /// 256 MiB hold some thousands of turns of hand-written files; 14 days are longer than anybody waits to take one back.
-pub(super) const LIMITS: Limits = Limits {
-    all: 256 << 20,
-    turn: 64 << 20,
-    file: 8 << 20,
-    age: Duration::from_secs(14 * 24 * 60 * 60),
-};
+pub(super) const LIMITS: Limits =
+    Limits { all: 256 << 20, turn: 64 << 20, file: 8 << 20, age: Duration::from_secs(14 * 24 * 60 * 60) };
 
 /// The place of what is kept of one session.
 #[derive(Debug, Clone)]

@@ -76,7 +76,8 @@ impl UndoThread {
 
     fn start(&self) -> Option<SyncSender<TurnWork>> {
         let (sender, jobs) = mpsc::sync_channel::<TurnWork>(WAITING);
-        let (runtime, report, turns) = (self.runtime.clone(), Arc::clone(&self.report), Arc::clone(&self.turns));
+        let (runtime, report, turns) =
+            (self.runtime.clone(), Arc::clone(&self.report), Arc::clone(&self.turns));
         let thread = std::thread::Builder::new().name("turn changes".to_owned()).spawn(move || {
             let _inside = runtime.enter();
             for work in jobs {
@@ -115,7 +116,9 @@ fn do_job(turns: &OpenTurns, work: TurnWork) -> Option<TurnJobDone> {
         TurnJob::Changes { session_id, params, reply } => {
             reply.settle(shown::changes(&desk, turns, &session_id, &params));
         }
-        TurnJob::Plan(revert) => return revert::plan(&desk, *revert).map(|plan| TurnJobDone::Planned(Box::new(plan))),
+        TurnJob::Plan(revert) => {
+            return revert::plan(&desk, *revert).map(|plan| TurnJobDone::Planned(Box::new(plan)));
+        }
         TurnJob::TakeBack { revert, named, at } => {
             let revert = Box::new(revert::take_back(&desk, *revert, named, at));
             return Some(TurnJobDone::TakenBack { revert, named });

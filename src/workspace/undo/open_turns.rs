@@ -96,7 +96,12 @@ impl OpenTurns {
     }
 
     /// A write of ours is about to be made. On the thread that makes it, so that it is kept first.
-    pub(in crate::workspace) fn writes(&self, state_dir: Option<&Path>, session_id: &str, replaced: &Replaced<'_>) {
+    pub(in crate::workspace) fn writes(
+        &self,
+        state_dir: Option<&Path>,
+        session_id: &str,
+        replaced: &Replaced<'_>,
+    ) {
         let disk = |bytes, mode| Content { bytes, form: ImageForm::Disk, mode };
         let mode = replaced.before.and_then(|(_, mode)| mode);
         self.take(

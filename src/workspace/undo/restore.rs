@@ -95,12 +95,13 @@ pub(super) fn name(
     let into = new_parent(root, &old_path)?;
     // A link first: unlike a rename it fails where something came meanwhile.
     let moved = from.hard_link(&name, &into, &old_name).and_then(|()| from.remove_file(&name));
-    moved.or_else(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Err(error),
-        _ if into.symlink_metadata(&old_name).is_ok() => Err(error),
-        _ => from.rename(&name, &into, &old_name),
-    })
-    .map_err(|error| refusal(&error, &path))?;
+    moved
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Err(error),
+            _ if into.symlink_metadata(&old_name).is_ok() => Err(error),
+            _ => from.rename(&name, &into, &old_name),
+        })
+        .map_err(|error| refusal(&error, &path))?;
     remove_empty(root, &path, new_folders);
     Ok(())
 }
@@ -108,6 +109,9 @@ pub(super) fn name(
 fn moved_on(path: &WorkspacePath) -> CodedError {
     CodedError::new(
         ErrorCode::Conflict,
-        format!("`{}` changed meanwhile, so it was left as it is; look at it and decide again.", short(path.as_str())),
+        format!(
+            "`{}` changed meanwhile, so it was left as it is; look at it and decide again.",
+            short(path.as_str())
+        ),
     )
 }

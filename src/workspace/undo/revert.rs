@@ -13,8 +13,8 @@ use crate::domain::edits::take_back::Clash;
 use crate::domain::edits::text::content_hash;
 use crate::domain::shown::{Kind, show};
 use crate::domain::undo::{
-    BeforeSource, ChangedBy, ChangedFile, ChangesKind, FileImage, FilePlan, ImageForm, NowContent, PlannedChange,
-    TurnRecord,
+    BeforeSource, ChangedBy, ChangedFile, ChangesKind, FileImage, FilePlan, ImageForm, NowContent,
+    PlannedChange, TurnRecord,
 };
 use crate::protocol::turn::{RevertConflict, RevertOutcome, TurnRevertFile, TurnRevertResult};
 use crate::workspace::write::write;
@@ -59,7 +59,8 @@ pub(super) fn result(revert: &TurnRevert, undo: Option<u64>) -> TurnRevertResult
 fn planned(desk: &Desk<'_>, revert: &mut TurnRevert) -> Result<TurnRecord, CodedError> {
     let params = &revert.params;
     let record = record_of(desk, &revert.session_id, Some(params.turn))?;
-    let meant = |file: &&ChangedFile| is_meant(desk, file, params.file_path.as_deref(), params.root.as_deref());
+    let meant =
+        |file: &&ChangedFile| is_meant(desk, file, params.file_path.as_deref(), params.root.as_deref());
     let mut changes = TurnRecord {
         session_id: record.session_id.clone(),
         turn: 0,
@@ -73,7 +74,8 @@ fn planned(desk: &Desk<'_>, revert: &mut TurnRevert) -> Result<TurnRecord, Coded
         uncovered: Vec::new(),
     };
     for file in record.files.iter().filter(meant) {
-        let (told, change) = plan_one(desk, &revert.session_id, file, params.hunks.as_deref(), params.preview);
+        let (told, change) =
+            plan_one(desk, &revert.session_id, file, params.hunks.as_deref(), params.preview);
         changes.files.extend(change);
         revert.files.push(told);
     }
@@ -150,7 +152,12 @@ fn conflict(clash: &Clash) -> RevertConflict {
         let cut = &text[..text.floor_char_boundary(SIDE)];
         show(cut, Kind::Lines).into_owned()
     };
-    RevertConflict { id: clash.id.clone(), line: clash.line, yours: side(&clash.yours), theirs: side(&clash.theirs) }
+    RevertConflict {
+        id: clash.id.clone(),
+        line: clash.line,
+        yours: side(&clash.yours),
+        theirs: side(&clash.theirs),
+    }
 }
 
 /// The change that a revert makes of a file. Of a preview nothing is kept.
@@ -191,7 +198,9 @@ fn made(
         NowContent::Absent | NowContent::Bytes(_) => None,
     };
     // An open file is changed in its editor; one that comes or goes is none that is edited there.
-    if let (true, ChangeKind::Modify, Some(now), Some(then)) = (sides.is_open, kind, text(&sides.now), text(&then)) {
+    if let (true, ChangeKind::Modify, Some(now), Some(then)) =
+        (sides.is_open, kind, text(&sides.now), text(&then))
+    {
         let before = keep(now.as_bytes(), ImageForm::Buffer, None)?;
         let after = keep(then.as_bytes(), ImageForm::Buffer, None)?;
         reverted.in_editor = Some((now, then));

@@ -125,11 +125,17 @@ pub(super) fn list(desk: &Desk<'_>, session_id: &str, limit: usize) -> TurnListR
 }
 
 /// The record of a turn; without a number of the newest that changed something.
-pub(super) fn record_of(desk: &Desk<'_>, session_id: &str, turn: Option<u64>) -> Result<TurnRecord, CodedError> {
+pub(super) fn record_of(
+    desk: &Desk<'_>,
+    session_id: &str,
+    turn: Option<u64>,
+) -> Result<TurnRecord, CodedError> {
     let place = desk.place(session_id).ok_or_else(unknown_turn)?;
     let found = match turn {
         Some(turn) => place.load(turn),
-        None => place.turns().into_iter().find_map(|turn| place.load(turn).filter(|record| !record.is_empty())),
+        None => {
+            place.turns().into_iter().find_map(|turn| place.load(turn).filter(|record| !record.is_empty()))
+        }
     };
     found.ok_or_else(unknown_turn)
 }
@@ -142,7 +148,8 @@ pub(super) fn changes(
     params: &TurnChangesParams,
 ) -> Result<TurnChangesResult, CodedError> {
     let record = record_of(desk, session_id, params.turn)?;
-    let meant = |file: &&ChangedFile| is_meant(desk, file, params.file_path.as_deref(), params.root.as_deref());
+    let meant =
+        |file: &&ChangedFile| is_meant(desk, file, params.file_path.as_deref(), params.root.as_deref());
     let files: Vec<TurnFile> =
         record.files.iter().filter(meant).map(|file| turn_file(desk, session_id, file)).collect();
     if params.file_path.is_some() && files.is_empty() {
@@ -197,7 +204,9 @@ fn turn_file(desk: &Desk<'_>, session_id: &str, file: &ChangedFile) -> TurnFile 
     match sides.plan(desk, file, None) {
         FilePlan::Change { .. } => told.can_revert = true,
         FilePlan::Nothing { .. } => {}
-        FilePlan::Conflict { message, .. } => told.message = Some(show(&message, Kind::Sentence).into_owned()),
+        FilePlan::Conflict { message, .. } => {
+            told.message = Some(show(&message, Kind::Sentence).into_owned())
+        }
     }
     let text = |content: &NowContent| match content {
         NowContent::Text(text) => Some(text.clone()),
@@ -319,7 +328,8 @@ pub(super) fn told_of(desk: &Desk<'_>, record: &TurnRecord) -> TurnTold {
             removed: file.removed,
             by: file.by,
             state: sides.as_ref().map_or(FileState::MovedOn, |sides| sides.state(file)),
-            review: sides.map_or(ReviewMark::Open, |sides| review_of(desk, file, &sides.before, &sides.after)),
+            review: sides
+                .map_or(ReviewMark::Open, |sides| review_of(desk, file, &sides.before, &sides.after)),
         }
     };
     TurnTold {

@@ -161,13 +161,17 @@ mod tests {
         let look = TreeLook::take(&dir, root.path(), &[Path::new("other")]);
         let files: Vec<&str> = look.files.iter().map(|(path, _)| &**path).collect();
         assert_eq!(files, [".env", ".gitignore", "a", "src/b", "sub/d"]);
-        assert_eq!((look.is_cut, look.ignored, look.has_folder("src"), look.has_folder("target")), (false, 1, true, false));
+        assert_eq!(
+            (look.is_cut, look.ignored, look.has_folder("src"), look.has_folder("target")),
+            (false, 1, true, false)
+        );
         // And a file that was written again is another one, whatever its time says.
         let before = *look.file("a").unwrap();
         let file = std::fs::File::options().write(true).open(root.path().join("a")).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::io::Write::write_all(&mut &file, b"y").unwrap();
-        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_nanos(before.modified as u64)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_nanos(before.modified as u64))
+            .unwrap();
         let after = TreeLook::take(&dir, root.path(), &[]);
         assert_ne!(after.file("a"), Some(&before));
     }
