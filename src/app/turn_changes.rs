@@ -67,7 +67,7 @@ impl App {
     }
 
     /// The files were looked at. The turn, or its trust, may be gone meanwhile.
-    fn may_run(&mut self, session_id: &str, held: HeldCommand) {
+    fn command_may_run(&mut self, session_id: &str, held: HeldCommand) {
         let HeldCommand { command, cwd, reply } = held;
         if !self.turn_is_open(session_id) || reply.is_abandoned() {
             return reply.refuse(CodedError::new(
@@ -113,7 +113,7 @@ impl App {
                     self.tell_changes(&session_id, Some(told.turn), &told);
                 }
             }
-            TurnJobDone::MayRun { session_id, held } => self.may_run(&session_id, held),
+            TurnJobDone::MayRun { session_id, held } => self.command_may_run(&session_id, held),
             TurnJobDone::Planned(revert) => self.revert_planned(revert),
             TurnJobDone::TakenBack { revert, named } => self.revert_next(revert, named, 0),
         }

@@ -28,7 +28,7 @@ pub(crate) use self::tool::{
 };
 pub(crate) use self::turn::{Cost, TurnOutcome};
 pub(crate) use self::turn::{RunReason, RunReport, Spent, TurnClosed, TurnEnd, TurnReport};
-pub use self::turn_changes::ChangedFileSummary;
+pub(crate) use self::turn_changes::ChangedFileSummary;
 pub(crate) use self::turn_changes::TurnChanges;
 
 /// What one event says.

@@ -25,14 +25,14 @@ pub struct TurnListParams {
 
 /// Result of `bb/turn/list`: the turns, and the reverts, that changed something, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct TurnListResult {
+pub struct TurnListResult {
     /// They.
     pub turns: Vec<ListedTurn>,
 }
 
 /// A turn that changed files, in few words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct ListedTurn {
+pub struct ListedTurn {
     /// Names it.
     pub turn: u64,
     /// Whether a turn or a revert.
@@ -75,7 +75,7 @@ pub struct TurnChangesParams {
 /// How a file stands is read from the file at this moment: from the buffer where it is open, else from the disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnChangesResult {
+pub struct TurnChangesResult {
     /// Names the turn.
     pub turn: u64,
     /// Whether a turn or a revert.
@@ -96,7 +96,7 @@ pub(crate) struct TurnChangesResult {
 /// A file that a turn changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnFile {
+pub struct TurnFile {
     /// Relative to its folder.
     pub file_path: String,
     /// Name of the folder, where several are open.
@@ -140,7 +140,7 @@ pub(crate) struct TurnFile {
 /// A hunk of what a turn changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnHunk {
+pub struct TurnHunk {
     /// Made of what it changes; the same as that of the hunk in `bb/patch/get`, where it was proposed so.
     pub id: String,
     /// First line before, from 1; 0 of a new file.
@@ -165,7 +165,7 @@ pub(crate) struct TurnHunk {
 /// Lines of a file as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnHunkPlace {
+pub struct TurnHunkPlace {
     /// First line, from 1.
     pub start_line: u64,
     /// Last line, inclusive. One less than `startLine` where lines were only taken out: the place before that line.
@@ -175,7 +175,7 @@ pub(crate) struct TurnHunkPlace {
 /// What of a turn cannot be taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnUncovered {
+pub struct TurnUncovered {
     /// Relative to its folder; absent where it stands for several files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
@@ -329,7 +329,7 @@ pub struct TurnReviewParams {
 
 /// Result of `bb/turn/review`: the files as they are marked now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct TurnReviewResult {
+pub struct TurnReviewResult {
     /// The turn.
     pub turn: u64,
     /// The files that were named.
@@ -339,7 +339,7 @@ pub(crate) struct TurnReviewResult {
 /// How a file is marked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ReviewedFile {
+pub struct ReviewedFile {
     /// Relative to its folder.
     pub file_path: String,
     /// Name of the folder, where several are open.
@@ -353,7 +353,7 @@ pub(crate) struct ReviewedFile {
 
 /// How a hunk is marked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct ReviewedHunk {
+pub struct ReviewedHunk {
     /// The hunk.
     pub id: String,
     /// What was marked.

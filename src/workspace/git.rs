@@ -149,7 +149,8 @@ impl Repository {
         is_abandoned: &dyn Fn() -> bool,
     ) -> Result<Blob, CodedError> {
         let top = top_of(&self.directory).map_err(refused)?;
-        let work = self.look(&["cat-file", "blob", id], Some(&top), std::env::vars_os(), most, is_abandoned);
+        let words = ["cat-file", "blob", id];
+        let work = self.look(&words, Some(&top), std::env::vars_os(), most, is_abandoned);
         let found = Handle::current().block_on(work)?;
         if found.code != Some(0) && !found.cut {
             return Err(unreadable(id));

@@ -18,7 +18,7 @@ use super::text::hex;
 /// How a hunk of a change stands in the text that is there now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum HunkStanding {
+pub enum HunkStanding {
     /// Its lines are there as the change left them.
     AsLeft,
     /// Somebody changed its lines since.

@@ -34,7 +34,7 @@ pub struct ChangedFileSummary {
 
 /// What a turn changed, or what a revert did.
 #[derive(Debug, PartialEq)]
-pub(crate) struct TurnChanges<'a> {
+pub struct TurnChanges<'a> {
     /// `seq` of the turn's prompt, or of the first event that told of the revert; absent in that one.
     pub prompt_seq: Option<u64>,
     /// The turn that was taken back.

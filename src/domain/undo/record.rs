@@ -13,7 +13,7 @@ use crate::domain::approval::ChangeKind;
 /// Who changed a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ChangedBy {
+pub enum ChangedBy {
     /// This server, for the engine.
     Server,
     /// The engine itself, or a command.
@@ -23,7 +23,7 @@ pub(crate) enum ChangedBy {
 /// How it is known what a file held before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum BeforeSource {
+pub enum BeforeSource {
     /// This server wrote the file, and read it before.
     WrittenHere,
     /// The agent told the old text, and the new one fits what is there.
@@ -52,7 +52,7 @@ pub enum ReviewMark {
 /// How a changed file stands now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum FileState {
+pub enum FileState {
     /// As the turn left it, or with later changes elsewhere in it.
     AsLeft,
     /// Somebody changed the same lines since, or the file is gone or came back.
@@ -66,7 +66,7 @@ pub(crate) enum FileState {
 /// How the bytes of a kept content are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ImageForm {
+pub enum ImageForm {
     /// The bytes of the file on disk.
     Disk,
     /// The text of an editor's buffer, in UTF-8.
@@ -75,7 +75,7 @@ pub(crate) enum ImageForm {
 
 /// What a file held at some time; the content itself is kept under its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileImage {
+pub struct FileImage {
     /// `sha256:<hex>`.
     pub hash: String,
     /// Bytes.
@@ -90,7 +90,7 @@ pub(crate) struct FileImage {
 /// One file that a turn changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ChangedFile {
+pub struct ChangedFile {
     /// Relative to its folder, `/`-separated.
     pub path: String,
     /// Name of its folder.
@@ -132,7 +132,7 @@ fn is_zero(number: &u32) -> bool {
 /// What kind of changes a record has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ChangesKind {
+pub enum ChangesKind {
     /// Those of a turn.
     Turn,
     /// Those of taking a turn back.
@@ -142,7 +142,7 @@ pub(crate) enum ChangesKind {
 /// Why what a file held before is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum UncoveredReason {
+pub enum UncoveredReason {
     /// It is larger than what is kept of one file.
     TooLarge,
     /// What is kept of a turn, or of all, was used up.
@@ -166,7 +166,7 @@ pub(crate) enum UncoveredReason {
 /// What of a turn cannot be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct UncoveredFile {
+pub struct UncoveredFile {
     /// Relative to its folder; absent where it stands for several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -185,7 +185,7 @@ pub(crate) struct UncoveredFile {
 /// What a turn changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnRecord {
+pub struct TurnRecord {
     /// The session.
     pub session_id: String,
     /// `seq` of the turn's prompt, or of the event that told of a revert.

@@ -18,7 +18,7 @@ use super::framing::Line;
 use super::outgoing::Effect;
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use super::running::{Running, Written};
-use crate::app::inbox::Reply;
+use crate::app::inbox::{Answer, Reply};
 use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};

@@ -12,6 +12,7 @@ use super::sentence::one_line;
 use super::session::{Claim, Session, State};
 use super::turn::{Turn, TurnStage};
 use super::writes::{AllowedEdits, ToldCalls};
+use crate::app::inbox::Answer;
 use crate::app::ports::{EngineReport, Prompt, TurnFailure};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
 use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};

@@ -31,7 +31,7 @@ use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
     DownloadFor, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, NewSession, Secret,
-    SessionHome, SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
+    SessionHome, SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnBegun, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
 use crate::domain::coded_error::{CodedError, ErrorCode};

@@ -13,6 +13,7 @@ mod restore;
 mod revert;
 mod shown;
 mod tree;
+mod turn_so_far;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, SyncSender, TrySendError};
@@ -25,7 +26,6 @@ use crate::app::ports::{FileJobDone, TurnJob, TurnJobDone};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 
-pub(super) use images::{LIMITS, storage};
 pub(super) use open_turns::{OpenTurns, Replaced};
 
 /// Jobs that may wait. Each belongs to a turn or a request; past it requests are refused, and a turn is not watched.

@@ -162,11 +162,6 @@ impl OpenTurns {
         }
     }
 
-    /// The record of a turn that runs here, as it stands.
-    pub(super) fn running(&self, session_id: &str) -> Option<TurnRecord> {
-        self.turns().get(session_id).map(|open| open.record.clone())
-    }
-
     /// Changes a record wherever it is: in memory of a turn that runs, else on disk.
     pub(super) fn amend<T>(
         &self,

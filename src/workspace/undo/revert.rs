@@ -10,7 +10,6 @@ use crate::domain::approval::ChangeKind;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::diff::{changed_lines, unified_diff};
 use crate::domain::edits::take_back::Clash;
-use crate::domain::edits::text::content_hash;
 use crate::domain::shown::{Kind, show};
 use crate::domain::undo::{
     BeforeSource, ChangedBy, ChangedFile, ChangesKind, FileImage, FilePlan, ImageForm, NowContent,

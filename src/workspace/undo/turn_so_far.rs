@@ -72,7 +72,8 @@ impl OpenTurn {
 
     /// The turn that ran when the process before this one ended.
     pub(super) fn found(place: SessionPlace) -> Option<Self> {
-        let record = place.turns().into_iter().find_map(|turn| place.load(turn).filter(|record| record.running))?;
+        let record =
+            place.turns().into_iter().find_map(|turn| place.load(turn).filter(|record| record.running))?;
         Some(Self::new(place, record))
     }
 
@@ -169,9 +170,12 @@ impl OpenTurn {
         let of_kind = |kind: ChangeKind| files.iter().filter(move |file| file.change == kind);
         let hash = |image: &Option<FileImage>| image.as_ref().map(|image| image.hash.clone());
         let mut pairs = Vec::new();
-        for gone in of_kind(ChangeKind::Delete).filter(|gone| gone.before.as_ref().is_some_and(|image| image.bytes > 0)) {
+        for gone in of_kind(ChangeKind::Delete)
+            .filter(|gone| gone.before.as_ref().is_some_and(|image| image.bytes > 0))
+        {
             let same = |one: &&ChangedFile| one.root == gone.root && hash(&one.after) == hash(&gone.before);
-            let twins = of_kind(ChangeKind::Delete).filter(|one| hash(&one.before) == hash(&gone.before)).count();
+            let twins =
+                of_kind(ChangeKind::Delete).filter(|one| hash(&one.before) == hash(&gone.before)).count();
             let came: Vec<&ChangedFile> = of_kind(ChangeKind::Create).filter(same).collect();
             if let ([came], 1) = (came.as_slice(), twins) {
                 pairs.push((gone.root.clone(), gone.path.clone(), came.path.clone()));
@@ -206,7 +210,8 @@ impl OpenTurn {
         }
         let known = self.record.file(change.root, change.path).cloned();
         if known.is_none() && self.record.files.len() >= MOST_FILES {
-            let message = format!("More than {MOST_FILES} files changed, so the others cannot be taken back.");
+            let message =
+                format!("More than {MOST_FILES} files changed, so the others cannot be taken back.");
             return Err((UncoveredReason::Budget, message));
         }
         let after = self.image(change.after, change.path)?;
@@ -322,8 +327,9 @@ impl OpenTurn {
 
     /// Whether something of a file changed that cannot be taken back.
     fn is_uncovered(&self, root: &str, path: &str) -> bool {
-        let is_it =
-            |known: &UncoveredFile| known.path.as_deref() == Some(path) && known.root.as_deref() == Some(root);
+        let is_it = |known: &UncoveredFile| {
+            known.path.as_deref() == Some(path) && known.root.as_deref() == Some(root)
+        };
         self.record.uncovered.iter().any(is_it)
     }
 
