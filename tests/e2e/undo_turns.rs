@@ -1,4 +1,4 @@
-//! What a turn changed is told, whoever wrote it, and taken back (R002-98 to -100; decision 0025): by our own agent, by an agent
+//! What a turn changed is told, whoever wrote it, and taken back (decision 0026): by our own agent, by an agent
 //! that writes by itself, by a command; with git and without; after a kill; and never over what the user did since.
 
 use std::path::Path;
@@ -124,7 +124,7 @@ fn inside_git(at: &Path) -> Vec<String> {
 }
 
 #[test]
-fn r002_98_an_edit_of_our_own_agent_is_taken_back_with_its_line_ends_and_that_can_be_taken_back() {
+fn an_edit_of_our_own_agent_is_taken_back_with_its_line_ends_and_that_can_be_taken_back() {
     for end in ["\n", "\r\n"] {
         // Given a turn of our own agent that changed two places of a file
         let model = Model::start(vec![patch(), says("Done.")]);
@@ -176,9 +176,9 @@ fn r002_98_an_edit_of_our_own_agent_is_taken_back_with_its_line_ends_and_that_ca
 }
 
 #[test]
-fn r002_99_what_an_agent_writes_by_itself_is_told_and_taken_back_without_git() {
+fn what_an_agent_writes_by_itself_is_told_and_taken_back_without_git() {
     // Given an agent that writes on disk, and a folder without git
-    let steps = json!([{ "write": "a.txt", "content": edited(&lines("\n")) }, { "write": "new/deep/b.txt", "content": "b\n" },
+    let steps = json!([{ "write": "a.txt", "content": edited(&lines("\n")) }, { "write": "b.txt", "content": "b\n" },
                        { "say": "Done." }]);
     let mut server = Server::ready(agent(&steps));
     server.write("a.txt", &lines("\n"));
@@ -192,32 +192,29 @@ fn r002_99_what_an_agent_writes_by_itself_is_told_and_taken_back_without_git() {
         told(&made),
         json!([
             ["a.txt", "modify", "engine", "copy", "as_left"],
-            ["new/deep/b.txt", "create", "engine", "copy", "as_left"]
+            ["b.txt", "create", "engine", "copy", "as_left"]
         ])
     );
     assert_eq!(json!([made["uncovered"], made["running"]]), json!([[], false]));
-    // And taken back the one is what it was, and the other gone, with the folders that came for it
+    // And taken back the one is what it was, and the other gone
     let untouched =
         server.workspace.path().join("other.txt").metadata().and_then(|data| data.modified()).ok();
     let back = revert(&mut server, &session, &made["turn"], &json!({}));
-    assert_eq!(outcomes(&back), json!([["a.txt", "reverted"], ["new/deep/b.txt", "reverted"]]));
-    assert_eq!((server.read("a.txt"), exists(&server, "new")), (lines("\n"), false));
+    assert_eq!(outcomes(&back), json!([["a.txt", "reverted"], ["b.txt", "reverted"]]));
+    assert_eq!((server.read("a.txt"), exists(&server, "b.txt")), (lines("\n"), false));
     assert_eq!(
         server.workspace.path().join("other.txt").metadata().and_then(|data| data.modified()).ok(),
         untouched
     );
     // And again
     revert(&mut server, &session, &back["undo"], &json!({}));
-    assert_eq!(
-        (server.read("a.txt"), server.read("new/deep/b.txt")),
-        (edited(&lines("\n")), "b\n".to_owned())
-    );
+    assert_eq!((server.read("a.txt"), server.read("b.txt")), (edited(&lines("\n")), "b\n".to_owned()));
 }
 
 #[test]
-fn r002_99_what_a_command_does_is_told_and_taken_back_and_nothing_of_git_is_touched() {
+fn what_a_command_does_is_told_and_taken_back_and_nothing_of_git_is_touched() {
     // Given a repository, with one file that git has otherwise and one that it does not have
-    let run = "printf 'one\\n2\\n' > kept.txt && rm gone.txt && mv old.txt new.txt && printf 'x\\n' > dirty.txt && printf 'y' > fresh && chmod 755 fresh";
+    let run = "printf 'one\\n2\\n' > kept.txt && rm gone.txt && mv old.txt new.txt && printf 'x\\n' > dirty.txt && mkdir -p far/off && printf 'y' > far/off/fresh && chmod 755 far/off/fresh";
     let model = Model::start(vec![command(run), says("Done.")]);
     let mut server = Server::ready(model.chosen(true));
     for (path, text) in
@@ -250,7 +247,7 @@ fn r002_99_what_a_command_does_is_told_and_taken_back_and_nothing_of_git_is_touc
         files,
         [
             json!(["dirty.txt", "modify", "engine", null, "as_left"]),
-            json!(["fresh", "create", "engine", null, "as_left"]),
+            json!(["far/off/fresh", "create", "engine", null, "as_left"]),
             json!(["gone.txt", "delete", "engine", null, "as_left"]),
             json!(["kept.txt", "modify", "engine", null, "as_left"]),
             json!(["new.txt", "rename", "engine", "old.txt", "as_left"]),
@@ -261,14 +258,15 @@ fn r002_99_what_a_command_does_is_told_and_taken_back_and_nothing_of_git_is_touc
     assert!(outcomes(&back).as_array().expect("files").iter().all(|file| file[1] == "reverted"), "{back}");
     let now = ["kept.txt", "gone.txt", "old.txt", "dirty.txt"].map(|path| server.read(path));
     assert_eq!(now, ["one\ntwo\n", "gone\n", "moved\n", "b\n"]);
-    assert!(!exists(&server, "fresh") && !exists(&server, "new.txt"));
+    // And the folders that came for a file go with it.
+    assert!(!exists(&server, "far") && !exists(&server, "new.txt"));
     assert_eq!(states(&changes(&mut server, &session, Some(&made["turn"]))), ["reverted"; 5]);
     // And nobody wrote into the repository
     assert_eq!(inside_git(&at), before);
 }
 
 #[test]
-fn r002_100_the_users_own_later_edits_stay_an_overlap_is_a_conflict_and_what_is_kept_is_left_alone() {
+fn the_users_own_later_edits_stay_an_overlap_is_a_conflict_and_what_is_kept_is_left_alone() {
     // Given a turn that changed two places, and a user who edited a third one since
     let model = Model::start(vec![patch(), says("Done.")]);
     let mut server = Server::ready(model.chosen(true));

@@ -109,7 +109,7 @@ fn line(made: Made, place: usize, at: usize) -> Vec<String> {
 proptest! {
     /// Applied and taken back is what it was before; a user's edits of other lines stay in it, and what is kept stays.
     #[test]
-    fn r002_98_taken_back_is_what_it_was_with_the_users_own_edits_and_what_is_kept(
+    fn taken_back_is_what_it_was_with_the_users_own_edits_and_what_is_kept(
         turns in proptest::collection::vec((made(), any::<bool>(), any::<bool>()), 1..8),
         line_end in prop_oneof![Just("\n"), Just("\r\n")],
         bare in any::<bool>(),
@@ -142,7 +142,7 @@ proptest! {
 
     /// Whatever the user makes of the lines of a hunk, it is a conflict, and nothing is written.
     #[test]
-    fn r002_98_an_overlap_is_always_a_conflict(
+    fn an_overlap_is_always_a_conflict(
         turns in proptest::collection::vec(made(), 1..6),
         which in any::<prop::sample::Index>(),
         bare in any::<bool>(),
