@@ -17,7 +17,7 @@ use super::root::Roots;
 use super::run::{self, LIMITS};
 use super::snippet::snippet;
 use super::spec;
-use super::undo::{OpenTurns, Replaced, TurnWork, UndoThread};
+use super::undo::{OpenTurns, ReplacedFile, TurnWork, UndoThread};
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
@@ -205,7 +205,7 @@ impl Files for WorkspaceFiles {
                     if reply.is_abandoned() {
                         return;
                     }
-                    let announce = |replaced: &Replaced<'_>| {
+                    let announce = |replaced: &ReplacedFile<'_>| {
                         if let Some(session_id) = &turn {
                             turns.writes(state_dir.as_deref(), session_id, replaced);
                         }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
-use super::undo::Replaced;
+use super::undo::ReplacedFile;
 use crate::app::ports::Applied;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
@@ -49,7 +49,7 @@ pub(super) fn write(
     path: &str,
     base_hash: Option<&str>,
     text: &str,
-    announce: &dyn Fn(&Replaced<'_>),
+    announce: &dyn Fn(&ReplacedFile<'_>),
 ) -> Result<Applied, CodedError> {
     let path = parse(path)?;
     let root = roots.choose(root)?;
@@ -84,7 +84,7 @@ pub(super) fn write(
     let applied_hash = text::content_hash(&bytes);
     let refuse = |error: io::Error| refusal(&error, &path);
     let partial = Partial::create(&parent, &bytes, current.as_ref()).map_err(refuse)?;
-    announce(&Replaced {
+    announce(&ReplacedFile {
         root: root.name(),
         path: path.as_str(),
         before: current.as_ref().map(|current| (current.bytes.as_slice(), current.mode())),

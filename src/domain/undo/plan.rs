@@ -202,7 +202,7 @@ fn plan_hunks(
     let named = |hunk: &ChangedHunk| only.is_none_or(|only| only.contains(&hunk.id));
     let taken = |hunk: &ChangedHunk| named(hunk) && !is_kept(hunk);
     let kept = compared.hunks().iter().filter(|hunk| named(hunk) && is_kept(hunk)).count();
-    let all = compared.hunks().iter().all(|hunk| taken(hunk));
+    let all = compared.hunks().iter().all(&taken);
     match compared.without(taken) {
         Ok(same) if same == *text => FilePlan::Nothing { kept },
         // Nothing of it went on: its very bytes come back.

@@ -183,7 +183,7 @@ impl RootBaseline {
     }
 
     /// A content that git has, of a file that was so large.
-    pub(super) fn from_git(&self, id: &str, size: u64) -> Option<Vec<u8>> {
+    pub(super) fn git_content(&self, id: &str, size: u64) -> Option<Vec<u8>> {
         let (top, _) = self.index.as_ref()?;
         let repository = Repository { directory: top.clone(), git_dir: None };
         let most = usize::try_from(size).ok()?;

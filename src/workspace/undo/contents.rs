@@ -16,7 +16,7 @@ use crate::workspace::write::current;
 use super::images::SessionPlace;
 
 /// What a job works with.
-pub(super) struct Desk<'a> {
+pub(super) struct UndoDesk<'a> {
     pub(super) roots: &'a Roots,
     pub(super) state_dir: Option<&'a Path>,
     pub(super) overlay: &'a Overlay,
@@ -33,7 +33,7 @@ pub(super) struct FileNow {
     pub(super) disk: Option<Vec<u8>>,
 }
 
-impl Desk<'_> {
+impl UndoDesk<'_> {
     /// Where things of a session are kept; `None`: nowhere.
     pub(super) fn place(&self, session_id: &str) -> Option<SessionPlace> {
         self.state_dir.map(|state_dir| SessionPlace::of(state_dir, session_id))

@@ -47,14 +47,14 @@ pub(super) struct FoundUncovered {
 
 /// What two looks differ by.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundChanges {
     pub(super) changes: Vec<FoundChange>,
     pub(super) uncovered: Vec<FoundUncovered>,
 }
 
 /// Compares what is there now with what a turn began with.
-pub(super) fn compare(baseline: &Baseline, base: &SessionPlace) -> Found {
-    let mut found = Found::default();
+pub(super) fn compare(baseline: &Baseline, base: &SessionPlace) -> FoundChanges {
+    let mut found = FoundChanges::default();
     let mut from_git = 0;
     for root in &baseline.roots {
         let now = root.look_again();
@@ -99,7 +99,8 @@ fn changed_paths<'a>(root: &'a RootBaseline, now: &'a TreeLook) -> BTreeSet<&'a 
                 if stat != now {
                     changed.insert(one);
                 }
-                (left.next(), right.next());
+                left.next();
+                right.next();
             }
             (Some((one, _)), Some((other, _))) if one < other => {
                 if all {
@@ -124,7 +125,7 @@ fn changed_paths<'a>(root: &'a RootBaseline, now: &'a TreeLook) -> BTreeSet<&'a 
     }
 }
 
-impl Found {
+impl FoundChanges {
     fn one(
         &mut self,
         root: &RootBaseline,
@@ -153,7 +154,7 @@ impl Found {
             },
             Some((stat, BeforeContent::InGit(id))) if *from_git < MOST_OF_GIT => {
                 *from_git += 1;
-                match root.from_git(&id, stat.size).filter(|_| stat.size <= LIMITS.file) {
+                match root.git_content(&id, stat.size).filter(|_| stat.size <= LIMITS.file) {
                     Some(bytes) => (Some(FoundContent { bytes, mode: stat.mode }), BeforeSource::Git),
                     None => return self.uncovered.push(unknown(root, path)),
                 }

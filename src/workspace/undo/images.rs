@@ -14,7 +14,7 @@ use crate::protocol::turn::TurnStorage;
 
 /// What is kept, if nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct KeptLimits {
     /// Bytes of everything that is kept; the oldest turns go first.
     pub all: u64,
     /// Bytes of the contents of one turn.
@@ -26,8 +26,8 @@ pub(super) struct Limits {
 }
 
 /// 256 MiB hold some thousands of turns of hand-written files; 14 days are longer than anybody waits to take one back.
-pub(super) const LIMITS: Limits =
-    Limits { all: 256 << 20, turn: 64 << 20, file: 8 << 20, age: Duration::from_secs(14 * 24 * 60 * 60) };
+pub(super) const LIMITS: KeptLimits =
+    KeptLimits { all: 256 << 20, turn: 64 << 20, file: 8 << 20, age: Duration::from_secs(14 * 24 * 60 * 60) };
 
 /// The place of what is kept of one session.
 #[derive(Debug, Clone)]
@@ -155,13 +155,13 @@ fn create_private(directory: &Path) -> io::Result<()> {
 }
 
 /// One file of what is kept.
-struct Kept {
+struct KeptEntry {
     path: PathBuf,
     bytes: u64,
     modified: SystemTime,
 }
 
-fn files_in(directory: &Path, into: &mut Vec<Kept>) {
+fn files_in(directory: &Path, into: &mut Vec<KeptEntry>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
@@ -169,13 +169,13 @@ fn files_in(directory: &Path, into: &mut Vec<Kept>) {
             files_in(&entry.path(), into);
         } else {
             let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            into.push(Kept { path: entry.path(), bytes: metadata.len(), modified });
+            into.push(KeptEntry { path: entry.path(), bytes: metadata.len(), modified });
         }
     }
 }
 
 /// What is kept of all sessions.
-pub(super) fn storage(state_dir: Option<&Path>, limits: &Limits) -> TurnStorage {
+pub(super) fn storage(state_dir: Option<&Path>, limits: &KeptLimits) -> TurnStorage {
     let mut files = Vec::new();
     if let Some(state_dir) = state_dir {
         files_in(&place_of_all(state_dir), &mut files);
@@ -188,7 +188,7 @@ pub(super) fn storage(state_dir: Option<&Path>, limits: &Limits) -> TurnStorage 
 }
 
 /// Makes room: what is older than things are kept goes, and above the budget the oldest, until three quarters of it are left.
-pub(super) fn make_room(state_dir: &Path, limits: &Limits, now: SystemTime) {
+pub(super) fn make_room(state_dir: &Path, limits: &KeptLimits, now: SystemTime) {
     let mut files = Vec::new();
     files_in(&place_of_all(state_dir), &mut files);
     files.sort_by_key(|file| file.modified);
@@ -196,7 +196,8 @@ pub(super) fn make_room(state_dir: &Path, limits: &Limits, now: SystemTime) {
     let too_many = bytes > limits.all;
     for file in files {
         let is_old = now.duration_since(file.modified).is_ok_and(|age| age > limits.age);
-        if !is_old && !(too_many && bytes > limits.all / 4 * 3) {
+        let is_above = too_many && bytes > limits.all / 4 * 3;
+        if !is_old && !is_above {
             break;
         }
         if fs::remove_file(&file.path).is_ok() {
@@ -235,7 +236,7 @@ mod tests {
     fn above_the_budget_the_oldest_go_and_what_is_old_goes_in_any_case() {
         let state = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
-        let limits = Limits { all: 100, ..LIMITS };
+        let limits = KeptLimits { all: 100, ..LIMITS };
         let keep = |session: &str, byte: u8, age: Duration| {
             let place = SessionPlace::of(state.path(), session);
             let image = place.keep(&[byte; 40], ImageForm::Disk, None).unwrap();

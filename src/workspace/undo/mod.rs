@@ -26,12 +26,12 @@ use crate::app::ports::{FileJobDone, TurnJob, TurnJobDone};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 
-pub(super) use open_turns::{OpenTurns, Replaced};
+pub(super) use open_turns::{OpenTurns, ReplacedFile};
 
 /// Jobs that may wait. Each belongs to a turn or a request; past it requests are refused, and a turn is not watched.
 const WAITING: usize = 256;
 
-type Report = dyn Fn(FileJobDone) + Send + Sync;
+type UndoReport = dyn Fn(FileJobDone) + Send + Sync;
 
 /// A job with what the workspace is when it is given.
 pub(super) struct TurnWork {
@@ -44,18 +44,18 @@ pub(super) struct TurnWork {
 /// The thread, once there is something to do.
 pub(super) struct UndoThread {
     runtime: Handle,
-    report: Arc<Report>,
+    report: Arc<UndoReport>,
     turns: Arc<OpenTurns>,
-    sender: Mutex<Option<SyncSender<TurnWork>>>,
+    sender: Mutex<Option<SyncSender<Box<TurnWork>>>>,
 }
 
 impl UndoThread {
     /// `report` hears of the jobs that the loop wants to hear about.
-    pub(super) fn new(runtime: Handle, report: Arc<Report>, turns: Arc<OpenTurns>) -> Self {
+    pub(super) fn new(runtime: Handle, report: Arc<UndoReport>, turns: Arc<OpenTurns>) -> Self {
         Self { runtime, report, turns, sender: Mutex::new(None) }
     }
 
-    fn sender(&self) -> MutexGuard<'_, Option<SyncSender<TurnWork>>> {
+    fn sender(&self) -> MutexGuard<'_, Option<SyncSender<Box<TurnWork>>>> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,6 +65,7 @@ impl UndoThread {
         if sender.is_none() {
             *sender = self.start();
         }
+        let work = Box::new(work);
         let refused = match sender.as_ref().map(|sender| sender.try_send(work)) {
             Some(Ok(())) => return,
             Some(Err(TrySendError::Full(work) | TrySendError::Disconnected(work))) => work,
@@ -74,14 +75,14 @@ impl UndoThread {
         refuse(refused.job);
     }
 
-    fn start(&self) -> Option<SyncSender<TurnWork>> {
-        let (sender, jobs) = mpsc::sync_channel::<TurnWork>(WAITING);
+    fn start(&self) -> Option<SyncSender<Box<TurnWork>>> {
+        let (sender, jobs) = mpsc::sync_channel::<Box<TurnWork>>(WAITING);
         let (runtime, report, turns) =
             (self.runtime.clone(), Arc::clone(&self.report), Arc::clone(&self.turns));
         let thread = std::thread::Builder::new().name("turn changes".to_owned()).spawn(move || {
             let _inside = runtime.enter();
             for work in jobs {
-                let done = std::panic::AssertUnwindSafe(|| do_job(&turns, work));
+                let done = std::panic::AssertUnwindSafe(|| do_job(&turns, *work));
                 // A fault in one job must not end the others; its reply answered `internal`.
                 if let Ok(Some(done)) = std::panic::catch_unwind(done) {
                     report(FileJobDone::Turn(done));
@@ -94,7 +95,7 @@ impl UndoThread {
 
 fn do_job(turns: &OpenTurns, work: TurnWork) -> Option<TurnJobDone> {
     let TurnWork { roots, state_dir, overlay, job } = work;
-    let desk = contents::Desk { roots: &roots, state_dir: state_dir.as_deref(), overlay: &overlay };
+    let desk = contents::UndoDesk { roots: &roots, state_dir: state_dir.as_deref(), overlay: &overlay };
     match job {
         TurnJob::Begin { turn, ready } => {
             turns.begin(&desk, turn);

@@ -13,11 +13,11 @@ use crate::app::ports::{TurnOpened, TurnTold, TurnWatch};
 use crate::domain::undo::{BeforeSource, ChangedBy, ChangesKind, ImageForm, TurnRecord};
 
 use super::baseline::{Baseline, Copies, LookCost};
-use super::contents::Desk;
+use super::contents::UndoDesk;
 use super::found;
 use super::images::{LIMITS, SessionPlace, make_room};
 use super::shown;
-use super::turn_so_far::{Change, Content, OpenTurn};
+use super::turn_so_far::{FileWrite, ImageContent, OpenTurn};
 
 /// The turns that run, by session.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(in crate::workspace) struct OpenTurns {
 }
 
 /// What a write of ours is about to replace.
-pub(in crate::workspace) struct Replaced<'a> {
+pub(in crate::workspace) struct ReplacedFile<'a> {
     /// Name of the root.
     pub root: &'a str,
     /// Relative to it.
@@ -44,7 +44,7 @@ impl OpenTurns {
     }
 
     /// A turn begins.
-    pub(super) fn begin(&self, desk: &Desk<'_>, turn: TurnOpened) {
+    pub(super) fn begin(&self, desk: &UndoDesk<'_>, turn: TurnOpened) {
         let Some(place) = desk.place(&turn.session_id) else { return };
         let record = TurnRecord {
             session_id: turn.session_id.clone(),
@@ -75,7 +75,7 @@ impl OpenTurns {
     }
 
     /// Looks at what the files are. Nothing else waits for it but what it is for.
-    fn look(&self, desk: &Desk<'_>) -> Option<Baseline> {
+    fn look(&self, desk: &UndoDesk<'_>) -> Option<Baseline> {
         let base = SessionPlace::of_copies(desk.state_dir?);
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let baseline = Baseline::take(desk.roots, &base, &mut copies);
@@ -85,7 +85,7 @@ impl OpenTurns {
     }
 
     /// A command is about to run.
-    pub(super) fn before_command(&self, desk: &Desk<'_>, session_id: &str) {
+    pub(super) fn before_command(&self, desk: &UndoDesk<'_>, session_id: &str) {
         if self.turns().get(session_id).is_none_or(|open| open.baseline.is_some()) {
             return;
         }
@@ -100,14 +100,14 @@ impl OpenTurns {
         &self,
         state_dir: Option<&Path>,
         session_id: &str,
-        replaced: &Replaced<'_>,
+        replaced: &ReplacedFile<'_>,
     ) {
-        let disk = |bytes, mode| Content { bytes, form: ImageForm::Disk, mode };
+        let disk = |bytes, mode| ImageContent { bytes, form: ImageForm::Disk, mode };
         let mode = replaced.before.and_then(|(_, mode)| mode);
         self.take(
             state_dir,
             session_id,
-            &Change {
+            &FileWrite {
                 root: replaced.root,
                 path: replaced.path,
                 by: ChangedBy::Server,
@@ -121,15 +121,15 @@ impl OpenTurns {
     /// An edit of ours goes to an editor.
     pub(super) fn edited(
         &self,
-        desk: &Desk<'_>,
+        desk: &UndoDesk<'_>,
         session_id: &str,
         root: Option<&str>,
         path: &str,
         (before, after): (&str, &str),
     ) {
         let Ok(root) = desk.root_name(root) else { return };
-        let content = |text| Content { bytes: str::as_bytes(text), form: ImageForm::Buffer, mode: None };
-        let change = Change {
+        let content = |text| ImageContent { bytes: str::as_bytes(text), form: ImageForm::Buffer, mode: None };
+        let change = FileWrite {
             root: &root,
             path,
             by: ChangedBy::Server,
@@ -141,7 +141,7 @@ impl OpenTurns {
     }
 
     /// The user saved a file in an editor.
-    pub(super) fn saved(&self, desk: &Desk<'_>, uri: &str) {
+    pub(super) fn saved(&self, desk: &UndoDesk<'_>, uri: &str) {
         let Some(path) = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok()) else { return };
         let Ok((root, path)) = desk.roots.holding(&path) else { return };
         for open in self.turns().values_mut() {
@@ -149,7 +149,7 @@ impl OpenTurns {
         }
     }
 
-    fn take(&self, state_dir: Option<&Path>, session_id: &str, change: &Change<'_>) {
+    fn take(&self, state_dir: Option<&Path>, session_id: &str, change: &FileWrite<'_>) {
         let Some(state_dir) = state_dir else { return };
         let mut turns = self.turns();
         if !turns.contains_key(session_id)
@@ -188,7 +188,7 @@ impl OpenTurns {
     }
 
     /// A turn is over: what it changed is settled. `None`: nothing.
-    pub(super) fn end(&self, desk: &Desk<'_>, session_id: &str) -> Option<TurnTold> {
+    pub(super) fn end(&self, desk: &UndoDesk<'_>, session_id: &str) -> Option<TurnTold> {
         let place = desk.place(session_id)?;
         let mut open = self.turns().remove(session_id).or_else(|| OpenTurn::found(place))?;
         if let (Some(baseline), Some(state_dir)) = (open.baseline.take(), desk.state_dir) {
@@ -221,7 +221,7 @@ impl OpenTurns {
     }
 
     /// A session is gone.
-    pub(super) fn forget(&self, desk: &Desk<'_>, session_id: &str) {
+    pub(super) fn forget(&self, desk: &UndoDesk<'_>, session_id: &str) {
         self.turns().remove(session_id);
         if let Some(place) = desk.place(session_id) {
             place.remove();

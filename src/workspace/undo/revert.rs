@@ -18,9 +18,9 @@ use crate::domain::undo::{
 use crate::protocol::turn::{RevertConflict, RevertOutcome, TurnRevertFile, TurnRevertResult};
 use crate::workspace::write::write;
 
-use super::contents::{Desk, bits};
+use super::contents::{UndoDesk, bits};
 use super::restore;
-use super::shown::{Sides, is_meant, record_of, shown, unknown_turn};
+use super::shown::{FileSides, is_meant, record_of, shown, unknown_turn};
 
 /// Bytes of a side of a conflict that is told.
 const SIDE: usize = 16 * 1_024;
@@ -29,7 +29,7 @@ const SIDE: usize = 16 * 1_024;
 const DIFF: usize = 256 * 1_024;
 
 /// Plans a revert, file by file. `None`: it was answered, since nothing is to be done.
-pub(super) fn plan(desk: &Desk<'_>, mut revert: TurnRevert) -> Option<TurnRevert> {
+pub(super) fn plan(desk: &UndoDesk<'_>, mut revert: TurnRevert) -> Option<TurnRevert> {
     match planned(desk, &mut revert) {
         Ok(record) => {
             let is_something = !record.files.is_empty();
@@ -55,7 +55,7 @@ pub(super) fn result(revert: &TurnRevert, undo: Option<u64>) -> TurnRevertResult
     }
 }
 
-fn planned(desk: &Desk<'_>, revert: &mut TurnRevert) -> Result<TurnRecord, CodedError> {
+fn planned(desk: &UndoDesk<'_>, revert: &mut TurnRevert) -> Result<TurnRecord, CodedError> {
     let params = &revert.params;
     let record = record_of(desk, &revert.session_id, Some(params.turn))?;
     let meant =
@@ -86,7 +86,7 @@ fn planned(desk: &Desk<'_>, revert: &mut TurnRevert) -> Result<TurnRecord, Coded
 
 /// What comes of one file, and the change that it is.
 fn plan_one(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     session_id: &str,
     file: &ChangedFile,
     only: Option<&[String]>,
@@ -111,7 +111,7 @@ fn plan_one(
         path: file.path.clone(),
         in_editor: None,
     };
-    let sides = match Sides::read(desk, session_id, file) {
+    let sides = match FileSides::read(desk, session_id, file) {
         Ok(sides) => sides,
         Err(error) => {
             reverted.told.message = Some(error.message);
@@ -161,10 +161,10 @@ fn conflict(clash: &Clash) -> RevertConflict {
 
 /// The change that a revert makes of a file. Of a preview nothing is kept.
 fn made(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     session_id: &str,
     file: &ChangedFile,
-    sides: &Sides,
+    sides: &FileSides,
     change: PlannedChange,
     reverted: &mut RevertedFile,
     is_preview: bool,
@@ -266,7 +266,7 @@ fn tell_diff(told: &mut TurnRevertFile, now: &NowContent, then: &NowContent, kin
     }
 }
 
-fn mode_now(desk: &Desk<'_>, root: &str, path: &str) -> Option<u32> {
+fn mode_now(desk: &UndoDesk<'_>, root: &str, path: &str) -> Option<u32> {
     use crate::workspace::root::{open_regular, parse};
     let path = parse(path).ok()?;
     let root = desk.roots.choose(Some(root)).ok()?;
@@ -277,7 +277,7 @@ fn mode_now(desk: &Desk<'_>, root: &str, path: &str) -> Option<u32> {
 
 /// Takes back what was planned, but for files that are open in an editor. What cannot be written becomes a conflict, and no change
 /// of the revert.
-pub(super) fn take_back(desk: &Desk<'_>, mut revert: TurnRevert, named: u64, at: i64) -> TurnRevert {
+pub(super) fn take_back(desk: &UndoDesk<'_>, mut revert: TurnRevert, named: u64, at: i64) -> TurnRevert {
     let Some(mut record) = revert.record.take() else { return revert };
     (record.turn, record.at) = (named, at);
     let Some(place) = desk.place(&revert.session_id) else { return revert };
@@ -311,7 +311,7 @@ fn is_change_of(change: &ChangedFile, file: &RevertedFile) -> bool {
 }
 
 fn write_one(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     session_id: &str,
     record: &TurnRecord,
     file: &RevertedFile,
@@ -340,7 +340,7 @@ fn write_one(
 }
 
 /// A file of a revert that an editor did not change is no change of it.
-pub(super) fn not_taken_back(desk: &Desk<'_>, session_id: &str, named: u64, (root, path): (&str, &str)) {
+pub(super) fn not_taken_back(desk: &UndoDesk<'_>, session_id: &str, named: u64, (root, path): (&str, &str)) {
     let Some(place) = desk.place(session_id) else { return };
     let Some(mut record) = place.load(named) else { return };
     record.files.retain(|file| file.root != root || file.path != path);

@@ -14,7 +14,7 @@ use crate::domain::undo::{
 };
 use crate::protocol::turn::*;
 
-use super::contents::Desk;
+use super::contents::UndoDesk;
 use super::images::{LIMITS, storage};
 use super::open_turns::OpenTurns;
 
@@ -22,7 +22,7 @@ use super::open_turns::OpenTurns;
 const DIFF: usize = 256 * 1_024;
 
 /// The three contents of a file.
-pub(super) struct Sides {
+pub(super) struct FileSides {
     pub(super) before: NowContent,
     pub(super) after: NowContent,
     pub(super) now: NowContent,
@@ -34,9 +34,13 @@ pub(super) struct Sides {
     pub(super) disk: Option<Vec<u8>>,
 }
 
-impl Sides {
+impl FileSides {
     /// Reads them.
-    pub(super) fn read(desk: &Desk<'_>, session_id: &str, file: &ChangedFile) -> Result<Self, CodedError> {
+    pub(super) fn read(
+        desk: &UndoDesk<'_>,
+        session_id: &str,
+        file: &ChangedFile,
+    ) -> Result<Self, CodedError> {
         let now = desk.now(&file.root, &file.path)?;
         let old_now = match &file.old_path {
             Some(old) => desk.now(&file.root, old)?.content,
@@ -56,7 +60,7 @@ impl Sides {
         file_state(file, &self.before, &self.after, &self.now, &self.old_now)
     }
 
-    pub(super) fn plan(&self, desk: &Desk<'_>, file: &ChangedFile, only: Option<&[String]>) -> FilePlan {
+    pub(super) fn plan(&self, desk: &UndoDesk<'_>, file: &ChangedFile, only: Option<&[String]>) -> FilePlan {
         let root = desk.told_root(&file.root);
         let (kept, now) = ((&self.before, &self.after), (&self.now, &self.old_now));
         plan_file(file, root.as_deref(), kept, now, only)
@@ -79,7 +83,12 @@ pub(super) fn shown(path: &str) -> String {
 }
 
 /// Whether a request means this file.
-pub(super) fn is_meant(desk: &Desk<'_>, file: &ChangedFile, path: Option<&str>, root: Option<&str>) -> bool {
+pub(super) fn is_meant(
+    desk: &UndoDesk<'_>,
+    file: &ChangedFile,
+    path: Option<&str>,
+    root: Option<&str>,
+) -> bool {
     let Some(path) = path else { return true };
     let same_root = match root {
         Some(root) => file.root == root,
@@ -104,7 +113,7 @@ fn no_such_file() -> CodedError {
 }
 
 /// Answers `bb/turn/list`.
-pub(super) fn list(desk: &Desk<'_>, session_id: &str, limit: usize) -> TurnListResult {
+pub(super) fn list(desk: &UndoDesk<'_>, session_id: &str, limit: usize) -> TurnListResult {
     let Some(place) = desk.place(session_id) else { return TurnListResult { turns: Vec::new() } };
     let records = place.turns().into_iter().filter_map(|turn| place.load(turn));
     let listed = records.filter(|record| record.running || !record.is_empty()).take(limit).map(|record| {
@@ -126,7 +135,7 @@ pub(super) fn list(desk: &Desk<'_>, session_id: &str, limit: usize) -> TurnListR
 
 /// The record of a turn; without a number of the newest that changed something.
 pub(super) fn record_of(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     session_id: &str,
     turn: Option<u64>,
 ) -> Result<TurnRecord, CodedError> {
@@ -142,7 +151,7 @@ pub(super) fn record_of(
 
 /// Answers `bb/turn/changes`.
 pub(super) fn changes(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     _turns: &OpenTurns,
     session_id: &str,
     params: &TurnChangesParams,
@@ -173,7 +182,7 @@ pub(super) fn changes(
     })
 }
 
-fn turn_file(desk: &Desk<'_>, session_id: &str, file: &ChangedFile) -> TurnFile {
+fn turn_file(desk: &UndoDesk<'_>, session_id: &str, file: &ChangedFile) -> TurnFile {
     let mut told = TurnFile {
         file_path: shown(&file.path),
         root: desk.told_root(&file.root),
@@ -192,7 +201,7 @@ fn turn_file(desk: &Desk<'_>, session_id: &str, file: &ChangedFile) -> TurnFile 
         message: file.remark.as_ref().map(|remark| show(remark, Kind::Sentence).into_owned()),
         hunks: Vec::new(),
     };
-    let sides = match Sides::read(desk, session_id, file) {
+    let sides = match FileSides::read(desk, session_id, file) {
         Ok(sides) => sides,
         Err(error) => {
             told.message = Some(error.message);
@@ -250,7 +259,7 @@ fn turn_hunk(file: &ChangedFile, compared: &TakeBack<'_>, hunk: &ChangedHunk) ->
 }
 
 /// The least mark of a file's hunks, or its own, where it has none.
-fn review_of(desk: &Desk<'_>, file: &ChangedFile, before: &NowContent, after: &NowContent) -> ReviewMark {
+fn review_of(desk: &UndoDesk<'_>, file: &ChangedFile, before: &NowContent, after: &NowContent) -> ReviewMark {
     let mark = |id: &str| file.marks.get(id).copied().unwrap_or_default();
     let root = desk.told_root(&file.root);
     let hunks = hunks_of(file, root.as_deref(), before, after);
@@ -259,7 +268,7 @@ fn review_of(desk: &Desk<'_>, file: &ChangedFile, before: &NowContent, after: &N
 
 /// Answers `bb/turn/review`.
 pub(super) fn review(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     turns: &OpenTurns,
     session_id: &str,
     params: &TurnReviewParams,
@@ -282,7 +291,7 @@ pub(super) fn review(
 }
 
 fn mark(
-    desk: &Desk<'_>,
+    desk: &UndoDesk<'_>,
     session_id: &str,
     file: &mut ChangedFile,
     params: &TurnReviewParams,
@@ -311,14 +320,14 @@ fn mark(
 }
 
 /// How the files of a turn stand, for the event that tells of it.
-pub(super) fn told(desk: &Desk<'_>, session_id: &str, turn: u64) -> Option<TurnTold> {
+pub(super) fn told(desk: &UndoDesk<'_>, session_id: &str, turn: u64) -> Option<TurnTold> {
     record_of(desk, session_id, Some(turn)).ok().map(|record| told_of(desk, &record))
 }
 
 /// The same, of a record that was read.
-pub(super) fn told_of(desk: &Desk<'_>, record: &TurnRecord) -> TurnTold {
+pub(super) fn told_of(desk: &UndoDesk<'_>, record: &TurnRecord) -> TurnTold {
     let of_file = |file: &ChangedFile| {
-        let sides = Sides::read(desk, &record.session_id, file).ok();
+        let sides = FileSides::read(desk, &record.session_id, file).ok();
         ChangedFileSummary {
             file_path: file.path.clone(),
             root: desk.told_root(&file.root),

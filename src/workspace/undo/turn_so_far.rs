@@ -14,8 +14,8 @@ use crate::domain::undo::{
 };
 
 use super::baseline::Baseline;
-use super::contents::{Desk, read};
-use super::found::{Found, FoundChange, FoundContent};
+use super::contents::{UndoDesk, read};
+use super::found::{FoundChange, FoundChanges, FoundContent};
 use super::images::{LIMITS, SessionPlace};
 use super::shown;
 
@@ -37,24 +37,24 @@ pub(super) struct OpenTurn {
 }
 
 /// One change of a file.
-pub(super) struct Change<'a> {
+pub(super) struct FileWrite<'a> {
     pub(super) root: &'a str,
     pub(super) path: &'a str,
     pub(super) by: ChangedBy,
     pub(super) source: BeforeSource,
-    pub(super) before: Option<Content<'a>>,
-    pub(super) after: Option<Content<'a>>,
+    pub(super) before: Option<ImageContent<'a>>,
+    pub(super) after: Option<ImageContent<'a>>,
 }
 
 /// What a file holds before or after a change.
 #[derive(Clone, Copy)]
-pub(super) struct Content<'a> {
+pub(super) struct ImageContent<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) form: ImageForm,
     pub(super) mode: Option<u32>,
 }
 
-impl Content<'_> {
+impl ImageContent<'_> {
     fn read(self) -> NowContent {
         match self.form {
             ImageForm::Disk => read(self.bytes),
@@ -78,7 +78,7 @@ impl OpenTurn {
     }
 
     /// Takes in what was found at the end.
-    pub(super) fn take_found(&mut self, found: Found, others: &BTreeSet<(String, String, String)>) {
+    pub(super) fn take_found(&mut self, found: FoundChanges, others: &BTreeSet<(String, String, String)>) {
         for change in found.changes {
             let hash = change.after.as_ref().map(|after| content_hash(&after.bytes)).unwrap_or_default();
             let name = (change.root.clone(), change.path.clone());
@@ -121,10 +121,10 @@ impl OpenTurn {
 
     /// A file that nobody told of.
     fn take_new(&mut self, found: &FoundChange) {
-        fn of(content: &FoundContent) -> Content<'_> {
-            Content { bytes: &content.bytes, form: ImageForm::Disk, mode: content.mode }
+        fn of(content: &FoundContent) -> ImageContent<'_> {
+            ImageContent { bytes: &content.bytes, form: ImageForm::Disk, mode: content.mode }
         }
-        self.take(&Change {
+        self.take(&FileWrite {
             root: &found.root,
             path: &found.path,
             by: ChangedBy::Engine,
@@ -144,17 +144,17 @@ impl OpenTurn {
     /// A file that we wrote, and that holds something else by now.
     fn take_more(&mut self, known: &ChangedFile, found: &FoundChange) {
         let left = known.after.as_ref().and_then(|image| Some((image.form, self.place.content(image)?)));
-        let left = left.as_ref().map(|(form, bytes)| Content { bytes, form: *form, mode: None });
-        let after = found.after.as_ref().map(|after| Content {
+        let left = left.as_ref().map(|(form, bytes)| ImageContent { bytes, form: *form, mode: None });
+        let after = found.after.as_ref().map(|after| ImageContent {
             bytes: &after.bytes,
             form: ImageForm::Disk,
             mode: after.mode,
         });
-        let read = |content: Option<Content<'_>>| content.map_or(NowContent::Absent, Content::read);
+        let read = |content: Option<ImageContent<'_>>| content.map_or(NowContent::Absent, ImageContent::read);
         if read(left) == read(after) {
             return;
         }
-        self.take(&Change {
+        self.take(&FileWrite {
             root: &found.root,
             path: &found.path,
             by: ChangedBy::Engine,
@@ -197,14 +197,14 @@ impl OpenTurn {
     }
 
     /// Takes in a change that is made now.
-    pub(super) fn take(&mut self, change: &Change<'_>) {
+    pub(super) fn take(&mut self, change: &FileWrite<'_>) {
         if let Err((reason, message)) = self.keep(change) {
             self.uncovered(change.root, change.path, reason, &message);
         }
         self.save();
     }
 
-    fn keep(&mut self, change: &Change<'_>) -> Result<(), (UncoveredReason, String)> {
+    fn keep(&mut self, change: &FileWrite<'_>) -> Result<(), (UncoveredReason, String)> {
         if self.is_uncovered(change.root, change.path) {
             return Ok(());
         }
@@ -251,14 +251,14 @@ impl OpenTurn {
     fn before_both(
         &mut self,
         known: &ChangedFile,
-        change: &Change<'_>,
+        change: &FileWrite<'_>,
     ) -> Result<Option<FileImage>, (UncoveredReason, String)> {
-        let between = change.before.map_or(NowContent::Absent, Content::read);
+        let between = change.before.map_or(NowContent::Absent, ImageContent::read);
         let kept = |image: Option<&FileImage>| match image {
             None => Some(NowContent::Absent),
             Some(image) => {
                 let bytes = self.place.content(image)?;
-                Some(Content { bytes: &bytes, form: image.form, mode: None }.read())
+                Some(ImageContent { bytes: &bytes, form: image.form, mode: None }.read())
             }
         };
         let (first, left) = (kept(known.before.as_ref()), kept(known.after.as_ref()));
@@ -269,7 +269,7 @@ impl OpenTurn {
             (Some(NowContent::Text(first)), Some(NowContent::Text(left)), NowContent::Text(between)) => {
                 let compared = TakeBack::compare(None, change.path, &first, &left, between);
                 let text = compared.without_what_stands();
-                let content = Content {
+                let content = ImageContent {
                     bytes: text.as_bytes(),
                     form: ImageForm::Buffer,
                     mode: known.before.as_ref().and_then(|image| image.mode),
@@ -282,7 +282,7 @@ impl OpenTurn {
 
     fn image(
         &mut self,
-        content: Option<Content<'_>>,
+        content: Option<ImageContent<'_>>,
         path: &str,
     ) -> Result<Option<FileImage>, (UncoveredReason, String)> {
         let Some(content) = content else { return Ok(None) };
@@ -334,7 +334,7 @@ impl OpenTurn {
     }
 
     /// What was announced and did not come to pass is no change, and the rest is counted.
-    pub(super) fn settle(&mut self, desk: &Desk<'_>) {
+    pub(super) fn settle(&mut self, desk: &UndoDesk<'_>) {
         let session_id = self.record.session_id.clone();
         self.record.files.retain_mut(|file| {
             let before = desk.kept(&session_id, file.before.as_ref());
